@@ -360,8 +360,7 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
         # ``input``, and only its schema can tell.
         wrappers = [key for key in tree if key in _WRAPPERS]
         inner = tree[wrappers[0]] if len(wrappers) == 1 and tree.keys() <= {"name", *wrappers} else None
-        held = read(inner).value_or(None) if isinstance(inner, str) else inner
-        wrapped = isinstance(held, Mapping)
+        wrapped = isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
         return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
     if isinstance(tree, str) and levels:
         value, inner_codes = _of_text(tree, max_depth, repairs, levels - 1)

@@ -86,8 +86,9 @@ def _details(values: Sequence[Json]) -> Json:
             begun[name].append(entry)
     details: list[Json] = []
     for group in groups:
-        whole = {key: value for entry in group[1:] for key, value in entry.items() if value is not None}
-        whole = {**group[0], **whole}
+        whole = {**group[0]}
+        for entry in group[1:]:
+            whole |= {key: value for key, value in entry.items() if value is not None}
         for key in ("text", "summary"):
             texts = [text for entry in group if isinstance(text := entry.get(key), str)]
             whole |= {key: "".join(texts)} if texts else {}

@@ -54,18 +54,41 @@ def chat_of_message(body: Json) -> Translated:
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return Translated(body)
     blocks = _blocks(body["content"])
-    calls = [_call(block) for block in blocks if _kind(block) == "tool_use"]
-    text = "".join(map(_text, blocks))
-    thinking = "".join(map(_thought, blocks))
+    calls: list[Json] = []
+    texts: dict[str, list[str]] = {"text": [], "thinking": []}
+    for block in blocks:
+        kind = _kind(block)
+        if kind == "tool_use":
+            given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
+            # An object is what the form documents, so its text is no repair.
+            arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
+            function: Tree = {"name": block.get("name"), "arguments": "{}" if given is None else arguments}
+            calls.append({"id": block.get("id"), "type": "function", "function": function})
+        elif kind in texts and isinstance(said := block.get(kind), str):
+            texts[kind].append(said)
+    text, thinking = "".join(texts["text"]), "".join(texts["thinking"])
     message: dict[str, Json] = {"role": body.get("role", "assistant"), "content": text}
     if thinking:
         message["thinking"] = thinking
     if calls:
         message["tool_calls"] = calls
     if body.get("stop_reason") == "refusal":
-        message["refusal"] = text or _why(body)
+        why = as_tree(body.get("stop_details")).get("explanation")
+        message["refusal"] = text or (why if isinstance(why, str) and why.strip() else _REFUSED)
     head = {key: body[key] for key in _HEAD if body.get(key)}
-    usage = {"usage": _usage(as_tree(body["usage"]))} if isinstance(body.get("usage"), Mapping) else {}
+    usage: Tree = {}
+    if isinstance(counts := body.get("usage"), Mapping):
+        # In the counts of chat completions, what the cache holds is part of the prompt.
+        cached, written = counts.get("cache_read_input_tokens"), counts.get("cache_creation_input_tokens")
+        prompt = [count for count in (counts.get("input_tokens"), cached, written) if type(count) is int]
+        usage = {
+            "usage": {
+                **counts,
+                "prompt_tokens": sum(prompt),
+                "completion_tokens": counts.get("output_tokens"),
+                **({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {}),
+            }
+        }
     reason = body.get("stop_reason")
     finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
     choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
@@ -102,48 +125,19 @@ def _kind(block: Tree) -> str:
     return next((key for key in ("text", "thinking") if key in block), "")
 
 
-def _text(block: Tree) -> str:
-    text = block.get("text") if _kind(block) == "text" else None
-    return text if isinstance(text, str) else ""
-
-
-def _thought(block: Tree) -> str:
-    text = block.get("thinking") if _kind(block) == "thinking" else None
-    return text if isinstance(text, str) else ""
-
-
-def _call(block: Tree) -> Json:
-    given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
-    # An object is what the form documents, so its text is no repair.
-    arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
-    function: Tree = {"name": block.get("name"), "arguments": "{}" if given is None else arguments}
-    return {"id": block.get("id"), "type": "function", "function": function}
-
-
-def _why(body: Tree) -> str:
-    why = as_tree(body.get("stop_details")).get("explanation")
-    return why if isinstance(why, str) and why.strip() else _REFUSED
-
-
-def _usage(usage: Tree) -> Tree:
-    """Counts as chat completions have them, where what the cache holds is part of the prompt."""
-    read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-    counts = [count for count in (usage.get("input_tokens"), read, written) if type(count) is int]
-    cached: Tree = {"prompt_tokens_details": {"cached_tokens": read}} if read else {}
-    return {**usage, "prompt_tokens": sum(counts), "completion_tokens": usage.get("output_tokens"), **cached}
-
-
 def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING
-    kept = [_place(block) if _kind(block) == "tool_use" else _whole(block) for block in blocks]
+    said = {"id", "name", *_INPUTS}
+    kept = [
+        # A call goes back without what the message says of it.
+        {key: value for key, value in block.items() if key not in said}
+        if _kind(block) == "tool_use"
+        else _whole(block)
+        for block in blocks
+    ]
     return canonical(finite({MESSAGES_BLOCKS: kept}))
-
-
-def _place(block: Tree) -> Tree:
-    """A call without what the message says of it."""
-    return {key: value for key, value in block.items() if key not in {"id", "name", *_INPUTS}}
 
 
 def _whole(block: Tree) -> Tree:
@@ -174,7 +168,14 @@ class MessageEvents(JoinedEvents):
         """After one more event, and what to display of it."""
         match type_of(event):
             case "message_start":
-                return self._begun(tree_at(event, "message")), ()
+                message = tree_at(event, "message")
+                head = {
+                    key: value for key, value in message.items() if key != "content" and value is not None
+                }
+                blocks = self.assembly
+                for place, block in enumerate(items_of(message, "content")):
+                    blocks = blocks.open(as_tree(block), place)
+                return replace(self, head={**self.head, **head}, assembly=blocks), ()
             case "content_block_start":
                 return self._block(event)
             case "content_block_delta":
@@ -204,13 +205,6 @@ class MessageEvents(JoinedEvents):
         failure: Tree = {"error": self.failure} if self.failure else {}
         return {"role": "assistant", **self.head, "content": [*self.assembly.values()], **failure}
 
-    def _begun(self, message: Tree) -> MessageEvents:
-        head = {key: value for key, value in message.items() if key != "content" and value is not None}
-        blocks = self.assembly
-        for place, block in enumerate(items_of(message, "content")):
-            blocks = blocks.open(as_tree(block), place)
-        return replace(self, head={**self.head, **head}, assembly=blocks)
-
     def _block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         block = tree_at(event, "content_block")
         at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
@@ -234,7 +228,9 @@ class MessageEvents(JoinedEvents):
             return self, ()
         blocks = _opened(self.assembly, number_in(event, "index"), kind)
         if key == "citation":
-            return replace(self, assembly=_cited(blocks, text)), ()
+            block = blocks.begun[blocks.latest]
+            cited = {**block, "citations": [*items_of(block, "citations"), text]}
+            return replace(self, assembly=replace(blocks, begun=blocks.begun.set(blocks.latest, cited))), ()
         if not isinstance(text, str):
             return self, ()
         at = replace(self, assembly=blocks.add(blocks.latest, key, text))
@@ -264,18 +260,8 @@ def _opened(blocks: Assembly, index: int | None, kind: str) -> Assembly:
     """
     meant = blocks.latest if index is None else blocks.place(index)
     for place in () if meant is None else (meant, blocks.latest):
-        if place in blocks.begun and _takes(blocks.begun[place], kind):
+        given = type_of(blocks.begun[place]) if place in blocks.begun else None
+        # Tools of the server have a type of their own, and an input as well.
+        if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
             return replace(blocks, latest=place)
     return blocks.open({"type": kind}, index)
-
-
-def _takes(block: Tree, kind: str) -> bool:
-    given = type_of(block)
-    # Tools of the server have a type of their own, and an input as well.
-    return given in {kind, ""} or (kind == "tool_use" and given.endswith(kind))
-
-
-def _cited(blocks: Assembly, citation: Json) -> Assembly:
-    block = blocks.begun[blocks.latest]
-    cited = {**block, "citations": [*items_of(block, "citations"), citation]}
-    return replace(blocks, begun=blocks.begun.set(blocks.latest, cited))

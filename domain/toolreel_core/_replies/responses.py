@@ -6,7 +6,7 @@ them: without a type, with a content that is a text, with arguments that are an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -49,14 +49,23 @@ def chat_of_response(body: Json) -> Translated:
     items = [*_items(body["output"])] or [*_items(body.get("output_text"))]
     run = _run_by_server(items)
     calls = [called for item in items if item.get("call_id") not in run and (called := _call(item))]
-    texts = [item for item in items if _kind(item) == "message"]
-    thinking = "".join(text for item in items if _kind(item) == "reasoning" for text in _thoughts(item))
-    message: dict[str, Json] = {"role": "assistant", "content": "".join(map(_text, texts))}
+    parts = [part for item in items if _kind(item) == "message" for part in _parts(item)]
+    texts = (part.get("text") for part in parts if part.get("type") != "refusal")
+    refusals = (part.get("refusal") for part in parts)
+    # The text of a reasoning item is its own, or its summary.
+    thoughts = (
+        _texts(as_tree(part).get("text") for part in items_of(item, "content"))
+        or _texts(as_tree(part).get("text") for part in items_of(item, "summary"))
+        for item in items
+        if _kind(item) == "reasoning"
+    )
+    thinking = "".join(thoughts)
+    message: dict[str, Json] = {"role": "assistant", "content": _texts(texts)}
     if thinking:
         message["thinking"] = thinking
     if calls:
         message["tool_calls"] = calls
-    if refusal := "".join(map(_refusal, texts)):
+    if refusal := _texts(refusals):
         message["refusal"] = refusal
     head = {key: body[key] for key in _HEAD if body.get(key)}
     choice: Tree = {"index": 0, "message": message, "finish_reason": _finish(body, called=bool(calls))}
@@ -119,23 +128,8 @@ def _parts(item: Tree) -> Iterator[Tree]:
         yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
 
 
-def _text(item: Tree) -> str:
-    texts = (part.get("text") for part in _parts(item) if part.get("type") != "refusal")
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _refusal(item: Tree) -> str:
-    texts = (part.get("refusal") for part in _parts(item))
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _thoughts(item: Tree) -> Iterator[str]:
-    """The text of a reasoning item: its own, or its summary."""
-    for key in ("content", "summary"):
-        texts = [as_tree(part).get("text") for part in items_of(item, key)]
-        if found := [text for text in texts if isinstance(text, str) and text]:
-            yield from found
-            return
+def _texts(values: Iterable[Json]) -> str:
+    return "".join(value for value in values if isinstance(value, str))
 
 
 def _finish(body: Tree, *, called: bool) -> Json:
@@ -156,23 +150,16 @@ def carried_in_responses(items: Sequence[Tree]) -> JsonText:
     if all(_kind(item) in {"message", "function_call"} for item in items):
         return NOTHING
     run = _run_by_server(items)
-    kept = [item if item.get("call_id") in run else _kept(item) for item in items]
+    # A call goes back without what the message says of it, others without their ids: a server that stores
+    # nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
+    left_out = {"function_call": _OF_CALL, "reasoning": _OF_OURS, "message": _OF_OURS}
+    kept = [
+        item
+        if item.get("call_id") in run
+        else {key: value for key, value in item.items() if key not in left_out.get(_kind(item), ())}
+        for item in items
+    ]
     return canonical(finite({RESPONSES_ITEMS: kept}))
-
-
-def _kept(item: Tree) -> Tree:
-    """An item as it goes back: a call without what the message says of it, others without their ids.
-
-    A server that stores nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
-    """
-    match _kind(item):
-        case "function_call":
-            left_out = _OF_CALL
-        case "reasoning" | "message":
-            left_out = _OF_OURS
-        case _:
-            return item
-    return {key: value for key, value in item.items() if key not in left_out}
 
 
 _PIECES: Final[Mapping[str, tuple[str, str]]] = {
@@ -206,11 +193,21 @@ class ResponseEvents(JoinedEvents):
         if kind in _BEGINS:
             return replace(self, head={**self.head, **tree_at(event, "response")}), ()
         if kind in _ENDS:
-            return self._ended(event), ()
+            status: Tree = {"status": _ENDS[kind]}
+            head = {**self.head, **status, **tree_at(event, "response")}
+            return replace(self, head=head, complete=True, over=True), ()
+        item, index = tree_at(event, "item"), _index(event)
         if kind == "response.output_item.added":
-            return self._added(event)
+            at = replace(self, assembly=self.assembly.open(item, index, _names(item)))
+            name = item.get("name") if type_of(item) == "function_call" else None
+            if isinstance(name, str) and name:
+                return at, at.announced("function_call", name, item.get("call_id"))
+            return at, ()
         if kind == "response.output_item.done":
-            return self._done(event), ()
+            place = self.assembly.place(index, _names(item))
+            if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
+                return replace(self, assembly=self.assembly.open(item, index, _names(item))), ()
+            return replace(self, assembly=self.assembly.merged(place, item, _HOMES)), ()
         if kind == "error" or event.get("error"):
             return self.failed(event), ()
         return self._piece(event)
@@ -232,27 +229,6 @@ class ResponseEvents(JoinedEvents):
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
         output = said if _extent(said) >= _extent(streamed) else streamed
         return {**self.head, "output": output or streamed, **failure}
-
-    def _ended(self, event: Tree) -> ResponseEvents:
-        status: Tree = {"status": _ENDS[type_of(event)]}
-        head = {**self.head, **status, **tree_at(event, "response")}
-        return replace(self, head=head, complete=True, over=True)
-
-    def _added(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
-        item = tree_at(event, "item")
-        at = replace(self, assembly=self.assembly.open(item, _index(event), _names(item)))
-        match item:
-            case {"type": "function_call", "name": str() as name} if name:
-                return at, at.announced("function_call", name, item.get("call_id"))
-            case _:
-                return at, ()
-
-    def _done(self, event: Tree) -> ResponseEvents:
-        item = tree_at(event, "item")
-        place = self.assembly.place(_index(event), _names(item))
-        if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
-            return replace(self, assembly=self.assembly.open(item, _index(event), _names(item)))
-        return replace(self, assembly=self.assembly.merged(place, item, _HOMES))
 
     def _piece(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")

@@ -81,20 +81,21 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
             nested = bare_calls(inner, offered, dialect)
             if nested is None:
                 return None
-            calls.extend(_identified(nested, item))
+            if len(nested) == 1 and not nested[0].id:  # the id of the wrapper is that of its only call
+                nested = (replace(nested[0], id=identity(_first(item, _IDS))),)
+            calls.extend(nested)
             continue
-        call = _strict(item, offered, dialect) if isinstance(item, Mapping) else None
-        if call is None:
+        if not isinstance(item, Mapping) or item.get("type", "function") != "function":
+            return None
+        names = [key for key in _NAMES if key in item]
+        places = [key for key in _ARGUMENTS if key in item]
+        if len(names) != 1 or len(places) != 1 or not item.keys() <= {*names, *places, *_IDS, "type"}:
+            return None
+        call = _marked(item, offered, dialect)
+        if call is None or call.name not in offered.names:
             return None
         calls.append(call)
     return tuple(calls) or None
-
-
-def _identified(calls: tuple[Found, ...], wrapper: Mapping[str, Json]) -> tuple[Found, ...]:
-    """The calls of a wrapper; the wrapper's id belongs to a single call without one."""
-    if len(calls) != 1 or calls[0].id:
-        return calls
-    return (replace(calls[0], id=identity(_first(wrapper, _IDS))),)
 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
@@ -138,17 +139,6 @@ def _arguments(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
         return _first(tree, _ARGUMENTS)
     flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
     return flat if flat.keys() <= offered.parameters(name).keys() else False
-
-
-def _strict(tree: Mapping[str, Json], offered: Offered, dialect: str) -> Found | None:
-    names = [key for key in _NAMES if key in tree]
-    places = [key for key in _ARGUMENTS if key in tree]
-    if len(names) != 1 or len(places) != 1 or tree.get("type", "function") != "function":
-        return None
-    if not tree.keys() <= {*names, *places, *_IDS, "type"}:
-        return None
-    call = _marked(tree, offered, dialect)
-    return call if call and call.name in offered.names else None
 
 
 def _first(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
@@ -211,7 +201,11 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
         at = following.end()
     if calls:
         return Calls(tuple(calls), tail(source, begin, block), tuple(broken))
-    return Broken("malformed", debris(source, begin, begin, block)) if _tried(value.tree) else None
+    # A list of plain values was not intended as a call.
+    tree = value.tree
+    items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else [tree]
+    tried = any(isinstance(item, Mapping) for item in items)
+    return Broken("malformed", debris(source, begin, begin, block)) if tried else None
 
 
 def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
@@ -265,13 +259,6 @@ def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
         return Broken("malformed", debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
-
-
-def _tried(tree: Json) -> bool:
-    """Whether a value may have been intended as a call: a list of plain values is not."""
-    if isinstance(tree, Sequence) and not isinstance(tree, str):
-        return any(isinstance(item, Mapping) for item in tree)
-    return isinstance(tree, Mapping)
 
 
 _INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")

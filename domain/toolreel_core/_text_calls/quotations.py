@@ -87,9 +87,22 @@ class Code:
 
     def at(self, start: int, end: int) -> Region | None:
         """The code that the backticks or tildes at ``start:end`` open."""
-        if end - start >= 3 and self._is_fence(start, end):
-            return self._fence(start, end)
-        return self._span(start, end) if self.text[start] == "`" else None
+        text = self.text
+        if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
+            stop = text.find("\n", end)
+            if text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0:
+                return self._fence(start, end)
+        if text[start] != "`":
+            return None
+        # Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark).
+        places = self.runs[end - start]
+        index = bisect_left(places, end)
+        paragraph = bisect_left(self.breaks, end)
+        last = paragraph == len(self.breaks)
+        stop = len(text) if last else self.breaks[paragraph]
+        if index < len(places) and places[index] < stop:
+            return Region(start, places[index] + end - start)
+        return Region(start, stop, closed=False) if self.cut and last else None
 
     def holding(self, place: int, since: int) -> Region | None:
         """The code that began after ``since`` and holds a place."""
@@ -112,13 +125,6 @@ class Code:
             return None
         closer = next((line for line in self._following(inside[-1]) if line.bare), None)
         return Region(start, closer.end, certain=False) if closer else None
-
-    def _is_fence(self, start: int, end: int) -> bool:
-        text = self.text
-        if not _LINE_LEAD.search(text, max(0, start - _REACH), start):
-            return False
-        stop = text.find("\n", end)
-        return text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0
 
     def _fence(self, start: int, end: int) -> Region:
         """A fence; one that is opened again inside, with a language, may quote one more.
@@ -144,17 +150,6 @@ class Code:
         """The lines behind the opener of a fence that open or close one like it."""
         behind = range(bisect_left(self.lines, opener.end, key=_start), len(self.lines))
         return (self.lines[at] for at in behind if self.lines[at].may_close(opener.mark))
-
-    def _span(self, start: int, end: int) -> Region | None:
-        """Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark)."""
-        places = self.runs[end - start]
-        index = bisect_left(places, end)
-        paragraph = bisect_left(self.breaks, end)
-        last = paragraph == len(self.breaks)
-        stop = len(self.text) if last else self.breaks[paragraph]
-        if index < len(places) and places[index] < stop:
-            return Region(start, places[index] + end - start)
-        return Region(start, stop, closed=False) if self.cut and last else None
 
 
 def _start(line: _Line) -> int:
@@ -198,12 +193,6 @@ _HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
 """The start of a line; Markdown allows three blanks."""
 
 
-def _is_whole(quoted: str) -> bool:
-    """Whether calls that open in a quotation end in it; if not, prose only named the tag around them."""
-    tags = [tag["close"] for tag in _CALL_TAG.finditer(quoted)]
-    return 2 * len([tag for tag in tags if tag]) >= len(tags)
-
-
 @dataclass(frozen=True, slots=True)
 class Quotations:
     """Finds the end of each quotation in a text."""
@@ -220,7 +209,12 @@ class Quotations:
         """What the opener of a quotation quotes; ``None`` if it is only named."""
         match kind:
             case "comment":
-                return self._comment(mark.start(), mark.end())
+                start = mark.start()
+                whole = self.paired(re.compile("-->"), start, mark.end())
+                # Unclosed, it quotes the rest of the text only if it begins a line, as in Markdown.
+                if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
+                    return Region(start, len(self.source.text), certain=False, closed=False)
+                return whole
             case "blockquote":
                 return self.line(mark.end())
             case "element" | "listing":
@@ -247,8 +241,11 @@ class Quotations:
             kind = mark.lastgroup or ""
             region = self.opened(mark, kind)
             at = mark.end()
-            whole = kind in _CODE or (region and _is_whole(text[region.start : region.end]))
-            if region and region.closed and whole:
+            if not region or not region.closed:
+                continue
+            # If calls that open in a quotation don't end in it, prose only named the tag around them.
+            tags = [tag["close"] for tag in _CALL_TAG.finditer(text[region.start : region.end])]
+            if kind in _CODE or 2 * sum(map(bool, tags)) >= len(tags):
                 parts.append(text[begin : mark.start()])
                 begin = at = region.end
         return "".join([*parts, text[begin:]])
@@ -257,13 +254,6 @@ class Quotations:
         """The rest of a line."""
         place = self.source.find("\n", start)
         return Region(start, len(self.source.text) if place < 0 else place)
-
-    def _comment(self, start: int, end: int) -> Region | None:
-        """A comment; unclosed, it quotes the rest of the text only if it begins a line, as in Markdown."""
-        whole = self.paired(re.compile("-->"), start, end)
-        if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
-            return Region(start, len(self.source.text), certain=False, closed=False)
-        return whole
 
     def result(self, closing: re.Pattern[str], start: int, end: int) -> Region:
         """A tool's result, to the end of the text if it is not closed."""

@@ -75,7 +75,7 @@ class Place:
         return False
 
     def _in_marks_around(self) -> bool:
-        before = self._before()
+        before = _PARAGRAPH_END.split(self.source.text[max(0, self.head - _REACH) : self.head])[-1]
         if not _ANY_MARK.search(before):
             return False
         after = self._after()
@@ -88,10 +88,6 @@ class Place:
         if not mark or line.count('"') % 2 == 0 or not _OPENING.search(head + mark):
             return False
         return '"' in after.partition("\n")[0] or self._ends_early()
-
-    def _before(self) -> str:
-        text = self.source.text[max(0, self.head - _REACH) : self.head]
-        return _PARAGRAPH_END.split(text)[-1]
 
     def _after(self) -> str:
         return _PARAGRAPH_END.split(self.source.text[self.end : self.end + _REACH], maxsplit=1)[0]
@@ -118,19 +114,17 @@ class Place:
     def in_indented_code(self) -> bool:
         """Whether the call is in indented code, or in a literal block of reStructuredText."""
         text = self.source.text
-        width = _width(text, self.head)
+        first = text.rfind("\n", 0, self.head) + 1
+        lead = text[first : self.head]
+        # The place has to be the first on its line, behind the first line.
+        width = _columns(lead) if first and not lead.strip() else 0
         if not width or not text[: self.head].strip():
             return False
         lines = text[self.start : self.end].rstrip().split("\n")[1:]
         if any(line.strip() and _columns(line) < min(width, _CODE_WIDTH) for line in lines):
             return False
-        return self._begins_a_block(width)
-
-    def _begins_a_block(self, width: int) -> bool:
-        """Whether the lines before are of the same block, down to a blank one or the head of a literal."""
-        text = self.source.text
-        end = text.rfind("\n", 0, self.head)
-        blank = False
+        # The lines before are of the same block, down to a blank one or the head of a literal.
+        end, blank = first - 1, False
         for _ in range(_LINES):
             if end <= 0:
                 return False
@@ -156,13 +150,6 @@ def is_escaped(text: str, start: int) -> bool:
     """
     before = text[max(0, start - 8) : start]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
-
-
-def _width(text: str, start: int) -> int:
-    """The indentation of a place, in columns; 0 if it is not the first on its line, or not indented."""
-    begin = text.rfind("\n", 0, start) + 1
-    lead = text[begin:start]
-    return 0 if lead.strip() or not begin else _columns(lead)
 
 
 def _columns(line: str) -> int:

@@ -10,7 +10,7 @@ parameters keep answers in JSON and prose about tools out of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
@@ -97,14 +97,6 @@ _HTML: Final = frozenset({
 """Elements of HTML, whose tags alone say nothing of a tool with the same name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Skeleton:
-    """A tool's name, and where its arguments seem to begin."""
-
-    name: re.Match[str]
-    bracket: int
-
-
 def has_skeleton(
     text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made = never_made
 ) -> bool:
@@ -120,47 +112,41 @@ def has_skeleton(
     ... )
     False
     """
-    skeletons = _skeletons(text, known, schemas)
-    reported = [*islice(skeletons, 1)] if made is never_made else [*islice(skeletons, _MOST + 1)]
+    names = _names(frozenset(known))
+    if names is None:
+        return False
+    ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
+    brackets = (
+        (name, _arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
+        for name in names.finditer(text)
+    )
+    skeletons = ((name, bracket) for name, bracket in brackets if bracket is not None)
+    reported = [*islice(skeletons, 1 if made is never_made else _MOST + 1)]
     return bool(reported) and (len(reported) > _MOST or not _is_report(text, reported, made))
 
 
-def _skeletons(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> Iterator[_Skeleton]:
-    names = _names(frozenset(known))
-    if names is None:
-        return
-    ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
-    for name in names.finditer(text):
-        bracket = _arguments(text, name, tree_at(schemas, name[0], "properties"), ends)
-        if bracket is not None:
-            yield _Skeleton(name, bracket)
+def _is_report(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
+    """Whether all of these calls were made, and stand in words.
 
-
-def _is_report(text: str, skeletons: Sequence[_Skeleton], made: Made) -> bool:
-    """Whether all of these calls were made, and stand in words."""
+    :param skeletons: the name of each, and where its arguments seem to begin
+    """
     source, at = SearchedText(text), 0
     words: list[str] = []
-    for skeleton in skeletons:
-        given = _given(source, skeleton.bracket)
-        if given is None or not isinstance(given.tree, Mapping) or not made(skeleton.name[0], given.tree):
+    for name, bracket in skeletons:
+        inner = skip(source, bracket + 1)
+        if text.startswith("(", bracket) and not text.startswith("{", inner):  # keywords
+            given = members_at(source, bracket + 1, ")", Style(colons=":="))
+        else:
+            given = value_at(source, inner if text.startswith("(", bracket) else bracket)
+        if not isinstance(given, Value) or not isinstance(given.tree, Mapping):
             return False
-        words.append(text[at : skeleton.name.start()])
-        words.append(text[skeleton.name.end() : skeleton.bracket])
+        if not made(name[0], given.tree):
+            return False
+        words += (text[at : name.start()], text[name.end() : bracket])
         at = max(at, given.end)
     words.append(text[at:])
     said = {word.lower() for word in _WORD.findall(" ".join(words))}
     return len(said - LABELS) > 1
-
-
-def _given(source: SearchedText, bracket: int) -> Value | None:
-    """The arguments behind a bracket, as JSON or as keywords."""
-    text = source.text
-    inner = skip(source, bracket + 1)
-    if text.startswith("(", bracket) and not text.startswith("{", inner):
-        given = members_at(source, bracket + 1, ")", Style(colons=":="))
-    else:
-        given = value_at(source, inner if text.startswith("(", bracket) else bracket)
-    return given if isinstance(given, Value) else None
 
 
 def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
@@ -318,19 +304,32 @@ def looks_like_a_call(
 
     :param made: the calls that a text may report in words, without their markup
     """
-    outside = _outside_quotations(text)
-    return (
+    from toolreel_core._text_calls.quotations import Quotations  # noqa: PLC0415 - as below
+
+    outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
+    if (
         has_markup(outside)
         or (names_a_tool(outside, known) and has_skeleton(outside, known, schemas, made))
         or (text.rstrip().endswith("```") and named_before_fence(text, known, schemas))
-        or (text.lstrip().startswith(_WHOLE) and _is_a_call(text, known))
-    )
+    ):
+        return True
+    if not text.lstrip().startswith(_WHOLE):
+        return False
+    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
+
+    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
 def has_markup(outside: str) -> bool:
     """Whether a text that is not quoted has the markup of a call, or the end of one."""
     marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
-    return marked and bool(_marks().search(_without_last_closers(outside)) or _ending(outside).lost)
+    if not marked:
+        return False
+    # Closing tags at the end of a plain answer are noise.
+    end = len(outside)
+    while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
+        end = begin
+    return bool(_marks().search(outside[:end]) or _ending(outside).lost)
 
 
 def without_end_markers(text: str) -> str:
@@ -353,7 +352,10 @@ def has_think_tags(text: str) -> bool:
     if "<" not in text and "[" not in text and "◁" not in text:
         return False
     head = len(text) - len(text.lstrip())
-    return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
+    return any(
+        found.start() == head or "/" in found[0] or "|END" in found[0].upper()
+        for found in _THINK.finditer(text)
+    )
 
 
 def names_a_tool(text: str, known: Collection[str]) -> bool:
@@ -373,18 +375,6 @@ def _marks() -> re.Pattern[str]:
 
     openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
     return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
-
-
-def _is_a_call(text: str, known: Collection[str]) -> bool:
-    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
-
-    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
-
-
-def _outside_quotations(text: str) -> str:
-    from toolreel_core._text_calls.quotations import Quotations  # noqa: PLC0415 - as above
-
-    return Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,15 +410,3 @@ def _end_marker() -> re.Pattern[str]:
     from toolreel_core._text_calls.markers import SPECIAL  # noqa: PLC0415 - as above
 
     return re.compile(rf"(?:(?P<call>{_CALL_END})|{SPECIAL.pattern})\Z", re.IGNORECASE)
-
-
-def _without_last_closers(text: str) -> str:
-    """A text without the closing tags at its end: behind a plain answer, they are noise."""
-    end = len(text)
-    while _CLOSER.fullmatch(text, begin := max(0, text.rfind("<", 0, end)), end):
-        end = begin
-    return text[:end]
-
-
-def _closes(tag: str) -> bool:
-    return "/" in tag or "|END" in tag.upper()

@@ -88,8 +88,11 @@ _JSON_NAME: Final = re.compile(
 def json_message(source: Source) -> Whole | None:
     """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
     trees = _trees(source)
-    dialect = _dialect(trees) if trees else ""
-    calls = _json_calls(source, trees, dialect) if dialect in source.enabled else None
+    dialect = "json_array"
+    if trees and isinstance(trees[0], Mapping):
+        wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
+        dialect = "json_envelope" if wrapped else "llama_json"
+    calls = _json_calls(source, trees, dialect) if trees and dialect in source.enabled else None
     return Whole(calls) if calls else None
 
 
@@ -141,13 +144,6 @@ def _trees(source: Source) -> list[Json]:
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)
     return trees
-
-
-def _dialect(trees: Sequence[Json]) -> str:
-    if isinstance(trees[0], Mapping):
-        wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
-        return "json_envelope" if wrapped else "llama_json"
-    return "json_array"
 
 
 def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Found, ...] | None:
@@ -308,12 +304,6 @@ _ATTRIBUTE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _TagCall:
-    call: Found
-    end: int
-
-
 def tool_tags(source: Source) -> Whole | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
     tags = _FIRST.finditer(source.text)
@@ -323,42 +313,33 @@ def tool_tags(source: Source) -> Whole | None:
     calls: list[Found] = []
     at = first.start()
     while at < len(source.text):
-        block = _tag_call(source, at)
-        if block is None:
+        call, end = _tag_call(source, at)
+        if call is None:
             return None
-        calls.append(block.call)
-        at = skip_blanks(source.text, block.end)
+        calls.append(call)
+        at = skip_blanks(source.text, end)
     return Whole(tuple(calls), lead.strip())
 
 
-def _tag_call(source: Source, at: int) -> _TagCall | None:
+def _tag_call(source: Source, at: int) -> tuple[Found | None, int]:
+    """The call of the tag that begins here, if it is one, and its end."""
     tag = _TAG.match(source.text, at)
-    if tag is None:
-        return _void_call(source, at)
-    if tag["name"] not in source.offered.names:
-        return None
-    name = tag["name"]
-    closing = f"</{name}>"
-    given: Mapping[str, Json] | None
-    if tag["void"]:
-        given, end = {}, tag.end()
+    void = _VOID.match(source.text, at) if tag is None else None
+    name = tag["name"] if tag else void["name"] if void else ""
+    if name not in source.offered.names:
+        return None, at
+    given: Mapping[str, Json] | None = {}
+    if void:
+        given, end = _attributes(source, name, void["listed"]), void.end()
+    elif tag and tag["void"]:
+        end = tag.end()
     else:
-        given, at = _tag_arguments(source, tag.end(), name)
+        given, at = _tag_arguments(source, tag.end() if tag else at, name)
+        closing = f"</{name}>"
         end = at + len(closing) if source.text.startswith(closing, at) else -1
     if given is None or end < 0 or not source.offered.satisfied(name, given):
-        return None
-    call = found(name, given, "tool_tag_xml")
-    return _TagCall(call, end) if call else None
-
-
-def _void_call(source: Source, at: int) -> _TagCall | None:
-    """The call of a tag without content, whose attributes are the arguments."""
-    tag = _VOID.match(source.text, at)
-    given = _attributes(source, tag["name"], tag["listed"]) if tag else None
-    if tag is None or given is None or tag["name"] not in source.offered.names:
-        return None
-    call = found(tag["name"], given, "tool_tag_xml") if source.offered.satisfied(tag["name"], given) else None
-    return _TagCall(call, tag.end()) if call else None
+        return None, at
+    return found(name, given, "tool_tag_xml"), end
 
 
 def _attributes(source: Source, name: str, listed: str) -> Mapping[str, Json] | None:
