@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli import explain_command
-from toolreel._journal import companion
-from toolreel._replay import rule_of, sent_history
+from toolreel._journal import companion, opened
+from toolreel._replay import advised, retrace, rule_of, sent_history, warnings_of
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
 from toolreel_core._protocol import outcome as outcomes
@@ -45,8 +46,76 @@ def test_the_rule_is_named_with_its_settings_and_the_event_that_it_judged() -> N
         "decided     upon event 5, turn 3: reply: EMPTY_RESPONSE",
     ]
     assert "            RunSettled: outcome empty_final" in lines
-    assert "hint        ask again, or try another model" in lines
+    hint = "ask again for an empty answer with --set fix_empty_final=true; ask again, or try another model"
+    assert f"hint        {hint}" in lines
     assert [line.split()[1] for line in lines if line.startswith("turn ")] == ["1", "1", "2", "2", "3"]
+
+
+def test_warnings_are_those_of_the_page() -> None:
+    lines = asked(cassette("tool-error")).stdout.splitlines()
+    tree = told(cassette("tool-error"))
+    assert [line for line in lines if line.startswith("warning ")]
+    page = warnings_of(retrace(opened(cassette("tool-error"))).run)
+    assert tree["warnings"] == [
+        {"level": level, "words": words, "turns": turns} for level, words, turns in page
+    ]
+    for _, words, turns in page:
+        where = f" (turn {', '.join(map(str, turns))})" if turns else ""
+        assert f"warning     {words}{where}" in lines
+
+
+DIALECTS = LoopConfig(text_dialects=("marked", "react"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "config", "hint"),
+    [
+        (outcomes.EmptyFinal(), LoopConfig(), "again"),
+        (
+            outcomes.InvalidOutput("", "no"),
+            LoopConfig(output_retries=0),
+            "ask again more often with --set output_retries=1",
+        ),
+        (outcomes.NoToolCalls(""), LoopConfig(), "ask for a call with --set nudge_no_tool_calls=1"),
+        (
+            outcomes.NoToolCalls(""),
+            LoopConfig(text_dialects=(), nudge_no_tool_calls=2),
+            'read calls in text with --set text_dialects=["marked"]; '
+            "ask for a call with --set nudge_no_tool_calls=3",
+        ),
+        (outcomes.ToolFailed(("a",)), LoopConfig(), "again"),
+        (
+            outcomes.ToolFailed(("a",)),
+            LoopConfig(tool_failure_policy="tolerated"),
+            "see in its turn why each call failed",
+        ),
+        (outcomes.RepeatedCall("a", 6), LoopConfig(), "allow more repetitions with --set repetition_stop=12"),
+        (
+            outcomes.BudgetSpent("tokens", 9, 1_000_000),
+            LoopConfig(),
+            "raise the limit with --set max_total_tokens=2000000",
+        ),
+        (outcomes.BudgetSpent("cost", 9, 0.05), LoopConfig(), "raise the limit with --set max_cost=0.1"),
+        (
+            outcomes.TransportFailed("status", 429, ""),
+            LoopConfig(),
+            "try more often with --set max_tries=6; again",
+        ),
+        (outcomes.TransportFailed("status", 401, ""), LoopConfig(), "again"),
+        (outcomes.TransportFailed("connect", None, ""), LoopConfig(), "again"),
+    ],
+)
+def test_a_hint_begins_with_the_setting_that_the_rule_reads(
+    outcome: outcomes.Outcome, config: LoopConfig, hint: str
+) -> None:
+    assert advised(outcome, config, "again") == hint
+
+
+def test_dialects_that_are_read_by_default_are_one_word() -> None:
+    rule = rule_of(outcomes.NoToolCalls(""), DIALECTS)
+    assert rule.values(DIALECTS)["text_dialects"] == "('marked', 'react')"
+    with pytest.raises(ConfigError, match=r"there are: \w+, .*, and 39 more$"):
+        LoopConfig(text_dialects=("xyz",))
 
 
 def test_a_turn_is_shown_with_what_was_sent_and_what_was_decided() -> None:

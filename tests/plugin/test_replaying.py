@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.plugin.project import SESSION, Project
 
 ASKS = """
@@ -67,7 +69,7 @@ def test_what_was_recorded_and_not_asked_for_fails_the_test(
     recorded(ASKS)
     project.tests("def test_pins(reel):\n    pass\n")
     result = project.here()
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(
         [
             "*test_pins.yaml: the session is over, but these were recorded and not asked for:",
@@ -101,6 +103,97 @@ def test_a_reel_that_is_asked_for_in_the_middle_of_a_test_is_a_reel_too(
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*these were recorded and not asked for:"])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+TEARDOWNS = {
+    "a fixture": """
+@pytest.fixture
+def client(reel):
+    with httpx.Client(transport=reel.transport, base_url=reel.base_url) as client:
+        yield client
+        client.post("/chat/completions", json={"step": "teardown"})
+
+def test_pins(client):
+    client.post("/chat/completions", json={"step": "test"})
+""",
+    "teardown_method": """
+class TestPins:
+    def test_pins(self, reel):
+        self.client = httpx.Client(transport=reel.transport, base_url=reel.base_url)
+        self.client.post("/chat/completions", json={"step": "test"})
+
+    def teardown_method(self):
+        self.client.post("/chat/completions", json={"step": "teardown"})
+        self.client.close()
+""",
+    "an async fixture": """
+@pytest.fixture
+async def client(reel):
+    async with httpx.AsyncClient(transport=reel.async_transport, base_url=reel.base_url) as client:
+        yield client
+        await client.post("/chat/completions", json={"step": "teardown"})
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.mark.anyio
+async def test_pins(client):
+    await client.post("/chat/completions", json={"step": "test"})
+""",
+    "a finalizer": """
+def test_pins(reel, request):
+    client = httpx.Client(transport=reel.transport, base_url=reel.base_url)
+
+    def leave():
+        client.post("/chat/completions", json={"step": "teardown"})
+        client.close()
+
+    request.addfinalizer(leave)
+    client.post("/chat/completions", json={"step": "test"})
+""",
+}
+
+
+@pytest.mark.parametrize("kind", TEARDOWNS)
+def test_requests_of_a_teardown_belong_to_the_recording(kind: str, project: Project) -> None:
+    project.tests(TEARDOWNS[kind])
+    project.record().assert_outcomes(passed=1)
+    (cassette,) = (project.path / "reels").rglob("*.yaml")
+    assert cassette.read_text().count("- request:") == 2
+    project.here().assert_outcomes(passed=1)
+    project.edit("test_agent.py", '{"step": "teardown"}', '{"step": "another"}')
+    result = project.here()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["first change: step"])
+
+
+def test_a_teardown_that_fails_leaves_no_recording(project: Project) -> None:
+    project.tests(TEARDOWNS["a fixture"])
+    project.edit("test_agent.py", '{"step": "teardown"})', '{"step": "teardown"})\n        assert False')
+    project.record().assert_outcomes(passed=1, errors=1)
+    assert project.files() == []
+
+
+@pytest.mark.parametrize("scope", ["class", "module", "session"])
+def test_a_fixture_of_a_wider_scope_is_told_why_not(scope: str, project: Project) -> None:
+    project.tests(f"""
+@pytest.fixture(scope="{scope}")
+def client(reel):
+    return httpx.Client(transport=reel.transport)
+
+def test_pins(client):
+    pass
+""")
+    result = project.here()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*scoped fixture reel with a*",
+            "The fixture reel is the recording of one test, *",
+            "*use_cassette(path, *",
+        ]
+    )
 
 
 def test_a_drift_that_the_test_swallows_fails_it_all_the_same(

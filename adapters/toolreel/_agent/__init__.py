@@ -11,11 +11,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "agent": "Agent",
-            "agent_run": "AgentEvent AgentRun Value_co",
-            "settings": "AgentSettings Fallback",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -274,12 +274,19 @@ class AgentRuns:
         :param before: the conversation before it
         """
         if before is None:
-            return AgentRun(run.state, run.notes, self, run.timing)
-        return AgentRun(run.state, before.notes + run.notes, self, before.timing + run.timing)
+            return AgentRun(run.state, run.notes, self, run.timing, run.server)
+        notes, timing = before.notes + run.notes, before.timing + run.timing
+        return AgentRun(run.state, notes, self, timing, run.server)
 
     def _after(self, run: _Run, more: Run) -> _Run:
-        timing = run.timing + more.timing
-        return replace(run, state=more.state, notes=run.notes + more.notes, continuation=self, timing=timing)
+        return replace(
+            run,
+            state=more.state,
+            notes=run.notes + more.notes,
+            continuation=self,
+            timing=run.timing + more.timing,
+            server=more.server,
+        )
 
     def value(self, run: Run) -> object:
         """The output of a run that has completed."""

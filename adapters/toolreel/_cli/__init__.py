@@ -18,32 +18,11 @@ if TYPE_CHECKING:
     from toolreel._cli.lazy import LazyCommand
     from toolreel._cli.live_run import LiveSession
     from toolreel._cli.live_target import LiveTarget
-    from toolreel._cli.main import cassettes_command, durable_command, toolreel
+    from toolreel._cli.main import toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, SetOptions, parse_settings
     from toolreel._cli.view import view_command
     from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "durable_worker": "LimitChoice",
-            "evals.compare": "compare_command",
-            "evals.group": "eval_command",
-            "evals.replay": "promote_command replay_command",
-            "evals.report": "report_command",
-            "evals.run": "run_command",
-            "evals.scenario": "check_command from_command new_command",
-            "evals.summarize": "summarize_command",
-            "explain": "explain_command",
-            "export": "export_command",
-            "lazy": "LazyCommand",
-            "live_run": "LiveSession",
-            "live_target": "LiveTarget",
-            "main": "cassettes_command durable_command toolreel",
-            "options": "NO_PRESETS OPTIONS SetOptions parse_settings",
-            "view": "view_command",
-            "whole_run": "EndedRun as_json show_outcome show_plan show_turns",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -10,6 +10,7 @@ import click
 
 from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._driver import describe_outcome
 from toolreel._internal import counted
 from toolreel._journal import opened
 from toolreel._replay import (
@@ -20,12 +21,13 @@ from toolreel._replay import (
     Traced,
     TurnPair,
     Why,
+    advised,
     cut,
-    describe_outcome,
     diff,
     note_words,
     retrace,
     sent_history,
+    warnings_of,
     why,
 )
 from toolreel.cassette import Change, clipped
@@ -46,7 +48,7 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 }
 
 
-@click.command("explain", epilog=EPILOG, short_help="Say why a run ended as it did, or where two differ.")
+@click.command("explain", epilog=EPILOG)
 @click.argument("file", metavar="NAME")
 @click.argument("other", metavar="[OTHER]", required=False)
 @click.option(
@@ -95,11 +97,12 @@ def _turn_of(traced: Traced) -> int:
 
 def _show_why(trace: Trace, found: Why) -> None:
     outcome = trace.run.outcome
-    words, hint = describe_outcome(outcome)
+    words, general = describe_outcome(outcome)
+    hint = advised(outcome, trace.run.state.plan.config, general)
     labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
     labelled(out, "rule", found.rule.words)
     for name, value in found.values.items():
-        labelled(out, "", f"{name} = {value!r}", "dim")
+        labelled(out, "", f"{name} = {value}", "dim")
     if found.event:
         number, turn = found.event.record.n, _turn_of(found.event)
         labelled(out, "decided", f"upon event {number}, turn {turn}: {found.event.summary}")
@@ -107,6 +110,9 @@ def _show_why(trace: Trace, found: Why) -> None:
             labelled(out, "", note_words(note), "dim")
     if hint:
         labelled(out, "hint", hint)
+    for level, text, turns in warnings_of(trace.run):
+        where = f" (turn {', '.join(map(str, turns))})" if turns else ""
+        labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
 
 
 def _show_turn(events: Iterable[Traced]) -> None:
@@ -129,12 +135,14 @@ def _show_turn(events: Iterable[Traced]) -> None:
 
 def _why_tree(trace: Trace, found: Why) -> dict[str, Json]:
     words, hint = describe_outcome(trace.run.outcome)
+    warnings = warnings_of(trace.run)
     return {
         "outcome": trace.run.outcome.name,
         "words": words,
-        "hint": hint,
+        "hint": advised(trace.run.outcome, trace.run.state.plan.config, hint),
         "rule": found.rule.words,
-        "settings": {name: repr(value) for name, value in found.values.items()},
+        "settings": {**found.values},
+        "warnings": [{"level": level, "words": text, "turns": [*turns]} for level, text, turns in warnings],
         "decided_at": found.event.record.n if found.event else None,
     }
 

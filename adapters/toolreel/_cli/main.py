@@ -10,6 +10,7 @@ import click
 
 from toolreel._cli.errors import EPILOG, FAILED, USAGE
 from toolreel._cli.lazy import LazyCommand, LazyGroup
+from toolreel._internal import show_only_errors
 
 
 @click.group(
@@ -111,10 +112,7 @@ _SECTIONS: Final = {
         LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
     ),
 }
-"""A test checks that each line equals the short help of the command itself.
-
-There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page.
-"""
+"""There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 
 
 class _Root(LazyGroup):
@@ -176,6 +174,7 @@ def toolreel(log_level: str | None, log_format: str) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Escape characters that the terminal's encoding lacks, instead of raising UnicodeEncodeError.
             stream.reconfigure(errors="backslashreplace")
+    show_only_errors()  # commands tell the rest themselves
     if log_level:
         from toolreel._cli.logs import log_to_stderr  # few commands log
 

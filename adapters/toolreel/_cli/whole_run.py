@@ -12,9 +12,17 @@ from rich.console import Console
 
 from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
-from toolreel._driver import Resting, Run, cost_in_words, duration, outcome_of
+from toolreel._driver import (
+    Resting,
+    Run,
+    ServerAddress,
+    cost_in_words,
+    describe_outcome,
+    duration,
+    outcome_of,
+)
 from toolreel._internal import AdapterError, counted
-from toolreel._replay import TurnSummary, describe_outcome, story
+from toolreel._replay import TurnSummary, story
 from toolreel._secrets import shown_url
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -167,8 +175,8 @@ def exit_code(outcome: Outcome | Resting, server: ServerChoice) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if isinstance(outcome, Completed):
         return 0
-    url = shown_url(server.base_url or "")
-    words, hint = describe_outcome(outcome, base_url=url, api_key_env=server.api_key_env)
+    there = ServerAddress(shown_url(server.base_url or ""), server.api_key_env or "")
+    words, hint = describe_outcome(outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
 

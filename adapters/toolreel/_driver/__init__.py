@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.outcome_words import Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
         ImmediateApprover,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.run_result import (
         OutcomeError,
-        Resting,
         Run,
         RunUsage,
         cost_in_words,
@@ -92,37 +92,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "first_checks": "aperform perform",
-            "aio": "ago_on arun aspeak astream astream_on",
-            "attachments": "attach",
-            "approvers": "Always AsyncLater Later Never",
-            "clocks": "AsyncSystemClock InstantClock SystemClock ending_at time_left",
-            "endpoints": "AsyncEndpoints EndpointCost Endpoints check_endpoints",
-            "inbox": "Inbox Incoming message_of",
-            "performer": "AsyncPorts ImmediateApprover ImmediateClock ImmediateEndpoint Ports",
-            "ports": (
-                "Approver AsyncApprover AsyncClock AsyncEndpoint AsyncPerformer AsyncStreamingEndpoint "
-                "AsyncStreamingPerformer AsyncToolHost Clock Endpoint Journal Listener Observer Performer "
-                "StreamingEndpoint StreamingPerformer ToolHost Wanted secrets_of tell withhold"
-            ),
-            "run_result": "OutcomeError Resting Run RunUsage cost_in_words outcome_of retold",
-            "stopwatch": "Stopwatch timed_anew",
-            "streaming.events": (
-                "NoteMade PartialOutput ReasoningDelta RunEnded ShownEvent StreamEvent TextDelta "
-                "TextWithdrawn ToolCallDelta ToolResult ToolStarted"
-            ),
-            "streaming.partial_answer": "PartialAnswer",
-            "streaming.pulling": "aevent_of apulled event_of pulled",
-            "streaming.shown_run": "STOPPED",
-            "sync": "go_on run speak stream stream_on",
-            "timing": "Lap LapTimes NOT_MEASURED Timing Took duration record",
-            "watching.log_watch": "LEVELS logged_as",
-            "watching.note_fields": "CONTENT fields_of name_of",
-            "watching.performer": "Watched",
-            "watching.trace_context": "CONTEXTS current_trace joined_trace",
-            "watching.watch": "Begun WATCHERS Watch Watcher Watches unwatch watch_logs watch_with watched",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 
+from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
-from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -49,7 +50,8 @@ async def arun(
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), async_performer_of(plan, performer), journal, observe, inbox)
+    able = async_performer_of(plan, performer)
+    return await _run(start(plan), able, journal, observe, inbox)
 
 
 async def ago_on(
@@ -64,6 +66,7 @@ async def ago_on(
 
     The async version of :func:`~toolreel._driver.sync.go_on`, with the same parameters.
     """
+    check_state(state)
     return await _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
 
 
@@ -96,7 +99,8 @@ def astream(
     The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    return _stream(start(plan), async_performer_of(plan, performer), journal, inbox)
+    able = async_performer_of(plan, performer)
+    return _stream(start(plan), able, journal, inbox)
 
 
 def astream_on(
@@ -133,7 +137,8 @@ async def _run(
             tell(observe, reached.notes)
             if watches is not None and not isinstance(answer, Delta):
                 watches.stepped(effect, answer, reached)
-    return Run(reached.state, tuple(notes), timing=laps.timing)
+    server = server_of(performer, reached.state.endpoint_name)
+    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
 
 
 async def _stream(
@@ -157,7 +162,7 @@ async def _stream(
         except BaseException as stopped:
             shown.cancel(journal, stopped, laps.rest())
             raise
-    yield shown.end(laps.timing)
+    yield shown.end(laps.timing, performer)
 
 
 async def _steps(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
+from typing import Any
 
+from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncStreamingEndpoint,
@@ -130,6 +132,26 @@ class AsyncEndpoints:
         return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
 
 
+def server_of(performer: object, fallback: str) -> ServerAddress:
+    """Where the endpoint of a performer sends its requests; empty if it doesn't say.
+
+    :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
+    """
+    at: Any = performer
+    while at is not None and not hasattr(at, "address"):
+        at = (at.fallbacks.get(fallback) if fallback else at.first) if _is_several(at) else _inside(at)
+    return NO_SERVER if at is None else at.address.server
+
+
+def _is_several(endpoint: object) -> bool:
+    return isinstance(endpoint, Endpoints | AsyncEndpoints)
+
+
+def _inside(endpoint: object) -> Any:  # noqa: ANN401 - of any kind
+    """The endpoint in one that wraps another, such as one with limits, or in a performer."""
+    return getattr(endpoint, "endpoint", None)
+
+
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     """Check that an endpoint knows the plan's fallbacks, if it says which it knows.
 
@@ -140,7 +162,7 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     if not wanted:
         return
     while not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
-        endpoint = getattr(endpoint, "endpoint", None)  # of one that wraps another, such as one with limits
+        endpoint = _inside(endpoint)
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
     if missing := [name for name in wanted if name not in known]:

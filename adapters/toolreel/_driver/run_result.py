@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from toolreel._driver.endpoints import EndpointCost, endpoint_costs
+from toolreel._driver.outcome_words import (
+    NO_SERVER,
+    Resting,
+    ServerAddress,
+    describe_outcome,
+    failure_in_words,
+)
 from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import Lap, Timing, Took
 from toolreel._internal import AdapterError, counted, printable, run_pages
@@ -21,7 +28,6 @@ from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
     Completed,
-    Effect,
     Event,
     Note,
     Outcome,
@@ -32,17 +38,7 @@ from toolreel_core._protocol import (
 
 _SHOWN: Final = 60
 """Characters of a text that a line shows."""
-_NO_KEY: Final = (401, 403)
 _NO_LAPS: Final[Mapping[int, tuple[Wanted | None, Lap]]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Resting:
-    """The run has not ended: it rests until something outside is done, such as an approval."""
-
-    name: ClassVar[str] = "resting"
-    waits_for: tuple[Effect, ...]
-    """The effects that nobody has answered yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +104,8 @@ class Run:
     timing: Timing = field(default_factory=Timing, compare=False)
     """How long it took, and each request and tool call: as measured, or as recorded if it is a replay.
     Runs with other times are equal."""
+    server: ServerAddress = field(default=NO_SERVER, compare=False)
+    """The server that it last asked, for what to do if it did not complete."""
 
     @property
     def outcome(self) -> Outcome | Resting:
@@ -172,7 +170,7 @@ class Run:
         :raises OutcomeError: if it did not; has the outcome
         """
         if not self.completed:
-            raise OutcomeError(self._shown(_failure(self.outcome)), self.outcome)
+            raise OutcomeError(self._shown(failure_in_words(self.outcome, self.server)), self.outcome)
         return self
 
     def approve(self) -> Self:
@@ -227,9 +225,13 @@ class Run:
     def _shown(self, text: str) -> str:
         return printable(text if self.continuation is None else self.continuation.shown(text))
 
+    def _words(self) -> tuple[str, str]:
+        """The outcome in words, and a hint what to do."""
+        return describe_outcome(self.outcome, self.server, in_python=True)
+
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
-        said = self.text or _details(self.outcome)
+        said = self.text or self._words()[0]
         tally = self.state.tally
         ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
         counts = f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}{ignored}"
@@ -239,7 +241,7 @@ class Run:
         """A small table and the page of this run, for notebooks."""
         outcome, tally = self.outcome, self.state.tally
         rows = {
-            outcome.name: self.text or _details(outcome),
+            outcome.name: self.text or "; ".join(filter(None, self._words())),
             "model": self.state.present.model,
             "turns": f"{tally.turns}, {counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed"
             + (f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""),
@@ -258,12 +260,12 @@ class Run:
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Without the continuation, which may hold a key."""
-        return self.state, self.notes, self.timing
+        return self.state, self.notes, self.timing, self.server
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """The run without a continuation."""
-        values = dict(zip(("state", "notes", "timing"), (*state, Timing())[:3], strict=True))
-        for name, value in {**values, "continuation": None}.items():
+        values = dict(zip(("state", "notes", "timing", "server"), state, strict=False))
+        for name, value in {"timing": Timing(), "server": NO_SERVER, "continuation": None, **values}.items():
             object.__setattr__(self, name, value)
 
 
@@ -300,25 +302,6 @@ def retold(
         at = step(at.state, event)
         notes += at.notes
     return Run(at.state, tuple(notes), timing=Timing(tuple(took)))
-
-
-def _failure(outcome: Outcome | Resting) -> str:
-    """One sentence about a run without a final answer."""
-    details = _details(outcome)
-    said = f"the run did not complete: {outcome.name}" + (f" ({details})" if details else "")
-    if isinstance(outcome, Resting):
-        return f"{said}; write run.approve() or run.deny(reason)"
-    if getattr(outcome, "status", None) in _NO_KEY:
-        return f"{said}; give the server's key with api_key= or api_key_env="
-    return said
-
-
-def _details(outcome: Outcome | Resting) -> str:
-    if isinstance(outcome, Resting):
-        asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
-        return ", ".join(f"{effect.name}({effect.arguments}) needs approval" for effect in asked)
-    values = ((name, getattr(outcome, name)) for name in outcome.__slots__)
-    return ", ".join(f"{name} {value}" for name, value in values if value not in {None, "", ()})
 
 
 def _short(text: str) -> str:

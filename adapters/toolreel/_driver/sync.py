@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 
+from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -58,7 +59,8 @@ def run(
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer_of(plan, performer), journal, observe, inbox)
+    able = performer_of(plan, performer)
+    return _run(start(plan), able, journal, observe, inbox)
 
 
 def go_on(
@@ -79,6 +81,7 @@ def go_on(
     :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
     """
+    check_state(state)
     return _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
 
 
@@ -131,7 +134,8 @@ def stream(
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _stream(start(plan), performer_of(plan, performer), journal, inbox)
+    able = performer_of(plan, performer)
+    return _stream(start(plan), able, journal, inbox)
 
 
 def stream_on(
@@ -173,7 +177,8 @@ def _run(
             tell(observe, reached.notes)
             if watches is not None and not isinstance(answer, Delta):
                 watches.stepped(effect, answer, reached)
-    return Run(reached.state, tuple(notes), timing=laps.timing)
+    server = server_of(performer, reached.state.endpoint_name)
+    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
 
 
 def _stream(
@@ -195,7 +200,7 @@ def _stream(
         except BaseException as stopped:
             shown.cancel(journal, stopped, laps.rest())
             raise
-    yield shown.end(laps.timing)
+    yield shown.end(laps.timing, performer)
 
 
 def _steps(

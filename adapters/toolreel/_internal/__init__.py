@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.format_version import check_version
     from toolreel._internal.http_server import Page, listening, page_app, server_config
-    from toolreel._internal.logs import CONCERNS, RENAMED, Concern, Level, is_heard, is_on, log, log_error
+    from toolreel._internal.logs import (
+        CONCERNS,
+        RENAMED,
+        Concern,
+        Level,
+        is_heard,
+        log,
+        log_error,
+        show_only_errors,
+    )
     from toolreel._internal.page_data import (
         cut_to,
         json_element,
@@ -48,25 +57,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "": "visible_text",
-            "browser": "show",
-            "errors": (
-                "AdapterError CassetteError CatalogueError DurableError EndpointConfigError EvalPlanError "
-                "ForkError JournalError McpConfigError McpServerError MissingExtra OutputError "
-                "ProxyConfigError ResultsError SecretFound SecretRulesError SkillError TokenizerError "
-                "ToolModuleError VaryError"
-            ),
-            "format_version": "check_version",
-            "http_server": "Page listening page_app server_config",
-            "logs": "CONCERNS Concern Level RENAMED is_heard is_on log log_error",
-            "page_data": "cut_to json_element packed packed_element shortened visible",
-            "page_frame": "asset framed",
-            "run_page_port": "provide_run_pages run_pages",
-            "safe_yaml": "Rules Scalar TAG YamlError read_tree",
-            "toml_files": "line_at read_file read_toml",
-            "visible_text": "counted printable printable_json",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

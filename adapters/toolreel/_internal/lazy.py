@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from dis import get_instructions
 from importlib import import_module
+from types import CodeType
 from typing import TypeAlias
 
 Hooks: TypeAlias = tuple[Callable[[str], object], Callable[[], list[str]]]
 """``__getattr__`` and ``__dir__`` of a module."""
 
 
-def face(package: str, homes: Mapping[str, str], *, extra: str = "") -> Hooks:
+def face(package: str, *, extra: str = "") -> Hooks:
     """Hooks of a package that load each of its names from its home when the name is used.
 
-    Type checkers see the same names in imports under ``TYPE_CHECKING``; a test compares the two.
+    The names and their homes are the imports for type checkers, ``if TYPE_CHECKING``. They are compiled with
+    the rest of the calling module, so they can be read in a program without sources, too.
 
-    :param homes: names, separated by spaces, by the module that has them: its path within the package, or the
-        whole path of another package; by an empty path, modules of the package itself
     :param extra: the extra that installs all that the package needs, for the error where something is missing
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    code = sys._getframe(1).f_code
+    homes: dict[str, str] = {}
 
     def load(name: str) -> object:
-        if name not in home_of:
+        homes.update(homes or _imported(code))
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = home_of[name]
-        path = home if home.startswith("toolreel") else f"{package}.{home}"
         try:
-            if not home:  # a module of the package itself, which is not there yet
+            if homes[name] == package:  # a module of the package itself, which is not there yet
                 return import_module(f"{package}.{name}")
-            module = import_module(path)
-            return getattr(module, name) if hasattr(module, name) else import_module(f"{path}.{name}")
+            module = import_module(homes[name])
+            return getattr(module, name) if hasattr(module, name) else import_module(f"{homes[name]}.{name}")
         except ImportError as error:
             from toolreel._internal.errors import MissingExtra
 
@@ -41,9 +42,20 @@ def face(package: str, homes: Mapping[str, str], *, extra: str = "") -> Hooks:
             raise
 
     def listed() -> list[str]:
-        return sorted(getattr(sys.modules[package], "__all__", home_of))
+        homes.update(homes or _imported(code))
+        return sorted(getattr(sys.modules[package], "__all__", homes))
 
     return load, listed
+
+
+def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Each of our names that a module imports, with its home; also where the import is not run."""
+    home = ""
+    for instruction in get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            home = instruction.argval
+        elif instruction.opname == "IMPORT_FROM" and home.startswith("toolreel") and home != __name__:
+            yield instruction.argval, home
 
 
 def public_names(package: str) -> Hooks:

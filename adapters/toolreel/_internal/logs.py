@@ -1,7 +1,8 @@
 """Loggers: one a concern, below ``toolreel``; each record has its facts as fields.
 
-A program that has not imported ``logging`` has configured none of it, so nothing is logged and nothing is
-imported: that takes a third of the time of ``import toolreel``.
+No handler is installed, so warnings go to stderr in a program that configures none, as Python has it. Such
+a program has mostly not imported ``logging``, which takes a third of the time of ``import toolreel``: there,
+the first warning imports it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -27,65 +27,53 @@ CONCERNS: Final[Mapping[Concern, str]] = {
     "proxy": "requests of the proxy's clients, and what is not recorded",
 }
 """Each logger below ``toolreel``, and what it tells."""
+_NUMBERS: Final[Mapping[Level, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+"""The levels of ``logging``."""
+_SHOWN: Final[set[Level]] = {"warning", "error"}
+"""What a program sees that configures no logging."""
 RENAMED: Final = {"name": "tool", "names": "tools", "is": "status"}
 """Fields whose names a log record or Python has taken."""
 
 
 @cache
 def logger(concern: Concern) -> logging.Logger:
-    """The logger of a concern; without any handler of the application, it is silent."""
+    """The logger of a concern."""
     import logging
 
     top = logging.getLogger("toolreel")
-    if not top.handlers:
-        top.addHandler(logging.NullHandler())
+    if "warning" not in _SHOWN and top.level == logging.NOTSET:
+        top.setLevel(logging.ERROR)
     return top.getChild(concern)
 
 
-def is_on() -> bool:
-    """Whether anything may be logged at all."""
-    return "logging" in sys.modules
+def show_only_errors() -> None:
+    """Log no warnings, in a program that tells of them itself, unless a level is set."""
+    _SHOWN.discard("warning")
 
 
 def is_heard(concern: Concern, level: Level) -> bool:
     """Whether anybody wants such a record: what is in it need not be put together otherwise."""
-    logging = sys.modules.get("logging")
-    return logging is not None and logger(concern).isEnabledFor(_number(logging, level))
+    if "logging" not in sys.modules and level not in _SHOWN:
+        return False
+    return logger(concern).isEnabledFor(_NUMBERS[level])
 
 
-def log(concern: Concern, level: Level, event: str, told: Mapping[str, object]) -> None:
+def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], words: str = "") -> None:
     """Log an event with its fields, if somebody listens.
 
     :param event: what happened, such as ``retry_planned``
     :param told: the fields; those that are ``None`` or empty are left out
+    :param words: the text of the record; by default, the event and its fields
     """
-    logging = sys.modules.get("logging")
-    if logging is None:
-        return
-    found, number = logger(concern), _number(logging, level)
-    if found.isEnabledFor(number):
+    if is_heard(concern, level):
         shown = _fields(told)
-        text = " ".join([event, *(f"{name}={_short(value)}" for name, value in shown.items())])
-        found.log(number, "%s", text, extra={"event": event, **shown}, stacklevel=2)
+        text = words or " ".join([event, *(f"{name}={_short(value)}" for name, value in shown.items())])
+        logger(concern).log(_NUMBERS[level], "%s", text, extra={"event": event, **shown}, stacklevel=2)
 
 
 def log_error(concern: Concern, message: str, told: Mapping[str, object], error: Exception) -> None:
-    """Log an exception that nobody must miss: where no handler is configured, it goes to stderr."""
-    import logging
-
-    found = logger(concern)
-    extra = {"event": "error", **_fields(told)}
-    found.error(message, exc_info=error, extra=extra)
-    if not _is_configured(found) and logging.lastResort is not None:
-        info = (type(error), error, error.__traceback__)
-        logging.lastResort.handle(
-            found.makeRecord(found.name, logging.ERROR, __file__, 0, message, (), info, extra=extra)
-        )
-
-
-def _number(logging: ModuleType, level: Level) -> int:
-    number: int = getattr(logging, level.upper())
-    return number
+    """Log an exception, with its traceback."""
+    logger(concern).error(message, exc_info=error, extra={"event": "error", **_fields(told)})
 
 
 def _fields(told: Mapping[str, object]) -> dict[str, object]:
@@ -94,15 +82,3 @@ def _fields(told: Mapping[str, object]) -> dict[str, object]:
 
 def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _is_configured(found: logging.Logger) -> bool:
-    """Whether a handler but our own gets what this logger is given."""
-    import logging
-
-    at: logging.Logger | None = found
-    while at is not None:
-        if any(not isinstance(handler, logging.NullHandler) for handler in at.handlers):
-            return True
-        at = at.parent if at.propagate else None
-    return False

@@ -28,17 +28,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "file": "FileJournal ReopenedJournal",
-            "format": (
-                "MemoryJournal Record Recorded Source blob_lines companion event_line header_line opened "
-                "parse_journal read_journal recording_files unfinished"
-            ),
-            "lock": "taken",
-            "part_file": "ROOM made_folders sync_folders",
-            "seal": "sealed unsealed",
-            "withheld_results": "Reason is_withheld withheld",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel._replay.explain.outcome import describe_outcome
     from toolreel._replay.explain.plan_and_event_changes import plan_changes
     from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
     from toolreel._replay.explain.sent_history import SentHistory, sent_history
     from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-    from toolreel._replay.explain.why import Why, note_words, rule_of, why
+    from toolreel._replay.explain.why import Why, advised, note_words, rule_of, why
     from toolreel._replay.exports import (
         LOG_VERSION,
         STOP_REASONS,
@@ -58,34 +57,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "allowed_differences": "AllowedDifferences",
-            "explain.outcome": "describe_outcome",
-            "explain.plan_and_event_changes": "plan_changes",
-            "explain.run_diff": "Aspect Difference Divergence TurnPair diff",
-            "explain.sent_history": "SentHistory sent_history",
-            "explain.turns": "CallSummary TurnSummary story",
-            "explain.why": "Why note_words rule_of why",
-            "exports": "Format LOG_VERSION STOP_REASONS SUFFIXES exported inspect_message transcript",
-            "fork_changes": "Changes NOTHING_CHANGED",
-            "forked_run": "Beginning Counterfactual EventLog Forked Stop beginning counterfactual fork",
-            "journal_performer": "AsyncRehearsal Rehearsal Breaks",
-            "recorded_files": "Keeping RecordedFiles ResumedFiles check_free",
-            "recorded_requests": "COMPARISONS Comparison",
-            "recovered_runs": "RecoveredRun recover_runs",
-            "replayed_run": (
-                "BEHIND_PROXY DRIVERS Driver Replayed check_recovered check_surface replay run_on"
-            ),
-            "resumed_run": "aresume resume",
-            "run_page": "view",
-            "run_page.list_server": "Facts Found ListServer RecordingList facts_of",
-            "run_page.page": "PageRun page_of_runs",
-            "run_page.remarks": "warnings_of",
-            "run_page.run_tree": "RunTree traced_tree",
-            "run_page.view": "name_of page_of write_page",
-            "taped_endpoint": "TapedEndpoint",
-            "trace": "Answered Trace Traced Underway cut retrace",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver import Run
+from toolreel._driver import Run, describe_outcome
 from toolreel._internal import printable
-from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.trace import Trace
 from toolreel_core._conversation import (
     AssistantMessage,

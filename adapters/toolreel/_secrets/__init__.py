@@ -37,24 +37,4 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "byte_readings": "as_ascii readings",
-            "harmless_spans": "HarmlessTexts harmless_texts",
-            "known_values": "key_as_secret key_notice known_secrets secrets_sent spellings",
-            "patterns": "EMAIL SHAPES names_a_secret",
-            "project_rules": "SecretRules VARIABLE read_rules rules_in",
-            "repeated_history": "SharedBeginnings",
-            "scan": "Leak leaks secrets_in",
-            "scanned_texts": (
-                "body_texts interaction_texts leaks_at line_texts new_leaks refuse_secrets_in_blobs "
-                "refuse_secrets_in_line tree_texts unseen"
-            ),
-            "scrubbing": "RunningScrub scrubbed searched_for",
-            "secret": "Secret",
-            "secret_candidates": "candidates",
-            "split_texts": "put_together",
-            "urls": "is_secret_parameter scrubbed_url shown_url",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         difference,
         drift,
         first_change,
+        varying,
     )
     from toolreel.cassette._serializer import deserialize, serialize
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
@@ -69,29 +70,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "": "_serializer",
-            "_file": "CassetteFile KEPT interaction_dicts replace_file",
-            "_header": "FrozenValues Header header_of",
-            "_httpx2": "AsyncHttpx2Transport Httpx2Transport",
-            "_lookup": "RERECORD RequestKey Unplayed canonical_body endpoint",
-            "_open_cassette": "Recording",
-            "_request_diff": "ABSENT Change changes clipped difference drift first_change",
-            "_serializer": "deserialize serialize",
-            "_session": "MODES Mode Session use_cassette",
-            "_stock_vcrpy": "Exported Imported export_cassette import_cassette looks_like_stock",
-            "_stored_exchange": "Break CLOSED Exchange KINDS NO_RESPONSE StoredResponse is_stored",
-            "_transports": (
-                "AsyncExtendTransport AsyncRecordTransport AsyncReplayTransport ExtendTransport "
-                "RecordTransport ReplayTransport areplayed broken_off is_stream pieces_of recording "
-                "refuse_unreadable replayed replaying"
-            ),
-            "_vary": "PAIRS Vary distinct put_through rule_of stored varied",
-            "_yaml": "dump_yaml load_yaml",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -220,6 +220,16 @@ class Recording:
         """Add an exchange that failed before there was a response."""
         self._add(method, url, headers, body, unanswered(end.stored))
 
+    def check(self) -> None:
+        """Check that every request so far was in the recording: the client may have caught the exception.
+
+        :raises ReplayMismatch: for the first that was not
+        """
+        with self._lock:
+            misses = [*self._misses]
+        if misses:
+            raise ReplayMismatch(str(misses[0]))
+
     def finish(self) -> None:
         """End the session, and check that every interaction was played.
 
@@ -228,10 +238,9 @@ class Recording:
         :raises VaryError: if a rule of the file or of this session fits no request
         """
         self.end_exchanges()
+        self.check()
         with self._lock:
-            left, misses, total = self._unplayed.left, [*self._misses], self._recorded
-        if misses:
-            raise ReplayMismatch(str(misses[0]))
+            left, total = self._unplayed.left, self._recorded
         if left:
             lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
             raise ReplayMismatch(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import islice, zip_longest
+from re import Match
 from typing import Final
 
 from toolreel_core._conversation import with_digests
@@ -26,6 +28,20 @@ _LINE: Final = 160
 
 _BEFORE: Final = 30
 _AFTER: Final = 70
+
+
+_HINTED: Final = 50
+"""Differences above which nobody asks whether all of them are dates or ids."""
+
+_MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_VARYING: Final = re.compile(
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?"
+    rf"|(?:\d{{1,2}}\.? )?\b(?:{_MONTHS})[a-z]{{0,6}}\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}}\b)?"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\b|\b[12]\d{9}(?:\d{3})?(?:\.\d{1,7})?\b"
+    r"|(?P<word>[\w-]{8,})"
+)
+"""Dates and times in prompts (ISO 8601, 28.11.2026, 9:15, in words, seconds since 1970), and words that may
+be ids, such as a UUID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +106,35 @@ def drift(recorded: bytes, request: bytes) -> str:
 
 def _json_changes(before: Json, after: Json) -> str:
     before, after = with_digests(before), with_digests(after)
-    change = first_change(before, after)
-    if change is None:
+    found = [*islice(changes(before, after), _HINTED)]
+    if not found:
         return "the bodies are the same JSON"
-    lines = _sides(change.place or "the whole body", change.old, change.new)
-    return "\n".join([*lines, *_diff(_pretty(before), _pretty(after))])
+    lines = _sides(found[0].place or "the whole body", found[0].old, found[0].new)
+    advice = varying(found)
+    return "\n".join([*lines, *_diff(_pretty(before), _pretty(after)), *([advice] if advice else [])])
+
+
+def varying(found: Sequence[Change]) -> str:
+    """What to do if the differences are such as any two sessions have; else empty.
+
+    >>> varying([Change("messages[0].content", '"It is 2026-11-27."', '"It is 2026-11-28."')])[:24]
+    'Only dates or ids differ'
+    >>> varying([Change("temperature", "0", "1")])
+    ''
+    """
+    alike = (_VARYING.sub(_masked, each.old) == _VARYING.sub(_masked, each.new) for each in found)
+    if not found or len(found) >= _HINTED or not all(alike):
+        return ""
+    return (
+        "Only dates or ids differ: take them from reel.now and reel.new_id, which a session has too, or say "
+        'with Vary where requests may differ. See "What may vary in a recording", docs/what-may-vary.md.'
+    )
+
+
+def _masked(found: Match[str]) -> str:
+    """A placeholder for a date or an id; a long word without a digit is neither."""
+    is_word = found.lastgroup == "word" and not any(letter.isdecimal() for letter in found[0])
+    return found[0] if is_word else "<varies>"
 
 
 def agreement(one: bytes, other: bytes) -> int:

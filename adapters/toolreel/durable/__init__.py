@@ -25,26 +25,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_metrics": "BOUNDS Performed Present text",
-            "_limits.endpoint": "AsyncLimitedEndpoint LimitedEndpoint limited",
-            "_limits.ledger": "Granted Ledger Queued Refused TicketLost",
-            "_limits.limits": "Estimate Limits Started seconds_to_wait",
-            "_limits.tables": "TICKETS",
-            "_looks": "OVER RunLook RunLooks age",
-            "_run_views": "Awaited DurableRun RunSummary",
-            "_runs": "DurableRuns",
-            "_book": "Told number_of",
-            "_store.claims": "claim",
-            "_store.database": "close_database database_url open_database",
-            "_store.slots": "take_slot",
-            "_store.steps": "Written",
-            "_worker": "Worker",
-        },
-        extra="durable",
-    )
+    __getattr__, __dir__ = face(__name__, extra="durable")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS
 
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
-from toolreel._internal import DurableError, Level, is_on, log
+from toolreel._internal import DurableError, Level, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._answers import Uncertain
 from toolreel.durable._around import Around, with_around
@@ -264,7 +264,7 @@ class _Steps:
         DBOS.run_step({"name": name}, _is_stored)
 
     def _seen(self, written: Written) -> Written:
-        for line in written.lines if self._watch or is_on() else ():
+        for line in written.lines if self._watch or is_heard("durable", "debug") else ():
             if found := _EVENT.match(line):
                 n, kind = int(found["n"]), found["kind"]
                 ref = {} if found["ref"] is None else {"ref": int(found["ref"])}

@@ -48,25 +48,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_bounded_decoder": (
-                "ACCEPT_ENCODING BodyError BoundedDecoder PACKAGES Stalled TooLarge UndecodableBody"
-            ),
-            "_connection_limits": "async_trace",
-            "_httpx_endpoint": ("AsyncHttpEndpoint HttpEndpoint TIMEOUT async_chunks_of hang_up within"),
-            "_request": (
-                "ANTHROPIC_VERSION AUTHORIZATION Address DEADLINE MAX_RESPONSE_BYTES NO_HEADERS "
-                "STALL_TIMEOUT checked_chat_url header_values request_headers url_in"
-            ),
-            "_response_events": "answered broken failure_event response_event retry_after_ms",
-            "_response_reader": "Exchange Incoming Intake",
-            "_transport_pool": (
-                "AsyncPlainTransport CONNECTIONS PlainTransport async_transport sync_transport"
-            ),
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

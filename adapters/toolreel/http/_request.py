@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+from toolreel._driver import ServerAddress
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
@@ -89,6 +90,14 @@ class Address:
     headers: Mapping[str, str]
     credentials: frozenset[str] = frozenset()
     """Names of the headers whose values are secrets whatever they look like, in lower case."""
+    key: str = ""
+    """What the key was given by: the name of a variable, or ``api_key=``; empty without one."""
+
+    @property
+    def server(self) -> ServerAddress:
+        """The base URL, as it may be shown, and where the key is from."""
+        url = self.url.partition("?")[0].removesuffix(PATHS["chat_completions"])
+        return ServerAddress(shown_url(url), self.key)
 
     def __repr__(self) -> str:
         return f"Address(url={shown_url(self.url)!r})"
@@ -123,6 +132,7 @@ class Address:
             checked_chat_url(base_url, api_prefix),
             sent,
             frozenset(name.lower() for name in (*headers, api_key_header)),
+            api_key_env or ("api_key=" if api_key else ""),
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, assert_never
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel_core._jsontext import read
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
+from toolreel_core._replies import html_page
 
 _NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
 _QUOTED: Final = 300
@@ -77,7 +78,7 @@ def _error_message(text: str) -> str:
         case {"message": str() as message} | {"detail": str() as message}:
             return message[:_QUOTED] or "no text"
         case _:
-            return text.strip()[:_QUOTED] or "no text"
+            return html_page(text) or text.strip()[:_QUOTED] or "no text"
 
 
 _HTTPX: Final[Mapping[str, FailureKind]] = {

@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_content": "Capture Redaction VARIABLE",
-            "_instrument": "instrument uninstrument",
-            "_labels": "labelled",
-            "_provider": "Server server_of",
-        },
-        extra="otel",
-    )
+    __getattr__, __dir__ = face(__name__, extra="otel")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_catalogues": "CATALOGUE_VARIABLE at_provider named_presets preset_named shipped with_files",
-            "_token_counter": "register_tokenizer",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -12,16 +12,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_probed": "Probed",
-            "_probing": "probe replay_probe",
-            "_tape": "earlier_answers",
-            "toolreel_core._probe": "Compared Finding Setting",
-        },
-        extra="record",
-    )
+    __getattr__, __dir__ = face(__name__, extra="record")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

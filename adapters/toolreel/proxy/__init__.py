@@ -16,19 +16,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_app": "proxy_app",
-            "_recording.journal_process": "JournalProcess",
-            "_recording.journal_queue": "JournalQueue Tell",
-            "_recording.journals": "JournalJob",
-            "_recording.thoughts": "KeptThoughts",
-            "_serve": "CONNECTIONS LOOPBACK serve",
-            "_settings": "Limits ProxySettings Route Routes routes_in",
-            "toolreel_core._proxy": "Extras",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

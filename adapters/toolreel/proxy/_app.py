@@ -114,7 +114,10 @@ class Proxy:
         """The models of all routes."""
         access.kind = "models"
         listed = await models_of(
-            self.settings.routes, self.recorder, lambda route: self._asking(route, scope, self._form(route))
+            self.settings.routes,
+            self.recorder,
+            lambda route: self._asking(route, scope, self._form(route)),
+            answer,
         )
         if isinstance(listed, Trouble):
             await answer.trouble(listed)

@@ -162,6 +162,7 @@ class ChatExchange:
             while True:
                 with anyio.move_on_after(_AFTER_DONE if stream.over else None):
                     piece = await anext(pieces)
+                    self.answer.passed = pieces.headers
                     if not isinstance(piece, str):
                         return stream, piece
                     stream, chunks = stream.feed(piece)
@@ -189,6 +190,7 @@ class ChatExchange:
         self._head_lines()
         async with aclosing(self.upstream.pieces(self.sent)) as pieces:
             async for piece in pieces:
+                self.answer.passed = pieces.headers
                 if isinstance(piece, str):
                     await self.answer.raw(piece)
                 elif isinstance(piece, RequestFailed):

@@ -36,13 +36,17 @@ class TokenCounts:
         request = await request_in(receive, "messages", self._most)
         if request is None:
             return
-        counted = request if isinstance(request, Trouble) else await self._counted(request, scope, access)
+        counted = (
+            request if isinstance(request, Trouble) else await self._counted(request, scope, answer, access)
+        )
         if isinstance(counted, Trouble):
             await answer.trouble(counted)
         else:
             await answer.whole(counted)
 
-    async def _counted(self, request: ClientRequest, scope: Scope, access: AccessRecord) -> Tree | Trouble:
+    async def _counted(
+        self, request: ClientRequest, scope: Scope, answer: ClientAnswer, access: AccessRecord
+    ) -> Tree | Trouble:
         access.model = request.model
         route = self._routes.of(request.model)
         if route is None:
@@ -55,7 +59,7 @@ class TokenCounts:
             return misconfigured(error)
         access.kind = "tokens"
         body = {**request.own, "model": route.upstream_model or request.model}
-        return await _asked(upstream, replace(sent, body=finite_text(body).encode()))
+        return await _asked(upstream, replace(sent, body=finite_text(body).encode()), answer)
 
     def _objection(self, route: Route, model: str) -> Trouble | None:
         form = self._routes.profile(route, model).provider.wire_form
@@ -70,11 +74,12 @@ class TokenCounts:
         return refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
 
 
-async def _asked(upstream: Upstream, sent: Sent) -> Tree | Trouble:
+async def _asked(upstream: Upstream, sent: Sent, answer: ClientAnswer) -> Tree | Trouble:
     base, question, query = sent.url.partition("?")
     url = f"{base}/count_tokens{question}{query}"
     async with aclosing(upstream.pieces(replace(sent, url=url))) as pieces:
         async for piece in pieces:
+            answer.passed = pieces.headers
             match piece:
                 case ReplyReceived() if counted := as_tree(read(piece.body).value_or("")):
                     return counted

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolreel._internal import MissingExtra
+from toolreel._secrets import scrubbed, searched_for, secrets_sent
 from toolreel.http import (
     BoundedDecoder,
     Exchange,
@@ -72,6 +73,8 @@ class Pieces:
         self._text: Final = _UTF8("replace")
         self._incoming: _Incoming | None = None
         self._over = False
+        self.headers: Sequence[tuple[str, str]] = ()
+        """Those of the response, once it has begun: names in lower case, without a key that was sent."""
 
     def __aiter__(self) -> Pieces:
         return self
@@ -114,6 +117,8 @@ class Pieces:
     async def _begun(self) -> _Incoming:
         response = await self._transport.handle_async_request(self._request())
         self._incoming = _Incoming(response)
+        known = searched_for(secrets_sent(self._sent.url, self._sent.headers))
+        self.headers = [(name, scrubbed(value, known)) for name, value in response.headers.multi_items()]
         return self._incoming
 
     async def _ended(self, event: ReplyReceived | RequestFailed) -> ReplyReceived | RequestFailed:

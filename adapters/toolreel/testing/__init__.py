@@ -24,19 +24,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_reels.reel_recording": "LiveSide",
-            "_assertions": "Claims assert_reel",
-            "_expected_calls": "ExpectedCall call",
-            "_network_block": "LOOPBACK NetworkBlocked network_blocked",
-            "_recording_paths": "ReelFiles files_by_name files_of_test",
-            "_recordings_check": "Checked Finding check",
-            "_reels.reel": "Reel rerun",
-            "_scripted": "Line Lost ScriptedEndpoint ScriptedTools calling saying streaming",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -94,13 +94,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture
-def reel(request: pytest.FixtureRequest) -> Generator[Reel]:
+def reel(request: pytest.FixtureRequest) -> Reel:
     """This test's recording: see :class:`toolreel.testing._reels.reel.Reel`."""
+    # It has no teardown: requests of `teardown_method`, which runs after it, belong to the recording, too.
     request.node.stash[_GIVEN] = True
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.reel_of(request.node) as given:
-        yield given
+    return reel_session.reel_of(request.node)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -116,23 +116,23 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; also fail a test that did not use the whole recording."""
+    """The same; also fail a test that has left the recording, even if it has caught the exception."""
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item), reel_session.played_out(item):
+    with reel_session.readable(item), reel_session.followed(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; recordings are written here."""
+    """The same; afterwards, fail a test that did not use its whole recording, and write a new one."""
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item):
+    with reel_session.readable(item), reel_session.ending(item):
         return (yield)
 
 

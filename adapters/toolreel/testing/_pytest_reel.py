@@ -7,6 +7,7 @@ import shlex
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,16 +30,33 @@ PASSED: Final = pytest.StashKey[bool]()
 _RECORDED: Final = pytest.StashKey[set[Path]]()
 """Cassettes recorded in this session: further tests that share one replay it."""
 
-_REEL: Final = pytest.StashKey[Reel]()
-_FINISHED: Final = pytest.StashKey[bool]()
-"""Whether the reel of a test was checked to be used completely."""
 
-_REFUSED: Final = pytest.StashKey[list[str]]()
+@dataclass(slots=True)
+class _Open:
+    """The reel of a test that is running."""
+
+    reel: Reel
+    rules: Sequence[GivenRule]
+    """What may vary."""
+    block: ExitStack = field(default_factory=ExitStack)
+    """Keeps the network from a replay."""
+    refused: Sequence[str] = ()
+    """What the test has wanted of it."""
+
+    def check(self) -> None:
+        """Fail a test that left its recording, or wanted the network, though it caught the exception."""
+        self.reel.check()
+        if self.refused:
+            raise NetworkBlocked(
+                f"there is no network in a replay, but this test wanted to {self.refused[0]}"
+            )
 
 
-@contextmanager
-def reel_of(item: pytest.Item) -> Generator[Reel]:
-    """The reel of a test; the network is blocked unless it records."""
+_OPEN: Final = pytest.StashKey[_Open]()
+
+
+def reel_of(item: pytest.Item) -> Reel:
+    """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
     mode, live = item.config.getoption("--reel"), _live(item.config)
     files = _files(item)
     recorded = item.config.stash.setdefault(_RECORDED, set())
@@ -46,32 +64,21 @@ def reel_of(item: pytest.Item) -> Generator[Reel]:
     recording = mode != "replay" and missing
     given = _rules(item)
     own, shared = ([one.rule for one in given if one.shared == which] for which in (False, True))
-    item.stash[_REEL] = reel = Reel(files, live, recording=recording, vary=own, shared=shared)
-    item.stash[PASSED] = item.stash[_FINISHED] = False
-    hosts = item.config.getini("reel_allowed_hosts")
-    with ExitStack() as stack:
-        blocked = None if recording else network_blocked(hosts, _network_remedy(item))
-        item.stash[_REFUSED] = stack.enter_context(blocked) if blocked else []
-        yield reel
-    reel.close()
-    if item.stash[PASSED] and not item.stash[_FINISHED]:  # getfixturevalue("reel") inside the test
-        _check_finished(item)
-    if item.stash[PASSED]:
-        _tell_rules(item, reel, given)
-    if item.stash[PASSED] and recording:
-        written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
-        recorded.add(files.cassette)
-        item.user_properties += [("reel_recorded", path) for path in written]
-        if live.key_notice:
-            item.user_properties.append(("reel_notice", live.key_notice))
+    reel = Reel(files, live, recording=recording, vary=own, shared=shared)
+    open_ = item.stash[_OPEN] = _Open(reel, given)
+    item.stash[PASSED] = False
+    if not recording:
+        hosts = item.config.getini("reel_allowed_hosts")
+        open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
+    return reel
 
 
 @contextmanager
-def played_out(item: pytest.Item) -> Generator[None]:
-    """Fail a test that passes without using its whole recording.
+def followed(item: pytest.Item) -> Generator[None]:
+    """Fail a test that left its recording, though it caught the exception.
 
-    If the test itself fails, its error is kept, and the unused recording (or, while recording, a missing API
-    key) is reported in a section.
+    If the test itself fails, its error is kept, and the unused recording (or, while recording, a missing key)
+    is reported in a section.
     """
     try:
         yield
@@ -79,7 +86,37 @@ def played_out(item: pytest.Item) -> Generator[None]:
         if not _readable_cause(error) and (unfinished := _unfinished(item)):
             item.add_report_section("call", "reel", unfinished)
         raise
-    _check_finished(item)
+    if open_ := item.stash.get(_OPEN, None):  # none if the reel itself could not be made
+        open_.check()
+
+
+@contextmanager
+def ending(item: pytest.Item) -> Generator[None]:
+    """End a reel after the teardown: check that a replay used all of it, and write a new recording.
+
+    Only if the test has passed, and its teardown, too.
+    """
+    open_ = item.stash.get(_OPEN, None)
+    if open_ is None:
+        yield
+        return
+    try:
+        yield
+    finally:
+        open_.block.close()
+        open_.reel.close()
+    if not item.stash[PASSED]:
+        return
+    open_.check()
+    reel = open_.reel
+    reel.finish()
+    _tell_rules(item, reel, open_.rules)
+    if reel.recording:
+        written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
+        item.config.stash[_RECORDED].add(reel.files.cassette)
+        item.user_properties += [("reel_recorded", path) for path in written]
+        if reel.live.key_notice:
+            item.user_properties.append(("reel_notice", reel.live.key_notice))
 
 
 @contextmanager
@@ -89,6 +126,8 @@ def readable(item: pytest.Item) -> Generator[None]:
         yield
     except BaseException as error:
         cause = _readable_cause(error)
+        if cause is None and _is_of_wider_scope(error):
+            raise pytest.fail.Exception(f"{error}\n\n{_ONE_TEST}", pytrace=False) from None
         if cause is None:
             raise
         raise pytest.fail.Exception(_text(item, error, cause), pytrace=False) from None
@@ -96,20 +135,24 @@ def readable(item: pytest.Item) -> Generator[None]:
 
 def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
     """Take the credentials of the live server out of a report, where a server may have said them back."""
-    reel = item.stash.get(_REEL, None)  # none if the reel itself could not be made
-    if reel is not None and reel.recording:
-        known = searched_for(reel.live.secrets)
+    open_ = item.stash.get(_OPEN, None)
+    if open_ is not None and open_.reel.recording:
+        known = searched_for(open_.reel.live.secrets)
         text = report.longreprtext
         if (shown := scrubbed(text, known)) != text:
             report.longrepr = shown
         report.sections = [(title, scrubbed(content, known)) for title, content in report.sections]
 
 
-def _check_finished(item: pytest.Item) -> None:
-    item.stash[_FINISHED] = True
-    item.stash[_REEL].finish()
-    if refused := item.stash[_REFUSED]:
-        raise NetworkBlocked(f"there is no network in a replay, but this test wanted to {refused[0]}")
+_ONE_TEST: Final = (
+    "The fixture reel is the recording of one test, which is replaced only if that test passes.\n"
+    "A fixture of a wider scope serves tests that may also run alone or in another order. Give it the scope\n"
+    "function, or a recording of its own: with toolreel.cassette.use_cassette(path, mode='auto') as session."
+)
+
+
+def _is_of_wider_scope(error: BaseException) -> bool:
+    return isinstance(error, pytest.fail.Exception) and "scoped fixture reel with a" in str(error)
 
 
 def _live(config: pytest.Config) -> LiveSide:
@@ -170,13 +213,16 @@ def _folder(item: pytest.Item) -> tuple[Path, Path]:
 
 
 def _unfinished(item: pytest.Item) -> str:
-    if item.stash[_REEL].wants_key:
+    open_ = item.stash.get(_OPEN, None)
+    if open_ is None:
+        return ""
+    if open_.reel.wants_key:
         return (
             "The server refused a request without an API key: name the environment variable that holds it "
             "with --reel-live-key-env NAME, or in TOOLREEL_LIVE_KEY_ENV."
         )
     try:
-        item.stash[_REEL].finish()
+        open_.reel.finish()
     except (ReplayMismatch, AdapterError) as error:
         return str(error)
     return ""
@@ -198,8 +244,8 @@ def _text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
     parts = [f"{place}: {cause}" if (place := _place(item, error)) else str(cause)]
     if cause is not error and not isinstance(error, BaseExceptionGroup):
         parts.append(f"(It reached the test as {type(error).__name__}: {error})")
-    reel = item.stash.get(_REEL, None)
-    if isinstance(cause, ReplayMismatch | CassetteError) and reel and not reel.recording:
+    open_ = item.stash.get(_OPEN, None)
+    if isinstance(cause, ReplayMismatch | CassetteError) and open_ and not open_.reel.recording:
         parts.append(f"To record: {_command(item)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
     return printable("\n".join(parts).replace(here, ""))

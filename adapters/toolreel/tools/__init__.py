@@ -50,24 +50,6 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_bounded_process": "BoundedProcess ProcessOutput ProcessResult inherited_environment",
-            "_call_context": (
-                "CurrentCall Progress RunContext ToolError current_call running spend spending"
-            ),
-            "_hosts": "AsyncRouter Router ThreadedTools awaited in_thread",
-            "_isolation": "Crash IsolatedCall Isolation",
-            "_python.schema_of": "Types parse_docstring",
-            "_python.signature": "definition_of signature_of untyped_arguments",
-            "_python.tools": (
-                "AsyncPythonTools DEADLINE PythonTools Tool ToolLike Toolbox load_module load_tools tool"
-            ),
-            "_python.values": "InvalidValue JsonType plain",
-            "_results": "OkKey failed_event failure keywords returned_event succeeded timeout_event",
-            "_typed_output": "Adapter Output output_of",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 __all__: list[str] = []

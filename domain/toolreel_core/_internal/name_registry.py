@@ -9,6 +9,9 @@ from typing import Final, Generic, TypeVar
 
 from toolreel_core._errors import ConfigError
 
+_MANY: Final = 30
+_FEW: Final = 12
+
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """The complaint about a name that does not exist, with the nearest one that does.
@@ -21,7 +24,9 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     # contains the other.
     alike = [one for one in names if one[:1] == name[:1] or name in one]
     close = get_close_matches(name, names, n=1, cutoff=0.65) or get_close_matches(name, alike, 1, 0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+    # A line with all the dialects says less than one that can be read.
+    shown = names if len(names) <= _MANY else [*names[:_FEW], f"and {len(names) - _FEW} more"]
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(shown)}"
     return f"there is no {what} {name!r}; {hint}"
 
 

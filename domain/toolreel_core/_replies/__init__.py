@@ -46,6 +46,7 @@ from toolreel_core._replies.provider_errors import (
     bare_error,
     error_in,
     failed_generation,
+    html_page,
     in_list,
     is_out_of_quota,
 )

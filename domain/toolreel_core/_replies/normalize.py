@@ -19,7 +19,7 @@ from toolreel_core._replies.arguments import ArgumentError
 from toolreel_core._replies.classification import Finish, finish_of, judged
 from toolreel_core._replies.content import content_of, visible
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
-from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.provider_errors import Problem, html_page
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
 from toolreel_core._replies.sse import FIELDS
@@ -137,7 +137,15 @@ def _parsed(body: bytes | Json) -> _Parsed | Problem:
         )
     )
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-    return either(tolerant.alt(lambda why: Problem("INVALID_BODY", why, passing=True)))
+    return either(tolerant.alt(lambda why: Problem("INVALID_BODY", _named(text) or why, passing=True)))
+
+
+def _named(text: str) -> str:
+    """What a body is instead of JSON, where that says more than the place of the first error."""
+    if not text:
+        return "the body is empty"
+    page = html_page(text)
+    return page and f"the body is {page}"
 
 
 def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:

@@ -109,6 +109,33 @@ def bare_error(body: Mapping[str, Json]) -> Problem | None:
     return _problem(body, body) if named or worded else None
 
 
+_HEAD: Final = 4_096
+"""Characters of a page in which its title is looked for."""
+
+
+_TAGS: Final = ("<html", "<head", "<body", "<title", "<h1", "<p>")
+"""What only HTML has of what begins with an angle bracket."""
+
+
+def html_page(text: str) -> str:
+    """What to call a body that is an HTML page, with its title; empty if it is none.
+
+    Gateways, login pages and web servers at a wrong URL send them, at any status.
+
+    >>> html_page("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
+    'an HTML page, "502 Bad Gateway"'
+    """
+    head = text[:_HEAD].lstrip()
+    # Plain lower() may make a text longer.
+    lower = head.encode("ascii", "replace").decode().lower()
+    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and any(map(lower.count, _TAGS)))):
+        return ""
+    after = lower.partition("<title")[2].partition(">")[2]
+    title = head[len(head) - len(after) :].partition("<")[0] if after else ""
+    shown = " ".join(title.split())[:80]
+    return f'an HTML page, "{shown}"' if shown else "an HTML page"
+
+
 def is_out_of_quota(body: str) -> bool:
     """Whether an error body says that the account has no money left, so that no wait helps.
 

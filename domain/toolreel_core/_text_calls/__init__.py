@@ -21,7 +21,7 @@ from toolreel_core._text_calls.decoder_interface import (
     found,
     never_made,
 )
-from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED
+from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
 from toolreel_core._text_calls.unread_calls import (
     LABELS,
     has_skeleton,

@@ -74,3 +74,16 @@ BARE: Final = (
 
 DIALECTS: Final = (*MARKED, *BARE)
 """The dialects that can be enabled."""
+
+
+def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of dialects with one word for all that are marked, which settings take too.
+
+    >>> short_dialects((*MARKED, "react"))
+    ('marked', 'react')
+    """
+    for place in range(len(names) - len(MARKED) + 1):
+        end = place + len(MARKED)
+        if names[place:end] == MARKED:
+            return (*names[:place], "marked", *names[end:])
+    return names

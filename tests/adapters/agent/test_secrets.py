@@ -48,7 +48,7 @@ def test_a_key_is_sent_and_never_shown(place: str, monkeypatch: pytest.MonkeyPat
         with pytest.raises(SecretFound) as refused:
             agent.run("hi", record=tmp_path / "echo")
         assert all(KEY in " ".join(seen.headers.values()) for seen in server.seen)
-    with pytest.raises(OutcomeError, match=r"status 401.*give the server's key with api_key=") as raised:
+    with pytest.raises(OutcomeError, match=r"HTTP 401: Incorrect API key.*key") as raised:
         failed.raise_for_outcome()
     texts = [
         repr(agent),

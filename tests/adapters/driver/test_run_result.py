@@ -99,7 +99,9 @@ def test_a_run_without_an_answer_raises_where_it_is_asked() -> None:
     lost = ScriptedEndpoint([Lost("status", "HTTP 401: no", 401)])
     failed = run(Plan.of(model="m", messages="hi", config=LoopConfig(max_tries=1)), lost)
     assert failed.text == ""
-    with pytest.raises(OutcomeError, match="give the server's key with api_key= or api_key_env=") as raised:
+    with pytest.raises(
+        OutcomeError, match="no; the server did not accept the key, or wants one: give"
+    ) as raised:
         failed.raise_for_outcome()
     assert raised.value.outcome == failed.outcome
     again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own

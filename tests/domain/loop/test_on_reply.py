@@ -212,7 +212,7 @@ def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcom
 @pytest.mark.parametrize(
     ("body", "outcome"),
     [
-        ("<html>", InvalidReply("INVALID_BODY", "Expecting value at line 1, column 1")),
+        ("<html>", InvalidReply("INVALID_BODY", "the body is an HTML page")),
         ({"choices": None}, InvalidReply("NO_CHOICES", "the reply has no choices")),
         ({"choices": []}, InvalidReply("NO_CHOICES", "the reply has no choices")),
     ],

@@ -255,7 +255,9 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ({"max_turn": 3}, "there is no setting 'max_turn'; did you mean 'max_turns'?"),
         (
             {"zzz": 3},
-            f"there is no setting 'zzz'; there are: {', '.join(item.name for item in fields(LoopConfig))}",
+            "there is no setting 'zzz'; there are: "
+            f"{', '.join([item.name for item in fields(LoopConfig)][:12])}, and "
+            f"{len(fields(LoopConfig)) - 12} more",
         ),
         (
             {"text_dialects": ["hermes"]},
@@ -263,7 +265,7 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ),
         (
             {"text_dialects": ["zzz"]},
-            f"text_dialects: there is no dialect 'zzz'; there are: {', '.join(DIALECTS)}",
+            f"text_dialects: there is no dialect 'zzz'; there are: {', '.join(DIALECTS[:12])}, and 39 more",
         ),
         ({"estimator": None}, "estimator: expected a text, got None"),
     ],

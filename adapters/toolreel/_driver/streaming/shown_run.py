@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias, TypeGuard, assert_never
 
+from toolreel._driver.endpoints import server_of
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.streaming.events import (
@@ -159,9 +160,10 @@ class ShownRun:
         before, self._at = self._at.state, after
         return [*self._answered(effect, answer, before), *self._reached()]
 
-    def end(self, timing: Timing) -> RunEnded[Run]:
+    def end(self, timing: Timing, performer: object) -> RunEnded[Run]:
         """The last event."""
-        return RunEnded(Run(self._at.state, tuple(self._notes), timing=timing))
+        server = server_of(performer, self._at.state.endpoint_name)
+        return RunEnded(Run(self._at.state, tuple(self._notes), timing=timing, server=server))
 
     def cancel(self, journal: Journal | None, stopped: BaseException, lap: Lap) -> None:
         """Record that a run was cancelled whose stream was closed or interrupted.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from toolreel._driver.endpoints import server_of
+from toolreel._driver.outcome_words import failure_in_words
 from toolreel._driver.watching.note_fields import Field, fields_of, name_of
 from toolreel._internal import Concern, Level, is_heard, log
-from toolreel_core._protocol import AskApproval, Effect, RunTool, SendRequest, Settled
+from toolreel_core._protocol import AskApproval, Cancelled, Completed, Effect, RunTool, SendRequest, Settled
 from toolreel_core._protocol import notes as n
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
     n.RequestSent: ("http", "debug"),
     n.ReplyRead: ("http", "debug"),
     n.RequestAbandoned: ("http", "warning"),
-    n.RequestLost: ("http", "warning"),
+    n.RequestLost: ("http", "info"),
     n.RepairApplied: ("loop", "info"),
     n.ContentStripped: ("loop", "info"),
     n.CallRejected: ("loop", "info"),
@@ -70,14 +72,17 @@ def logged_fields(note: n.Note) -> dict[str, Field]:
 class LogWatch:
     """Logs one run."""
 
-    def __init__(self, run: str, begun: Step, *, replays: bool) -> None:
+    def __init__(
+        self, run: str, begun: Step, performer: object, secrets: Mapping[str, str], *, replays: bool
+    ) -> None:
         self._who: dict[str, object] = {"run": run, "replayed": replays or None}
+        self._performer, self._secrets = performer, secrets
         log("loop", "debug", "run_began", {**self._who, "model": begun.state.plan.model})
-        self._tell(None, begun.notes, begun.effects)
+        self._tell(None, begun)
 
     def stepped(self, effect: Wanted | None, _event: Event, after: Step) -> None:
         """Log the notes of a step."""
-        self._tell(None if effect is None else effect.ref, after.notes, after.effects)
+        self._tell(None if effect is None else effect.ref, after)
 
     def ended(self, state: State, error: BaseException | None) -> None:
         """Log an end without an outcome: a run that rests, was stopped or broke."""
@@ -92,12 +97,26 @@ class LogWatch:
             case _:
                 log("loop", "info", "run_stopped", {**self._who, **turns})
 
-    def _tell(self, answered: int | None, notes: Iterable[n.Note], wanted: Iterable[Effect]) -> None:
-        for note in notes:
+    def _tell(self, answered: int | None, step: Step) -> None:
+        for note in step.notes:
             concern, level = LEVELS[type(note)]
+            words = ""
+            if isinstance(note, n.RunSettled) and (words := self._failure(step.state)):
+                level = "warning"
             if is_heard(concern, level):
-                ref = _wanted_by(note, wanted) or answered
-                log(concern, level, name_of(note), {**self._who, "ref": ref, **logged_fields(note)})
+                ref = _wanted_by(note, step.effects) or answered
+                log(concern, level, name_of(note), {**self._who, "ref": ref, **logged_fields(note)}, words)
+
+    def _failure(self, state: State) -> str:
+        """What is logged of a run that failed; empty if it completed or was cancelled."""
+        outcome = state.phase.outcome if isinstance(state.phase, Settled) else None
+        if outcome is None or isinstance(outcome, Completed | Cancelled):
+            return ""
+        server = server_of(self._performer, state.endpoint_name)
+        text = failure_in_words(outcome, server, quoting=False)
+        for name, secret in self._secrets.items():  # an endpoint of the user's own may quote one
+            text = text.replace(secret, f"[{name}]")
+        return text
 
 
 def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:

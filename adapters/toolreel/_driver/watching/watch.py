@@ -7,7 +7,6 @@ raises becomes a ``RuntimeWarning``. Without watchers, a step pays for a call of
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -74,12 +73,10 @@ Watcher: TypeAlias = Callable[[Begun], Watch | None]
 
 
 def watch_logs(begun: Begun) -> Watch | None:
-    """Log a run, in a program that has imported ``logging``; any other has configured none of it."""
-    if "logging" not in sys.modules:
-        return None
-    from toolreel._driver.watching.log_watch import LogWatch  # few programs of one run log
+    """Log a run."""
+    from toolreel._driver.watching.log_watch import LogWatch  # it imports what describes outcomes
 
-    return LogWatch(begun.run, begun.first, replays=begun.replays)
+    return LogWatch(begun.run, begun.first, begun.performer, begun.secrets, replays=begun.replays)
 
 
 WATCHERS: list[Watcher] = [watch_logs]

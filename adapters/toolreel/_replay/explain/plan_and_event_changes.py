@@ -19,6 +19,7 @@ from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
 from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._text_calls import short_dialects
 
 _OPTIONS: Final = ("options", "overrides")
 _REMEMBERED: Final = 4096
@@ -79,7 +80,7 @@ def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a
 def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
     if isinstance(value, JsonText):
         return parse(value)
-    return [*value] if isinstance(value, tuple) else cast("Json", value)
+    return [*short_dialects(value)] if isinstance(value, tuple) else cast("Json", value)
 
 
 def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:

@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import Final, Literal, TypeAlias, cast
 
-from toolreel._driver import Run, outcome_of
+from toolreel._driver import Run, describe_outcome, outcome_of
 from toolreel._journal import Source, opened
-from toolreel._replay.explain.outcome import describe_outcome
 from toolreel._replay.explain.plan_and_event_changes import effect_changes, event_changes, plan_changes
 from toolreel._replay.explain.turns import TurnSummary, story
 from toolreel._replay.trace import Trace, Traced, retrace

@@ -11,6 +11,7 @@ from toolreel._replay.trace import Trace, Traced
 from toolreel_core._protocol import Note, RunSettled
 from toolreel_core._protocol import outcome as outcomes
 from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import short_dialects
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +22,23 @@ class Rule:
     settings: tuple[str, ...] = ()
     """Names of the settings of the loop that it reads."""
 
+    def values(self, config: LoopConfig) -> dict[str, str]:
+        """These settings in a run, as Python writes them."""
+        return {name: setting_shown(getattr(config, name)) for name in self.settings}
+
+
+def setting_shown(value: object) -> str:
+    """The value of a setting, as Python writes it; the dialects that are read by default are one word."""
+    return repr(short_dialects(value) if isinstance(value, tuple) else value)
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
     """What decided about the outcome of a run."""
 
     rule: Rule
-    values: Mapping[str, object]
-    """The settings that the rule reads, with their values in this run."""
+    values: Mapping[str, str]
+    """The settings that the rule reads, with their values in this run as Python writes them."""
     event: Traced | None
     """The event upon which it decided; ``None`` if the run has not ended."""
 
@@ -42,7 +52,7 @@ def why(trace: Trace) -> Why:
         each for each in reversed(trace.events) if any(isinstance(note, RunSettled) for note in each.notes)
     )
     ended = None if isinstance(run.outcome, Resting) else next(decided, None)
-    return Why(rule, {name: getattr(config, name) for name in rule.settings}, ended)
+    return Why(rule, rule.values(config), ended)
 
 
 _BUDGETS: Final[Mapping[outcomes.BudgetKind, str]] = {
@@ -120,6 +130,70 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
             return Rule("a run that is cancelled ends at once, and its open calls get a result that says so")
         case _:
             assert_never(outcome)
+
+
+def advised(  # noqa: PLR0912 - one sentence an outcome
+    outcome: outcomes.Outcome | Resting, config: LoopConfig, hint: str
+) -> str:
+    """What to do about an outcome of a run with these settings, first with one that the rule reads.
+
+    >>> advised(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False), "try another model")
+    'ask again for an empty answer with --set fix_empty_final=true; try another model'
+
+    :param hint: what can be said without the settings
+    """
+    reading = "" if config.text_dialects else 'read calls in text with --set text_dialects=["marked"]'
+    match outcome:
+        case outcomes.InvalidOutput():
+            return f"ask again more often with --set output_retries={2 * config.output_retries or 1}"
+        case outcomes.EmptyFinal():
+            asking = "ask again for an empty answer with --set fix_empty_final=true"
+            return _joined("" if config.fix_empty_final else asking, hint)
+        case outcomes.NoToolCalls():
+            more = config.nudge_no_tool_calls + 1
+            return _joined(reading, f"ask for a call with --set nudge_no_tool_calls={more}")
+        case outcomes.ToolFailed():
+            return hint if config.tool_failure_policy == "fatal" else "see in its turn why each call failed"
+        case outcomes.RepeatedCall():
+            return f"allow more repetitions with --set repetition_stop={2 * outcome.times}"
+        case outcomes.BudgetSpent():
+            return f"raise the limit with --set {_BUDGETS[outcome.kind]}={_doubled(outcome.limit)}"
+        case outcomes.ConversationSpent():
+            raised = f"max_conversation_{outcome.kind}={_doubled(outcome.limit)}"
+            return f"raise the limit with --set {raised}, or begin a new conversation"
+        case outcomes.ContextOverflow():
+            shorten = 'shorten the history with --set history_policies=["shorten_old_tool_results"]'
+            return _joined("" if config.history_policies else shorten, hint)
+        case outcomes.CapabilityRefused():
+            return "" if config.fallback_without_tools else hint
+        case outcomes.InvalidReply():
+            return _joined(reading, hint)
+        case outcomes.TransportFailed():
+            passes = outcome.failure in {"timeout", "broken"} or outcome.status in {429, *range(500, 600)}
+            again = f"try more often with --set max_tries={2 * config.max_tries}"
+            return _joined(again if passes else "", hint)
+        case (
+            Resting()
+            | outcomes.Completed()
+            | outcomes.MaxTurns()
+            | outcomes.CostUnknown()
+            | outcomes.Truncated()
+            | outcomes.Refused()
+            | outcomes.ContentFiltered()
+            | outcomes.TransformFailed()
+            | outcomes.Cancelled()
+        ):
+            return hint
+        case _:
+            assert_never(outcome)
+
+
+def _joined(*sentences: str) -> str:
+    return "; ".join(filter(None, sentences))
+
+
+def _doubled(limit: float) -> str:
+    return str(round(2 * limit) if limit >= 1 else 2 * limit)
 
 
 def _completed(config: LoopConfig) -> Rule:

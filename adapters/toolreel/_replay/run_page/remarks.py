@@ -123,7 +123,7 @@ def told_notes(found: Iterable[Note]) -> list[Json]:
     ]
 
 
-def warnings_of(run: Run) -> list[Json]:
+def warnings_of(run: Run) -> list[tuple[Level, str, list[int]]]:
     """What is worth a warning above the turns, the worst first: level, words and turns of each."""
     found: dict[tuple[Level, str], list[int]] = {}
     for note in run.notes:
@@ -134,7 +134,7 @@ def warnings_of(run: Run) -> list[Json]:
     for words in _unused(run):
         found["warn", words] = []
     ordered = sorted(found.items(), key=lambda each: each[0][0] != "bad")
-    return [[level, words, [turn for turn in turns if turn]] for (level, words), turns in ordered]
+    return [(level, words, [turn for turn in turns if turn]) for (level, words), turns in ordered]
 
 
 def _unused(run: Run) -> Iterable[str]:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from toolreel._driver import Resting, Run, cost_in_words, duration
-from toolreel._replay.explain.outcome import describe_outcome
-from toolreel._replay.explain.why import note_words, rule_of, why
+from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
+from toolreel._replay.explain.why import advised, note_words, rule_of, setting_shown, why
 from toolreel._replay.run_page.items import Items
 from toolreel._replay.run_page.remarks import warnings_of
 from toolreel._replay.run_page.turns import RunTurns, Steps
@@ -82,13 +81,13 @@ def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
         "outcome": outcome.name,
         "state": "resting" if isinstance(outcome, Resting) else "good" if run.completed else "bad",
         "words": words,
-        "hint": hint,
+        "hint": advised(outcome, plan.config, hint),
         "rule": rule.words,
-        "settings": [[each, repr(getattr(plan.config, each))] for each in rule.settings],
+        "settings": [*map(list, rule.values(plan.config).items())],
         "answer": run.text,
         "figures": [*map(list, _figures(run))],
         "shares": _shares(run),
-        "warnings": warnings_of(run),
+        "warnings": [*map(list, warnings_of(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
         "opening": [items.message(message) for message in plan.messages],
         "plan": {
@@ -108,7 +107,7 @@ def _set(config: LoopConfig) -> list[Json]:
     """The settings that are not as they are by default."""
     usual = LoopConfig()
     return [
-        [each.name, repr(value)]
+        [each.name, setting_shown(value)]
         for each in fields(config)
         if each.init and (value := getattr(config, each.name)) != getattr(usual, each.name)
     ]

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._client.errors import Trouble
+from toolreel.proxy._client.headers import passed_back
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._proxy import broken_in, error_in
 from toolreel_core._settings import WireForm
@@ -64,6 +65,8 @@ class ClientAnswer:
         self._events = 0
         self.headers: Final[dict[str, str]] = {}
         """Further headers, for as long as none have been sent."""
+        self.passed: Sequence[tuple[str, str]] = ()
+        """Headers of the upstream, which come after those of the proxy and never replace one."""
         self.status = 0
         """What the client was told; 0 before it was told anything."""
         self.problem = ""
@@ -137,9 +140,11 @@ class ClientAnswer:
 
     async def _start(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
+        own = {**self.headers, **headers}
+        passed = (pair for pair in passed_back(self.passed) if pair[0] not in own)
         lines = [
             (name.encode("latin-1"), value.encode("latin-1", "replace"))
-            for name, value in {**self.headers, **headers}.items()
+            for name, value in (*own.items(), *passed)
         ]
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
 

@@ -65,10 +65,9 @@ def mismatch(message: str) -> Trouble:
 
 def failure(event: RequestFailed) -> Trouble:
     """The error for a request that failed at the upstream."""
-    after = {} if event.retry_after_ms is None else {"retry-after": f"{event.retry_after_ms / 1000:g}"}
     match event.failure:
         case "status":
-            return _said(event, after)
+            return _said(event)
         case "connect":
             return Trouble(
                 502, f"The upstream cannot be reached. {event.message}", "upstream_unreachable", UPSTREAM
@@ -87,7 +86,7 @@ def failure(event: RequestFailed) -> Trouble:
             assert_never(event.failure)
 
 
-def _said(event: RequestFailed, headers: Mapping[str, str]) -> Trouble:
+def _said(event: RequestFailed) -> Trouble:
     """The upstream's own error, in the documented form."""
     tree = as_tree(read(event.body).value_or(""))
     error = as_tree(tree.get("error")) or tree
@@ -98,8 +97,7 @@ def _said(event: RequestFailed, headers: Mapping[str, str]) -> Trouble:
         str(code) if isinstance(code, str | int) and not isinstance(code, bool) else "upstream_status",
         kind if isinstance(kind, str) else UPSTREAM,
         param if isinstance(param, str) else None,
-        headers,
-        {key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
+        further={key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
     )
 
 

@@ -1,10 +1,10 @@
-"""Headers of a client: who it is, and which of them go on to the upstream."""
+"""Headers of a client, and of an upstream: who a client is, and what goes on to the other side."""
 
 from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from toolreel._internal import ProxyConfigError
@@ -44,6 +44,57 @@ _STAY: Final = frozenset(
     }
 )
 _STAY_TOO: Final = ("sec-", "x-forwarded-", "x-toolreel-")
+
+
+_STAY_THERE: Final = frozenset(
+    {
+        # Of the upstream's connection, and of its bytes, which are not those that go out here.
+        "accept-ranges",
+        "connection",
+        "content-digest",
+        "content-encoding",
+        "content-length",
+        "content-md5",
+        "content-range",
+        "content-type",
+        "digest",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-connection",
+        "repr-digest",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        # Of the server that answers, which is the proxy.
+        "date",
+        "server",
+        # About the upstream's own origin, which browsers would apply to the proxy's.
+        "alt-svc",
+        "clear-site-data",
+        "content-security-policy",
+        "nel",
+        "report-to",
+        "strict-transport-security",
+    }
+)
+"""Headers of an upstream that would be wrong in an answer of the proxy; all others go back to the client."""
+_STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
+
+
+def passed_back(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The headers of an upstream for the client: all but those that are its own affair.
+
+    :param headers: names in lower case
+    """
+    named = {
+        each.strip().lower() for name, value in headers if name == "connection" for each in value.split(",")
+    }
+    return tuple(
+        (name, value)
+        for name, value in headers
+        if name not in _STAY_THERE and name not in named and not name.startswith(_STAY_THERE_TOO)
+    )
 
 
 def header(headers: Headers, name: str) -> str:

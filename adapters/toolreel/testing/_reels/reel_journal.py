@@ -11,7 +11,7 @@ from toolreel._driver import Wanted
 from toolreel._journal import FileJournal, MemoryJournal, Recorded
 from toolreel._replay import AllowedDifferences
 from toolreel._secrets import refuse_secrets_in_line
-from toolreel.cassette import first_change
+from toolreel.cassette import Change, changes, varying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._loop import start, step
@@ -99,10 +99,11 @@ def _difference(number: int, old: str | None, new: str | None) -> str:
         return f"the run continued after the {number - 1} recorded events"
     if new is None:
         return f"the run ended before recorded event {number}"
-    change = first_change(parse(JsonText(old)), parse(JsonText(new)))
-    place, was, now = (change.place, change.old, change.new) if change else ("", old, new)
+    found = [*changes(parse(JsonText(old)), parse(JsonText(new)))] or [Change("", old, new)]
+    first, advice = found[0], varying(found)
     return (
-        f"event {number} is not the recorded one; first change: {place}\n  recorded: {was}\n  now:      {now}"
+        f"event {number} is not the recorded one; first change: {first.place}\n"
+        f"  recorded: {first.old}\n  now:      {first.new}" + (f"\n{advice}" if advice else "")
     )
 
 

@@ -165,6 +165,16 @@ class ReelRecording:
         self._journals.append(ReelJournal(plan, path, recorded, self._allowed(recorded)))
         return self._journals[-1]
 
+    def check(self) -> None:
+        """Fail a replay that has left the recording so far; what is left of it may still come.
+
+        :raises toolreel.ReplayMismatch: for the first event or request that is not in the recording
+        """
+        for journal in self._journals:
+            journal.check(whole=False)
+        if self._session:
+            self._session.recording.check()
+
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
 

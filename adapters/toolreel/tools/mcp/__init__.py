@@ -45,22 +45,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_config_file": "HttpServer McpServer ServerSettings StdioServer mcp_servers read_mcp_servers",
-            "_definitions": (
-                "MCP_PREFIX ServerTools SkippedTool pins_beside pins_of read_pins server_tools unaccepted "
-                "write_pins"
-            ),
-            "_host": "AsyncMcpTools McpTools",
-            "_results": "error_event result_event",
-            "_server_events": (
-                "CallProgressed DefinitionsChanged McpListener McpNews ServerEnded ServerStarted describe"
-            ),
-            "_transports": "KnownProcess answered_request kill known_process with_descendants",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(
-        __name__,
-        {
-            "_folders": (
-                "MANIFEST_LIMIT Skill SkillFile Skills UnreadableFile manifest_of read_inside read_skill "
-                "read_skills"
-            ),
-            "_skill_tools": "skill_tools skills_message",
-        },
-    )
+    __getattr__, __dir__ = face(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

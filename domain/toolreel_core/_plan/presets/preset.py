@@ -17,7 +17,7 @@ from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, cano
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._text_calls import MARKED
+from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
 _SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
@@ -146,6 +146,17 @@ class Preset:
         lists = {key: _names(table, key) for key in LISTS if key in settings}
         return LoopConfig.of(_plain(_over(_tree(self.config), {**settings, **lists})))
 
+    def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
+        """The settings of the loop and of the provider, with others over them.
+
+        :raises ConfigError: if a setting does not exist, or has no such value
+        """
+        if strange := [key for key in settings if key not in (*_SETTINGS, *_TRAITS)]:
+            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        traits = {key: value for key, value in settings.items() if key in _TRAITS}
+        choices = {key: value for key, value in settings.items() if key in _SETTINGS}
+        return self.config_with(choices), Provider.of({**_tree(self.provider), **traits})
+
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
         requested = _tree(self.request)
@@ -172,14 +183,8 @@ class Preset:
         :param settings: of the loop, as for :meth:`config_with`, and of the provider
         :raises ConfigError: if the parts are invalid or contradict each other
         """
-        given = settings or {}
-        if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
-            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        config, provider = self.settings_with(settings or {})
         own = self.changes()
-        traits = {key: value for key, value in given.items() if key in _TRAITS}
-        provider = Provider.of({**own["provider"], **traits})
-        choices = {key: value for key, value in given.items() if key in _SETTINGS}
-        config = self.config_with(choices)
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:
@@ -250,7 +255,7 @@ def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _resulting(key: str, patch: NamesPatch) -> tuple[str, ...]:
     names = names_of(patch)
-    return names if _clears(patch) else _union(_short(getattr(_LOOP, key)), names)
+    return names if _clears(patch) else _union(short_dialects(getattr(_LOOP, key)), names)
 
 
 def exact_config(config: LoopConfig) -> JsonText:
@@ -265,13 +270,8 @@ def exact_config(config: LoopConfig) -> JsonText:
 
 
 def _only(names: Json) -> NamesPatch:
-    kept = [*_short(names_of(names))]
+    kept = [*short_dialects(names_of(names))]
     return {"only": kept} if kept else []
-
-
-def _short(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of dialects with one word for those that are marked."""
-    return ("marked", *names[len(MARKED) :]) if names[: len(MARKED)] == MARKED else names
 
 
 def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -310,7 +310,7 @@ def _clears(patch: NamesPatch) -> bool:
 
 
 def _shown(value: Json) -> Json:
-    return [*_short(names_of(value))] if isinstance(value, tuple) else value
+    return [*short_dialects(names_of(value))] if isinstance(value, tuple) else value
 
 
 _DEFAULTS: Final[Mapping[str, JsonText]] = {

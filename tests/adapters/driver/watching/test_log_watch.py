@@ -10,12 +10,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from toolreel import Plan, Ports, PythonTools, go_on, run, tool
+from toolreel import LoopConfig, Plan, Ports, PythonTools, go_on, run, tool
 from toolreel._driver import CONTENT, LEVELS, Always, InstantClock
 from toolreel._internal import CONCERNS
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
 from toolreel_core._protocol import Note, notes
 
@@ -56,7 +56,7 @@ def test_a_run_is_told_by_the_loggers_of_its_concerns(caplog: pytest.LogCaptureF
         (http, "DEBUG", "reply_read", 1),
         (loop, "INFO", "call_rejected", 1),
         (http, "DEBUG", "request_sent", 2),
-        (http, "WARNING", "request_lost", 2),
+        (http, "INFO", "request_lost", 2),
         (http, "INFO", "retry_planned", 2),
         (http, "DEBUG", "request_sent", 4),
         (http, "DEBUG", "reply_read", 4),
@@ -113,8 +113,8 @@ def test_every_note_has_a_logger_and_a_level() -> None:
 
 
 RUN = """
-from toolreel import Plan, Ports, PythonTools, run
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel import LoopConfig, Plan, Ports, PythonTools, run
+from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 def fail(): "Fail."; raise ValueError("out of paper")
 tools = PythonTools([fail])
 plan = Plan.of(model="m", messages="hi", tools=tools.surface)
@@ -142,7 +142,52 @@ def test_a_program_with_handlers_sees_them_once() -> None:
     configured = "import logging; logging.basicConfig(level='WARNING', format='%(name)s %(event)s')\n"
     done = python(configured + RUN.replace("SCRIPT", "calling(('fail', {})), saying('Oh.')"))
     lines = [line for line in done.stderr.splitlines() if line.startswith("toolreel.")]
-    assert lines == ["toolreel.http request_lost", "toolreel.tools error"]
+    assert lines == ["toolreel.tools error"]
+
+
+LOST = """
+from toolreel import LoopConfig, Plan, run
+from toolreel.testing import Lost, ScriptedEndpoint
+plan = Plan.of(model="m", messages="hi", config=LoopConfig(max_tries=1))
+run(plan, ScriptedEndpoint([Lost("connect", "ConnectError: refused")]))
+"""
+FAILED = (
+    "the run did not complete: transport: ConnectError: refused; no server answers: start it, or correct "
+    "base_url="
+)
+
+
+@pytest.mark.parametrize(
+    ("configured", "written"),
+    [
+        ("", FAILED),
+        ("import logging", FAILED),
+        ("import logging; logging.basicConfig(format='%(event)s %(message)s')", f"run_settled {FAILED}"),
+        ("import logging; logging.getLogger('toolreel').setLevel('ERROR')", ""),
+    ],
+)
+def test_a_run_that_fails_warns_on_stderr_unless_a_program_configures_it(
+    configured: str, written: str
+) -> None:
+    done = python(f"{configured}\n{LOST}")
+    assert (done.stdout, done.stderr.strip()) == ("", written)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ({"choices": [{"message": {"refusal": "marigold"}}]}, "the run did not complete: refused"),
+        ("<html>", "the run did not complete: invalid_reply: the reply could not be used (INVALID_BODY)"),
+    ],
+)
+def test_the_warning_of_a_failed_run_says_nothing_that_the_model_said(
+    reply: Line, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = LoopConfig(max_tries=1)
+    run(Plan.of(model="m", messages="hi", config=config), ScriptedEndpoint([reply]))
+    (warned,) = caplog.records
+    assert (warned.levelname, warned.getMessage().startswith(said)) == ("WARNING", True)
+    assert "marigold" not in warned.getMessage()
 
 
 def test_a_run_does_not_load_logging() -> None:

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
-from toolreel._driver import InstantClock, Ports, Resting, Run, retold, run
-from toolreel._replay import CallSummary, TurnSummary, describe_outcome, story
+from toolreel._driver import InstantClock, Ports, Resting, Run, ServerAddress, describe_outcome, retold, run
+from toolreel._replay import CallSummary, TurnSummary, story
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, ToolError
 from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
@@ -17,6 +17,7 @@ from toolreel_core._protocol import (
     AskApproval,
     Cancelled,
     CancelRequested,
+    CapabilityRefused,
     Completed,
     ContentFiltered,
     EmptyFinal,
@@ -189,6 +190,7 @@ def test_what_was_said_before_the_run_is_no_turn_of_it() -> None:
 
 
 URL = "http://127.0.0.1:8080/v1"
+THERE = ServerAddress(URL)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ URL = "http://127.0.0.1:8080/v1"
         (
             InvalidReply("INVALID_BODY", "<html>"),
             "the reply could not be used (INVALID_BODY): <html>",
-            "is --base-url that of an OpenAI-compatible server?",
+            f"is --base-url ({URL}) that of an OpenAI-compatible server?",
         ),
         (
             InvalidReply("PROVIDER_ERROR", "overloaded"),
@@ -244,59 +246,98 @@ URL = "http://127.0.0.1:8080/v1"
 def test_an_outcome_is_told_with_what_to_do_about_it(
     outcome: Outcome | Resting, words: str, hint: str
 ) -> None:
-    assert describe_outcome(outcome, base_url=URL) == (words, hint)
+    assert describe_outcome(outcome, THERE) == (words, hint)
 
 
 @pytest.mark.parametrize(
     ("failure", "hint"),
     [
         ("connect", f"no server answers at {URL}: start it, or correct --base-url"),
-        ("timeout", "the server is too slow: raise --timeout"),
-        ("broken", "the connection broke before the reply was whole: try again, or correct --base-url"),
-        ("too_large", "the server sent more than any chat completion has; is --base-url right?"),
+        ("timeout", f"the server at {URL} is too slow: raise --timeout"),
+        (
+            "broken",
+            f"the connection to {URL} broke before the reply was whole: try again, or correct --base-url",
+        ),
+        ("too_large", f"the server sent more than any chat completion has; is --base-url ({URL}) right?"),
     ],
 )
 def test_a_failed_transport_has_a_remedy(failure: FailureKind, hint: str) -> None:
-    assert describe_outcome(TransportFailed(failure, None, "ReadError"), base_url=URL) == ("ReadError", hint)
+    assert describe_outcome(TransportFailed(failure, None, "ReadError"), THERE) == ("ReadError", hint)
 
 
-UNKNOWN_MODEL = "the server does not know the model: ask it for its names at /v1/models, then correct --model"
-REFUSED = "the server refused the request: see what it says, then correct the options"
+UNKNOWN_MODEL = (
+    f"the server at {URL} does not know the model: ask it for its names at /v1/models, then correct --model"
+)
+REFUSED = f"the server at {URL} refused the request: see what it says, then correct the options"
 
 
 @pytest.mark.parametrize(
     ("status", "message", "hint"),
     [
-        (401, "No key.", "the server wants a key: name the variable that holds it with --api-key-env"),
-        (403, "No key.", "the server wants a key: name the variable that holds it with --api-key-env"),
+        (
+            401,
+            "No key.",
+            f"the server at {URL} wants a key: name the variable that holds it with --api-key-env",
+        ),
+        (403, "Not in your country.", f"the server at {URL} refused access: see what it says"),
         (404, "The model `m` does not exist", UNKNOWN_MODEL),
         (400, "Unknown model: m", UNKNOWN_MODEL),
         (422, "Model m not found", UNKNOWN_MODEL),
+        (404, "model_not_found", UNKNOWN_MODEL),
+        (404, "model: claude", UNKNOWN_MODEL),
+        (400, "qwen2.5 is not a valid model ID", UNKNOWN_MODEL),
         (400, "This model's context is 4096 tokens", REFUSED),
+        (400, "temperature is invalid for this model", REFUSED),
+        (404, "No route /models/chat", f"nothing is at {URL}: correct --base-url"),
+        (
+            429,
+            "You exceeded your current quota.",
+            "the quota is used up: wait, or raise it with the provider",
+        ),
         (400, "temperature is out of range", REFUSED),
         (404, "Not Found", f"nothing is at {URL}: correct --base-url"),
         (429, "Slow down.", "too many requests: wait, then try again"),
-        (308, "no text", f"{URL} sends requests elsewhere: correct --base-url"),
-        (500, "Oops", "the server failed: try again"),
-        (503, "The model is loading", "the server failed: try again"),
+        (308, "no text", f"the server at {URL} sends requests elsewhere: correct --base-url"),
+        (500, "Oops", f"the server at {URL} failed: try again"),
+        (503, "The model is loading", f"the server at {URL} failed: try again"),
     ],
 )
 def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> None:
     outcome = TransportFailed("status", status, f"HTTP {status}: {message}")
-    assert describe_outcome(outcome, base_url=URL) == (f"HTTP {status}: {message}", hint)
+    assert describe_outcome(outcome, THERE) == (f"HTTP {status}: {message}", hint)
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (401, f"the key in API_KEY was not accepted: is it the right one for {URL}?"),
+        (403, f"the server at {URL} refused access with the key in API_KEY: see what it says"),
+    ],
+)
+def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint: str) -> None:
     outcome = TransportFailed("status", status, "No.")
-    assert describe_outcome(outcome, base_url=URL, api_key_env="API_KEY")[1] == (
-        f"the key in API_KEY was not accepted: is it the right one for {URL}?"
-    )
+    assert describe_outcome(outcome, ServerAddress(URL, "API_KEY"))[1] == hint
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Refused(""), "the model refused"),
+        (ContentFiltered(" "), "the provider's filter suppressed the reply"),
+        (CapabilityRefused(""), "the server takes no tools"),
+        (InvalidReply("NO_CHOICES", ""), "the reply could not be used (NO_CHOICES)"),
+    ],
+)
+def test_a_reason_that_the_server_did_not_give_is_left_out(outcome: Outcome, words: str) -> None:
+    assert describe_outcome(outcome)[0] == words
+
+
+def test_of_a_recording_nobody_knows_whether_there_was_a_key() -> None:
+    hint = describe_outcome(TransportFailed("status", 401, "No."))[1]
+    assert hint.startswith("the server did not accept the key, or wants one: ")
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
-    hints = {
-        describe_outcome(TransportFailed(kind, None, ""), base_url=URL)[1] for kind in get_args(FailureKind)
-    }
+    hints = {describe_outcome(TransportFailed(kind, None, ""), THERE)[1] for kind in get_args(FailureKind)}
     assert len(hints) == len(get_args(FailureKind))
     assert "" not in hints

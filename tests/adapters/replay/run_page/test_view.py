@@ -66,7 +66,7 @@ def test_two_recordings_of_one_name_are_told_apart_by_their_folders() -> None:
 
 def test_a_claim_without_a_call_is_warned_of() -> None:
     run = retrace(opened(cassette("false-claim"))).run
-    assert ["warn", "offered and never run: state_patch", []] in warnings_of(run)
+    assert ("warn", "offered and never run: state_patch", []) in warnings_of(run)
 
 
 def test_a_large_page_is_cut_and_says_so(tmp_path: Path) -> None:
