@@ -37,7 +37,7 @@ from toolreel_core._replies.content import Content, content_of, visible
 from toolreel_core._replies.deltas import joined, joined_calls, joined_function
 from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
-from toolreel_core._replies.messages import carried_in_messages, chat_of_message, whole_blocks
+from toolreel_core._replies.messages import carried_in_messages, whole_blocks
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import (
     PROBLEM_WORDS,
@@ -52,7 +52,7 @@ from toolreel_core._replies.provider_errors import (
 )
 from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
-from toolreel_core._replies.responses import carried_in_responses, chat_of_response, whole_items
+from toolreel_core._replies.responses import carried_in_responses, whole_items
 from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
 from toolreel_core._replies.tool_calls import (

@@ -30,8 +30,6 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
                 given.setdefault(key, []).append(value)
     fields = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
     for key, value in whole.items():
-        if value is None:
-            continue
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
         elif key == "function_call":

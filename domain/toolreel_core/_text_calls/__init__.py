@@ -33,7 +33,6 @@ from toolreel_core._text_calls.unread_calls import (
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.formats.function_notation import expression
     from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.payloads import (
@@ -58,8 +57,6 @@ else:
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "expression":
-                from toolreel_core._text_calls.formats import function_notation as home
             case (
                 "Block"
                 | "arguments"
