@@ -112,7 +112,7 @@ def resumed(trials: int, out: Path) -> int:
 def summed(_trials: int, out: Path) -> int:
     """Its summary, with all figures and files."""
     results = Results.open(out)
-    return len(write_summaries(results, plan_of_header(results.header)).cells)
+    return len(write_summaries(results, plan_of_header(results.header)))
 
 
 PARTS: Mapping[str, Callable[[int, Path], int]] = {

@@ -8,7 +8,7 @@ no variance.
 
 `python -m benchmarks.interval_coverage` draws 2,000 plans of each setting, which takes some minutes; the
 tables in docs/evals/statistics.md are what it prints. With the same seed it prints the same figures.
-tests/adapters/evals/statistics/test_interval_coverage.py holds some settings.
+tests/adapters/evals/test_errors.py holds some settings.
 """
 
 from __future__ import annotations
@@ -18,19 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Literal, TypeAlias, assert_never, get_args
+from typing import Literal, NamedTuple, TypeAlias, assert_never, get_args
 
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolreel.evals import (
-    cluster_mean_below,
-    cluster_mean_bounds,
-    two_way_mean_below,
-    two_way_mean_bounds,
-    wilson_bounds,
-)
-from toolreel_core.evals import Count
+from toolreel.evals import mean_below, mean_bounds, wilson_bounds
 
 ALPHA = 0.05
 PLANS = 2_000
@@ -40,6 +33,14 @@ MEASURED = 50
 Spread: TypeAlias = Literal["equal", "Beta", "a few broken", "all or nothing"]
 """How scenarios differ: not at all; by a Beta distribution with two pseudo-runs; most are nearly perfect, and
 a few never pass; as much as can be."""
+
+
+class Count(NamedTuple):
+    """Runs of a cluster, and how many of them passed."""
+
+    passed: int
+    runs: int
+
 
 Draws: TypeAlias = np.random.Generator
 Bounds: TypeAlias = tuple[float, float]
@@ -124,14 +125,15 @@ def _fixed(setting: Setting, draws: Draws) -> Drawn:
 
 
 def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) -> Drawn:
-    return Drawn(holds(tuple(sorted(rates)), mean), lambda: cluster_mean_bounds(rates, ALPHA), counts)
+    cells = [(str(place), "", rate) for place, rate in enumerate(sorted(rates))]
+    return Drawn(holds(tuple(cells), mean), lambda: mean_bounds(cells), counts)
 
 
 @lru_cache(maxsize=100_000)
-def holds(rates: tuple[float, ...], mean: float) -> bool:
+def holds(cells: tuple[tuple[str, str, float], ...], mean: float) -> bool:
     """Whether Gaffke's interval of some rates holds a mean; its ends need not be found for that."""
-    low = cluster_mean_below(rates)(mean) >= ALPHA / 2
-    return low and cluster_mean_below([1.0 - rate for rate in rates])(1.0 - mean) >= ALPHA / 2
+    worse = [(scenario, model, 1.0 - rate) for scenario, model, rate in cells]
+    return mean_below(cells)(mean) >= ALPHA / 2 and mean_below(worse)(1.0 - mean) >= ALPHA / 2
 
 
 def _rates(setting: Setting, draws: Draws) -> Sequence[float]:
@@ -165,12 +167,11 @@ def _two_way(setting: TwoWay, base: float, draws: Draws) -> Drawn:
     scenarios = draws.normal(0, setting.of_scenarios, (setting.scenarios, 1))
     models = draws.normal(0, setting.of_models, (1, setting.models))
     passed = draws.binomial(setting.trials, special.expit(base + scenarios + models))
-    cells = [(*place, float(each) / setting.trials) for place, each in np.ndenumerate(passed)]
-    worse = [(scenario, model, 1.0 - rate) for scenario, model, rate in cells]
-    low = two_way_mean_below(cells)(setting.mean) >= ALPHA / 2
-    high = two_way_mean_below(worse)(1.0 - setting.mean) >= ALPHA / 2
+    cells = [
+        (str(place[0]), str(place[1]), float(each) / setting.trials) for place, each in np.ndenumerate(passed)
+    ]
     counts = [Count(int(each), setting.trials) for each in passed.flat]
-    return Drawn(low and high, lambda: two_way_mean_bounds(cells, ALPHA), counts)
+    return Drawn(holds(tuple(cells), setting.mean), lambda: mean_bounds(cells), counts)
 
 
 def _before(counts: Sequence[Count]) -> Bounds:

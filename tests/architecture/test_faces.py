@@ -31,10 +31,6 @@ PATCHED = {
         "toolreel._internal.safe_yaml",
         "toolreel.cassette._yaml",
     },
-    "tests/adapters/evals/statistics/test_significance_tests.py": {
-        "toolreel.evals._statistics.interval_bounds",
-        "toolreel.evals._statistics.significance_tests",
-    },
     "tests/adapters/http/test_httpx_endpoint.py": {
         "toolreel.http._httpx_endpoint",
         "toolreel.http._transport_pool",

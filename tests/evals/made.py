@@ -9,7 +9,7 @@ from toolreel_core.evals import Attempt, Cell, Record, Result, SentRequest, Verd
 
 __all__ = ["CELL", "cell", "record"]
 
-CELL = Cell("vendor/model", "default", "raw", "best_effort", "happy_path")
+CELL = Cell("vendor/model", "default", "raw", "happy_path")
 _CATEGORIES: dict[Result, str] = {
     "pass": "",
     "pass_unexercised": "task.exercise:state_get_first",
@@ -46,7 +46,7 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
     verdict = Verdict(result, name, contents if reasons is None else reasons)
     requests = tuple(asked if asked is not None else [SentRequest(1, 10, 200, finish="stop", model="served")])
     return Record(
-        key=f"{'/'.join((*at.task, at.scenario))}#{trial}",
+        key=f"{'/'.join(at.axes)}#{trial}",
         cell=at,
         trial=trial,
         version=1,

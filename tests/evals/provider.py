@@ -215,7 +215,7 @@ def _openings() -> dict[str, _Trial]:
     found = dict[str, _Trial]()
     for one in SCENARIOS:
         for trial in range(1, _TRIALS + 1):
-            cell = Cell("any/model", "default", "raw", "best_effort", one.name)
+            cell = Cell("any/model", "default", "raw", one.name)
             seed = Sample(cell, trial, one.version, "").seed
             opening = _opening(map(_words, one.begin(seed).messages))
             found.setdefault(opening, _Trial(one.name, scripts_of(one, seed)))

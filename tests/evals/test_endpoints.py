@@ -19,7 +19,6 @@ from tests.evals.trying import evaluated, plan_of, records
 from toolreel._cli import compare_command, summarize_command
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
-    LEVEL,
     Results,
     findings_of,
     plan_of_header,
@@ -28,7 +27,6 @@ from toolreel.evals import (
     rerun,
     schema_of,
     server_of,
-    summary_of,
 )
 from toolreel_core.evals import SCENARIOS as SCENARIOS_OF_ALL
 from toolreel_core.evals import EvalPlan
@@ -117,9 +115,9 @@ def test_endpoints_are_compared_by_trial_and_shown_in_tables(
     tree = json.loads(done.stdout)
     assert tree["rows"][0]["pairs"]["lost"] == 4
     shown = CliRunner().invoke(summarize_command, [str(tmp_path)]).stdout
-    assert f"endpoints: one={one.url}, other={other.url}" in shown
-    head, _, *rows = shown.split("model profiles\n")[1].splitlines()
-    assert [line.split()[0] for line in (head, *rows[:2])] == ["endpoint", "one", "other"]
+    assert f"endpoint: one={one.url}, other={other.url}" in shown
+    head, _, *rows = shown.split("models and strategies\n")[1].splitlines()
+    assert [line.split(" | ")[2].strip() for line in (head, *rows[:2])] == ["endpoint", "one", "other"]
     summed = json.loads((tmp_path / "summary.json").read_text())
     assert [row["model"] for row in summed["models"]] == ["open/model:one", "open/model:other"]
     assert summed["endpoints"] == {"one": one.url, "other": other.url}
@@ -161,7 +159,9 @@ def test_runs_of_another_server_are_not_mixed_in_unless_that_is_accepted(
     assert (outcome.made, outcome.complete) == (6, True)
     warned = CliRunner().invoke(summarize_command, [str(tmp_path)]).stdout
     urls = ", ".join(sorted((one.url, other.url)))
-    assert f"first/model, production, happy_path: its runs were made at 2 servers: {urls}" in warned
+    assert f"first/model, production, happy_path: its runs were made at 2 servers: {urls}" in " ".join(
+        warned.split()
+    )
     with pytest.raises(ResultsError, match=f"was at {one.url}"):
         evaluated(plan_of(other.url, eval={"trials": 3}), tmp_path)
 
@@ -222,5 +222,6 @@ def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path
     recorded(tmp_path, plan, runs)
     results = Results.open(tmp_path)
     assert len(results) == plan.count == 32
-    found = findings_of(summary_of(results, plan), plan)
-    assert found.model_p_values["good/model", "bad/model"] <= LEVEL
+    (found,) = findings_of(results.trials(plan), plan).contrasts["models"]
+    assert (found.first, found.second) == ("good/model", "bad/model")
+    assert (found.difference.difference, found.difference.runs) == (-0.5, 16)

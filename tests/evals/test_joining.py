@@ -23,11 +23,10 @@ from toolreel.evals import (
     replays,
     schema_of,
     sharded,
-    summary_of,
     write_summaries,
 )
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan
+from toolreel_core.evals import EvalPlan, incompleteness
 
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 
@@ -129,9 +128,7 @@ def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     assert str(plan.shard) == "1/2"
-    summary = summary_of(results, plan)
-    assert summary.complete
-    assert summary.incompleteness == ""
+    assert incompleteness(results.trials(plan), 0.9) == ""
     assert json.loads(summed(folder)["summary.json"])["shard"] == "1/2"
 
 
@@ -139,9 +136,9 @@ def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other
     folders = shards(plan_of(eval={"trials": 3}), tmp_path, 3)
     join_results(folders[:2], tmp_path / "joined")
     results = Results.open(tmp_path / "joined")
-    summary = summary_of(results, plan_of_header(results.header))
-    assert not summary.complete
-    assert summary.missing == len(Results.open(folders[2]))
+    trials = results.trials(plan_of_header(results.header))
+    assert incompleteness(trials, 0.9) != ""
+    assert sum(one.outcome == "missing" for one in trials) == len(Results.open(folders[2]))
 
 
 def test_another_shard_needs_another_directory_but_the_whole_may_follow(tmp_path: Path) -> None:

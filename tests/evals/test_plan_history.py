@@ -15,7 +15,7 @@ from tests.evals.made import cell, record
 from tests.evals.trying import evaluated, plan_of
 from toolreel._cli import summarize_command
 from toolreel._internal import ResultsError
-from toolreel.evals import LATER, Results, report_content, report_page, schema_of
+from toolreel.evals import LATER, Results, report_page, schema_of
 
 EASY: Final[dict[str, Any]] = {"metric": "rate", "at_least": 0.1}
 HARD: Final[dict[str, Any]] = {"metric": "rate", "at_least": 0.9}
@@ -64,7 +64,7 @@ def test_every_plan_is_kept_and_a_gate_that_was_set_later_says_so_everywhere(tmp
     assert LATER in junit.read_text()
     assert LATER in markdown.read_text()
     assert changed in markdown.read_text()
-    page = report_page(report_content(Results.open(tmp_path)))
+    page = report_page(Results.open(tmp_path))
     assert changed in page
     assert "Gates that were set after the runs: 1." in page
 

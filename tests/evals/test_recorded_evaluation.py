@@ -12,14 +12,11 @@ import pytest
 from toolreel._secrets import leaks
 from toolreel.evals import (
     Results,
-    check_gates,
-    gates_of,
     plan_of_header,
+    plan_results,
     proof_of,
     read_scenarios,
     replays,
-    summary_of,
-    with_lateness,
     write_summaries,
 )
 
@@ -64,9 +61,7 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
 def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:
     results = Results.open(EVALUATIONS / "weak")
     plan = plan_of_header(results.header)
-    first, second = with_lateness(
-        check_gates(gates_of(plan), summary_of(results, plan), plan), results.header
-    )
+    first, second = plan_results(plan, results.trials(plan), results.header)
     assert (first.standing, second.standing) == ("passed", "passed")
     assert ("after the runs" in first.sentence, "after the runs" in second.sentence) == (False, True)
 

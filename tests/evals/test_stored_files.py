@@ -45,7 +45,6 @@ def full() -> Any:  # noqa: ANN401 - JSON that tests change
         "model",
         "profile",
         "strategy",
-        "fallback",
         "scenario",
         "endpoint",
         "digest",

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.evals.evaluated import evaluated, scripted
 from tests.pages.watched import opened, serious_findings, widest
-from toolreel.evals import Results, report_content, report_page
+from toolreel.evals import Results, report_page
 
 DETAIL: Final = ".detail"
 GATE: Final = {"metric": "rate", "strategy": "raw", "at_least": 0.9}
@@ -29,7 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(folder: Path) -> Path:
     """The report of the results in a folder."""
     path = folder / "report.html"
-    path.write_text(report_page(report_content(Results.open(folder))), encoding="utf-8")
+    path.write_text(report_page(Results.open(folder)), encoding="utf-8")
     return path
 
 

@@ -18,7 +18,7 @@ from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, lar
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
 
-@click.command("tools", epilog=EPILOG, short_help="Show the tools of a run: names, sizes, flags.")
+@click.command("tools", epilog=EPILOG)
 @source_options
 @click.option(
     "--accept",

@@ -3,17 +3,18 @@
 ::
 
     from pathlib import Path
-    from toolreel.evals import Results, check_gates, evaluate, gates_of, planned, write_summaries
+    from toolreel.evals import Results, evaluate, plan_results, planned, write_summaries
 
     plan = planned(Path("evaluation.toml"))
     outcome = evaluate(plan, Path("results"))  # call it again to resume
-    summary = write_summaries(Results.open("results"), plan)
-    for result in check_gates(gates_of(plan), summary, plan):
-        print(result.standing, result.sentence)
+    results = Results.open("results")
+    trials = write_summaries(results, plan)  # a row each; everything downstream is a function of them
+    for gate in plan_results(plan, trials, results.header):
+        print(gate.standing, gate.sentence)
 
-``report_page(report_content(results))`` renders the HTML report, ``read_sides`` and ``compare`` compare two
-evaluations, ``replays`` repeats recorded runs offline. The pure part (scenarios, plans, verdicts, summaries)
-is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]``, the page ``toolreel[report]``.
+``report_page(results)`` renders the HTML report, ``compare`` compares two evaluations or two strategies of
+one, ``replays`` repeats recorded runs offline. The pure part (scenarios, plans, verdicts, the table of
+trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]``.
 """
 
 # mypy: implicit-reexport
@@ -25,13 +26,37 @@ if TYPE_CHECKING:
     from toolreel.evals._authoring.scenario_of_session import draft_of, name_of, read_session
     from toolreel.evals._authoring.template import template, write_new, write_template
     from toolreel.evals._authoring.toml_text import has_null, scenario_text
-    from toolreel.evals._replay.bisect import RunFilter, bisected, with_only
+    from toolreel.evals._replay.bisect import (
+        TrialAnswer,
+        bisected,
+        smallest_set,
+        with_only,
+    )
     from toolreel.evals._replay.inspect_log import write_inspect_logs
     from toolreel.evals._replay.regression_test import Promoted, find_run, promote
     from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
-    from toolreel.evals._replay.whatif import tallies_under, whatif_lines, whatif_tree
-    from toolreel.evals._report.page import ReportContent, report_content, report_page
+    from toolreel.evals._replay.whatif import Rejudged, rejudged_under, strategy_meant
+    from toolreel.evals._report.case_study import beside_case_study, case_study, study_table, study_tree
+    from toolreel.evals._report.page import report_page
+    from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text
+    from toolreel.evals._report.replayed_tables import (
+        bisection_lines,
+        bisection_tables,
+        bisection_tree,
+        run_line,
+        verdict_line,
+        whatif_lines,
+        whatif_tree,
+    )
     from toolreel.evals._report.run_data import run_data
+    from toolreel.evals._report.tables import (
+        comparison_lines,
+        comparison_tables,
+        comparison_tree,
+        gate_table,
+        head_lines,
+        summary_tables,
+    )
     from toolreel.evals._report.transcripts import transcript_of
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
@@ -51,27 +76,22 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.scenario_files import read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
     from toolreel.evals._runner.trial import RunContext, run_job
-    from toolreel.evals._statistics.interval_bounds import (
-        cluster_mean_below,
-        cluster_mean_bounds,
-        two_way_mean_below,
-        two_way_mean_bounds,
-        wilson_bounds,
-    )
-    from toolreel.evals._statistics.intervals import CellRate, Clustered, clustered_rate, methods_of, wilson
-    from toolreel.evals._statistics.side_differences import (
-        clusterings,
-        compare_scenarios,
-        compare_trials,
-        scenarios_p,
-        stratified_bounds,
-    )
-    from toolreel.evals._statistics.significance_tests import (
-        adjusted,
-        flips_p,
+    from toolreel.evals._statistics import (
+        Difference,
+        PairedCell,
+        Rate,
+        broken,
+        detectable,
+        difference,
         holm,
-        mcnemar_p,
-        permutation_p,
+        mean_below,
+        mean_bounds,
+        mean_p,
+        more_to_show,
+        pass_hat,
+        power,
+        rate_of,
+        wilson_bounds,
     )
     from toolreel.evals._store.configuration_differences import (
         StrategyDifference,
@@ -89,39 +109,25 @@ if TYPE_CHECKING:
         write_atomically,
         write_json,
     )
-    from toolreel.evals._summary.comparison import Comparison, EvaluationSide, Side, compare, read_sides
-    from toolreel.evals._summary.comparison_gates import GateOption, check_gate_options
-    from toolreel.evals._summary.plan_changes import LATER, plan_changes, with_lateness
-    from toolreel.evals._summary.plan_gates import check_gates, gate_warnings, gates_of, values_of
-    from toolreel.evals._summary.planned_power import (
-        cluster_deviation,
-        detectable,
-        flips_power,
-        planned_power,
+    from toolreel.evals._summary.comparison import Comparison, compare, equivalence
+    from toolreel.evals._summary.gates import (
+        LATER,
+        GateResult,
+        Sides,
+        check_gates,
+        gate_trees,
+        overall_standing,
+        plan_changes,
+        plan_results,
     )
-    from toolreel.evals._summary.summary_files import (
-        BY_SCENARIO,
-        BY_STRATEGY,
-        SUMMARY,
-        summary_of,
-        summary_trees,
-        write_summaries,
-        write_trees,
+    from toolreel.evals._summary.planning import gate_forecasts, power_sentence
+    from toolreel.evals._summary.summary_files import summary_trees, write_summaries
+    from toolreel.evals._summary.totals import (
+        Total,
+        answer,
+        findings_of,
+        warnings,
     )
-    from toolreel.evals._summary.summary_statistics import LEVEL, Findings, findings_of, total_of
-    from toolreel.evals._tables.answer import answer_of, compared_strategies
-    from toolreel.evals._tables.bisection_tables import (
-        bisection_lines,
-        bisection_tables,
-        bisection_tree,
-        verdict_line,
-    )
-    from toolreel.evals._tables.case_study import beside_case_study, beside_tables, beside_tree, case_study
-    from toolreel.evals._tables.comparison_tables import comparison_lines, comparison_tables, comparison_tree
-    from toolreel.evals._tables.formats import HEAT
-    from toolreel.evals._tables.junit import as_junit
-    from toolreel.evals._tables.summary_tables import gate_table, head_lines, summary_tables
-    from toolreel.evals._tables.table import TextTable, as_markdown, interval_text, without_constant_columns
 else:
     from toolreel._internal.lazy import face
 
@@ -132,38 +138,31 @@ __all__ = [
     "Comparison",
     "Connection",
     "EvaluationOutcome",
-    "EvaluationSide",
     "ExistingRuns",
-    "Findings",
+    "GateResult",
     "Header",
     "Promoted",
     "Proof",
+    "Rate",
     "Replayed",
-    "ReportContent",
     "Results",
     "ScriptProof",
-    "Side",
     "Watcher",
-    "check_gates",
     "compare",
     "connect",
     "evaluate",
-    "findings_of",
-    "gates_of",
     "join_results",
     "new_header",
     "plan_of_header",
+    "plan_results",
     "planned",
     "promote",
     "proof_of",
     "read_scenarios",
-    "read_sides",
     "replays",
-    "report_content",
     "report_page",
     "scenario",
     "sharded",
-    "summary_of",
     "write_inspect_logs",
     "write_summaries",
 ]

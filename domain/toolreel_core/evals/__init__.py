@@ -1,9 +1,9 @@
 """Evaluations, the pure part: scenarios, plans, verdicts, records, summaries and gates.
 
 Everything here is data and pure functions; :mod:`toolreel.evals` sends the requests, keeps the files and
-computes confidence intervals. Import this package if you write scenarios of your own, or run an evaluation
-in a runtime of your own: ``judge`` turns the evidence of one run into a verdict, ``summarise`` folds the
-records of all runs into a summary.
+computes statistics. Import this package if you write scenarios of your own, or run an evaluation in a
+runtime of your own: ``judge`` turns the evidence of one run into a verdict, ``trials_of`` the records of all
+runs into a table, a row each.
 
 Vocabulary:
 
@@ -20,7 +20,7 @@ strategy
 configuration
     The complete settings of one run, made of strategy, provider, model, sampling profile and scenario.
 cell
-    One combination of the axes: model, sampling profile, strategy, fallback profile, scenario.
+    One combination of the axes: model, sampling profile, strategy, scenario, endpoint.
 task
     A cell without its scenario: one row of a summary.
 trial, sample
@@ -43,6 +43,7 @@ gate
 
 # mypy: implicit-reexport
 
+from toolreel_core.evals._configuration_keys import Key, keys_between, keys_named, with_keys
 from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, checks_of
 from toolreel_core.evals._own_scenarios.draws import check_placeholders, drawn, draws_of, escaped, filled
 from toolreel_core.evals._own_scenarios.own_scenario import (
@@ -54,8 +55,7 @@ from toolreel_core.evals._own_scenarios.own_scenario import (
     rows_of,
 )
 from toolreel_core.evals._own_scenarios.table_world import TableWorld, alike, has_arguments
-from toolreel_core.evals._plan.accepted_voids import VOIDS, AcceptedVoids
-from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.cost_estimate import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -74,6 +74,16 @@ from toolreel_core.evals._plan.filters import (
     select_models,
     select_profiles,
 )
+from toolreel_core.evals._plan.gates import (
+    METRICS,
+    SAMPLE,
+    THESE,
+    About,
+    Gate,
+    gate_from,
+    gate_option,
+    gates_of,
+)
 from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
 from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
@@ -87,17 +97,7 @@ from toolreel_core.evals._plan.strategies import (
     harness_preset,
     strategies_of,
 )
-from toolreel_core.evals._records.bisection import (
-    Bisected,
-    Bisection,
-    KeyTally,
-    Minimal,
-    SettingFate,
-    TrialAnswer,
-    smallest_set,
-)
-from toolreel_core.evals._records.configuration_keys import Key, keys_between, keys_named, with_keys
-from toolreel_core.evals._records.record import (
+from toolreel_core.evals._record import (
     VERSION,
     Attempt,
     Record,
@@ -108,7 +108,7 @@ from toolreel_core.evals._records.record import (
     record_tree,
     run_in,
 )
-from toolreel_core.evals._records.request_divergence import (
+from toolreel_core.evals._request_divergence import (
     ContentMessage,
     Divergence,
     DivergenceKind,
@@ -116,7 +116,6 @@ from toolreel_core.evals._records.request_divergence import (
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._records.what_if import Fate, WhatIf, WhatIfTally
 from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.builtin.cases import reads, takes, text
 from toolreel_core.evals._scenarios.builtin.reference import CAPPED, CHAT_ONLY, HAPPY_PATH
@@ -176,54 +175,16 @@ from toolreel_core.evals._scenarios.truth import (
     told_before,
     truthful,
 )
-from toolreel_core.evals._statistics.checked_numbers import inside, number, share
-from toolreel_core.evals._statistics.counts import (
-    CellMean,
-    Count,
-    Interval,
-    Pairs,
-    pass_hat,
-    total,
-    total_pairs,
-)
-from toolreel_core.evals._statistics.differences import (
-    About,
-    Difference,
-    Equivalence,
-    PairedCell,
-    clusters_to_reach,
-    clusters_to_show,
-    equivalence,
-    runs_to_show,
-    smallest_flips_p,
-    smallest_permutation_p,
-)
-from toolreel_core.evals._statistics.gates import (
-    METRICS,
-    Figures,
-    Gate,
-    GateResult,
-    Measurements,
-    NoRegression,
-    NoWorseThan,
-    Standing,
-    StrategyComparison,
-    Threshold,
-    check_gate,
-    gate_from,
-    overall_standing,
-)
-from toolreel_core.evals._summary import (
-    CellSummary,
-    ResultCounts,
-    RunEntry,
-    Summary,
-    TaskSummary,
-    Usage,
+from toolreel_core.evals._trials import (
+    Tally,
+    Trial,
+    TrialOutcome,
+    acceptance,
+    copies,
+    incompleteness,
     nearest_rank,
     reference_percentile,
-    summarise,
-    usage_of,
+    trials_of,
 )
 from toolreel_core.evals._verdicts import (
     CATEGORIES,
@@ -262,47 +223,30 @@ __all__ = [
     "Case",
     "Category",
     "Cell",
-    "CellMean",
-    "CellSummary",
     "Check",
     "Configuration",
-    "Count",
     "Desk",
-    "Difference",
     "Draws",
     "Endpoint",
     "Estimate",
     "EvalPlan",
     "Evidence",
     "Fact",
-    "Figures",
     "Gate",
-    "GateResult",
-    "Interval",
-    "Measurements",
     "Mishaps",
-    "NoRegression",
-    "NoWorseThan",
     "ObservedCall",
     "ObservedTurn",
     "Options",
-    "Pairs",
     "Price",
     "Record",
-    "ResultCounts",
-    "RunEntry",
     "Sample",
     "Scenario",
     "ScenarioScripts",
     "Script",
     "SentRequest",
     "Strategy",
-    "StrategyComparison",
-    "Summary",
-    "Task",
-    "TaskSummary",
-    "Threshold",
-    "Usage",
+    "Tally",
+    "Trial",
     "Verdict",
     "Workspace",
     "World",
@@ -311,7 +255,6 @@ __all__ = [
     "call",
     "called",
     "called_before",
-    "check_gate",
     "error_occurred",
     "estimate_cost",
     "evidence_of",
@@ -321,8 +264,6 @@ __all__ = [
     "nearest_rank",
     "no_calls",
     "outcome",
-    "overall_standing",
-    "pass_hat",
     "read_before_used",
     "record_line",
     "record_of",
@@ -332,10 +273,8 @@ __all__ = [
     "script",
     "scripted_reply",
     "select_scenarios",
-    "summarise",
     "told_before",
-    "total",
-    "total_pairs",
+    "trials_of",
     "truthful",
     "world_has",
 ]

@@ -9,14 +9,13 @@ import click
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import show_tables
-from toolreel_core.evals import comma_separated
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import Record, comma_separated, select_scenarios
 
 _BISECT_EPILOG = "Exit codes: 0 done, 2 usage."
 
 
-@click.command(
-    "bisect", epilog=_BISECT_EPILOG, short_help="Find the settings that turn lost runs into won ones."
-)
+@click.command("bisect", epilog=_BISECT_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("keys", metavar="[RUN]...", nargs=-1)
 @click.option(
@@ -77,49 +76,52 @@ def bisect_command(  # noqa: PLR0913, PLR0917 - options of a command
     """
     from toolreel.evals import (
         Results,
-        RunFilter,
         as_markdown,
         bisected,
         bisection_lines,
         bisection_tables,
         bisection_tree,
         plan_of_header,
+        run_line,
+        strategy_meant,
         verdict_line,
         with_only,
         write_atomically,
     )
-    from toolreel_core.evals import select_scenarios
 
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     words = comma_separated(scenarios)
-    wanted = RunFilter(keys, [one.name for one in select_scenarios(words)] if words else (), models)
+    names = {one.name for one in select_scenarios(words)} if words else set[str]()
+
+    def wanted(record: Record) -> bool:
+        return (
+            (not keys or record.key.startswith(keys))
+            and (not names or record.cell.scenario in names)
+            and (not models or record.cell.model in models)
+        )
+
     if settings:
         runs = [*with_only(results, plan, first, second, settings, wanted)]
         if as_machine:
-            return say(
-                {
-                    "only": list(settings),
-                    "runs": [
-                        {"key": record.key, "result": verdict.result if verdict else None, "why": why or None}
-                        for record, verdict, why in runs
-                    ],
-                }
-            )
+            trees: list[Json] = [
+                {"key": record.key, "result": verdict.result if verdict else None, "why": why or None}
+                for record, verdict, why in runs
+            ]
+            return say({"only": list(settings), "runs": trees})
         for record, verdict, why in runs:
-            cell = record.cell
-            name = f"{record.key[:12]}  {cell.model} {cell.scenario} trial {record.trial}"
-            out.print(printable(f"{name}  {verdict_line(verdict, why)}"))
+            out.print(printable(f"{run_line(record)}  {verdict_line(verdict, why)}"))
         return 0
     with err.status("") as status:
         found = bisected(
             *(results, plan, first, second, wanted),
             progress=lambda count: status.update(f"{count} of {len(results)} runs"),
         )
-    lines, tables = bisection_lines(found), bisection_tables(found, str(folder))
+    both = strategy_meant(plan, first), strategy_meant(plan, second)
+    lines, tables = [*bisection_lines(found, *both, str(folder))], bisection_tables(found, *both)
     if markdown:
         write_atomically(markdown, as_markdown("Settings that turn lost runs", lines, tables))
     if as_machine:
-        return say(bisection_tree(found, str(folder)))
+        return say(bisection_tree(found, *both, str(folder)))
     show_tables(lines, tables)
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,6 @@ from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._cli.evals.summarize import (
     GATES_EPILOG,
     exit_code,
-    judged_trees,
     output_options,
     show_tables,
     write_files,
@@ -23,15 +21,13 @@ from toolreel._internal import ResultsError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
-_AXES: Final = click.Choice(("model", "profile", "strategy", "fallback", "endpoint"))
+_AXES: Final = click.Choice(("model", "profile", "strategy", "endpoint"))
 
 _SHOWN = 20
 """Flips of each kind that the console lists."""
 
 
-@click.command(
-    "compare", epilog=GATES_EPILOG, short_help="Compare two evaluations, or two strategies of one."
-)
+@click.command("compare", epilog=GATES_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="[OTHER]...", nargs=-1)
 @click.option(
@@ -63,7 +59,7 @@ _SHOWN = 20
     help="A condition for the second side; repeatable: margin=0.1 (shown to be at most 10 points worse: "
     "takes 36 scenarios that agree), margin[these-scenarios]=0.1 (of these scenarios alone: takes 35 runs), "
     "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
-    "lower_bound>=0.85, rate[strategy=production]>=0.9.",
+    "nothing-broke (no scenario that worked broke), lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
 @click.option(
     "--with",
@@ -99,74 +95,60 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare results/ --with case-study
     """
     from toolreel.evals import (
-        GateOption,
-        check_gate_options,
+        check_gates,
         compare,
         comparison_lines,
         comparison_tables,
         comparison_tree,
+        equivalence,
         gate_table,
-        read_sides,
+        gate_trees,
     )
-    from toolreel_core.evals import equivalence
+    from toolreel_core.evals import gate_option
 
     if study:
         if others or axis or gates or junit:
             raise ConfigError("--with case-study: name one directory, and no --by, --gate or --junit")
         return _beside_study(folder, markdown, as_machine=as_machine)
-    words = [GateOption.of(gate) for gate in gates]
-    first, second = read_sides(folder, others, axis or "", pairing)
-    comparison = compare(first.side, second.side, first.axis, *pairing)
-    results = check_gate_options(words, comparison, second.figures)
+    words = [gate_option(gate) for gate in gates]
+    found = compare(folder, others, axis or "", pairing)
+    results = check_gates(words, found.gate_sides)
     gated = [gate_table(results)] if results else []
-    whole = comparison.whole.these
-    equal = equivalence(whole, margin) if margin and whole else None
-    shown = [f"equivalence, on these scenarios: {equal.sentence}"] if equal else []
-    lines = (*comparison_lines(comparison), *shown, *first.headers_beside(second))
-    lacking = f"Incomplete (runs missing or void: {comparison.lacking})." if comparison.lacking else ""
-    if not comparison.lacking and not comparison.complete and not comparison.unrelated:
-        lacking = "Incomplete: too many runs are void and accepted for min_coverage."
-    write_files(
-        "Comparison of evaluations",
-        (*lines, lacking),
-        [*comparison_tables(comparison), *gated],
-        markdown,
+    whole = found.rows[0].these
+    equal, sentence = (
+        equivalence(whole, margin) if margin and whole else ("undecided", "nothing compares them")
     )
-    write_junit(junit, results, lacking or comparison.unrelated)
+    shown = [f"equivalence, on these scenarios: {sentence}"] if margin else []
+    lines, incomplete = (*comparison_lines(found), *shown, *found.headers), found.incomplete
+    write_files(
+        "Comparison of evaluations", (*lines, incomplete), [*comparison_tables(found), *gated], markdown
+    )
+    write_junit(junit, results, incomplete or found.unrelated)
     if as_machine:
-        equality = {**asdict(equal), "sentence": equal.sentence} if equal else None
-        more: dict[str, Json] = {"equivalence": equality} if margin else {}
-        say({**comparison_tree(comparison), **more, "gates": judged_trees(results)})
+        more: dict[str, Json] = {"equivalence": {"verdict": equal, "sentence": sentence}} if margin else {}
+        say({**comparison_tree(found), **more, "gates": gate_trees(results)})
     else:
-        show_tables(lines, [*comparison_tables(comparison, _SHOWN), *gated])
-        if lacking:
-            err.print(lacking, style="yellow")
-    code = exit_code(results, complete=comparison.complete)
+        show_tables(lines, [*comparison_tables(found, _SHOWN), *gated])
+        if incomplete:
+            err.print(incomplete, style="yellow")
+    code = exit_code(results, complete=not incomplete and not found.unrelated)
     if not margin or code == FAILED:
         return code
-    if equal and equal.verdict == "different":
-        return FAILED
-    return code if equal and equal.verdict == "equivalent" else DRIFT
+    return {"different": FAILED, "equivalent": code}.get(equal, DRIFT)
 
 
 def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
     """The evaluation compared with the case study."""
-    from toolreel.evals import (
-        Results,
-        beside_case_study,
-        beside_tables,
-        beside_tree,
-        plan_of_header,
-        summary_of,
-    )
+    from toolreel.evals import Results, beside_case_study, plan_of_header, study_table, study_tree
 
     results = Results.open(folder)
-    found = beside_case_study(summary_of(results, plan_of_header(results.header)))
-    if not found.rows:
+    rows, models, notes = beside_case_study(results.trials(plan_of_header(results.header)))
+    if not rows:
         raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
-    tables = beside_tables(found)
-    write_files("An evaluation compared with the case study", found.notes, tables, markdown)
+    tables = [study_table("strategies by scenarios", rows)]
+    tables += [study_table("models, tool scenarios", models)] if models else []
+    write_files("An evaluation compared with the case study", notes, tables, markdown)
     if as_machine:
-        return say(beside_tree(found))
-    show_tables((f"compared with: {found.study.source}", *found.notes), tables)
+        return say({"rows": study_tree(rows), "models": study_tree(models), "notes": [*notes]})
+    show_tables(notes, tables)
     return 0

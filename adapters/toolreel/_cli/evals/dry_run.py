@@ -13,7 +13,6 @@ from toolreel.evals import (
     configuration_under,
     strategy_differences,
 )
-from toolreel_core._internal import Table
 from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core._plan import Change
 from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost, kind_of
@@ -33,7 +32,8 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     for difference in strategy_differences(plan):
         _show_difference(difference, plan)
     _show_estimate(plan, estimate)
-    _show_gates(plan)
+    for sentence in _forecasts(plan):
+        labelled(out, "gate", sentence)
     labelled(out, "power", _power(plan))
     return 0
 
@@ -42,7 +42,6 @@ def _show_axes(plan: EvalPlan) -> None:
     factors = (
         (len(plan.pairs), "model and profile", "pairs"),
         (len(plan.strategies), "", "strategies"),
-        (len(plan.fallbacks), "", "fallback profiles"),
         (len(plan.endpoints), "", "endpoints"),
         (len(plan.scenarios), "", "scenarios"),
         (plan.trials, "", "trials"),
@@ -51,8 +50,6 @@ def _show_axes(plan: EvalPlan) -> None:
     labelled(out, "runs", f"{plan.count:,} = {' × '.join(parts) or '1'}")
     labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
     labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
-    if len(plan.fallbacks) > 1:
-        labelled(out, "fallbacks", ", ".join(plan.fallbacks))
     for name in plan.endpoints:
         labelled(out, f"at {name}" if name else "endpoint", _endpoint(plan, name))
     labelled(out, "plan", plan.digest[:_SHOWN])
@@ -104,21 +101,13 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     labelled(out, "budget", ", ".join(caps) or "no cap")
 
 
-def _show_gates(plan: EvalPlan) -> None:
-    gates = parse(plan.options.gates)
-    for gate in gates if isinstance(gates, list) else []:
-        labelled(out, "gate", ", ".join(f"{key} {value}" for key, value in Table.of(gate).values.items()))
-    for warning in _gate_warnings(plan):
-        labelled(out, "gates", warning, "yellow")
-
-
-def _gate_warnings(plan: EvalPlan) -> tuple[str, ...]:
-    """What has to be known of gates before any run is made."""
+def _forecasts(plan: EvalPlan) -> tuple[str, ...]:
+    """What has to be known of each gate before any run is made."""
     try:
-        from toolreel.evals import gate_warnings
+        from toolreel.evals import gate_forecasts
     except MissingExtra:
         return ()  # the line about power says what is missing
-    return gate_warnings(plan)
+    return gate_forecasts(plan)
 
 
 def _caps(plan: EvalPlan) -> Iterator[tuple[str, float]]:
@@ -142,11 +131,10 @@ def _cost(estimate: Estimate, plan: EvalPlan) -> str:
 def _power(plan: EvalPlan) -> str:
     """Which difference the plan can show."""
     try:
-        from toolreel.evals import planned_power
+        from toolreel.evals import power_sentence
     except MissingExtra as missing:
         return f"unknown: {missing}"
-    found = planned_power(plan)
-    return f"{found.sentence}: an assumption" if found else "no tool scenario, so nothing to compare"
+    return power_sentence(plan)
 
 
 def _shown(value: JsonText | None) -> str:
@@ -186,7 +174,7 @@ def _tree(plan: EvalPlan, estimate: Estimate) -> dict[str, Json]:
             "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
         },
         "power": _power(plan),
-        "gate_warnings": [*_gate_warnings(plan)],
+        "gates": [*_forecasts(plan)],
     }
 
 

@@ -111,19 +111,21 @@ _FLAGS: Final = (
     _Flag("eval", "--fix-empty-final", "Ask again when the final text is empty.", _SWITCH),
     _Flag("eval", "--tool-allowlist", "Tools that may be called.", _WORDS),
     _Flag("eval", "--content-tag-fallback", "Read calls from text under every strategy but raw.", _SWITCH),
-    _Flag("eval", "--fallback-matrix", "Run everything without and with reading calls from text.", _SWITCH),
     _Flag("eval", "--empty-response-retries", "Retries after an empty response.", int),
     _Flag("eval", "--void-retries", "Retries after the provider failed.", int),
     _Flag(
         "eval",
         "--accept-void",
         "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
-        "Repeatable; needs --min-coverage.",
+        "Repeatable.",
         "CATEGORY",
         multiple=True,
     ),
     _Flag(
-        "eval", "--min-coverage", "Minimum share of runs that are not void and accepted; 1 by default.", float
+        "eval",
+        "--min-coverage",
+        "Minimum share of runs that say something, 0.9 by default: with fewer, gates are undecided.",
+        float,
     ),
     _Flag("eval", "--seeds", "Send a different seed with each trial.", _SWITCH),
     _Flag("eval", "--endpoints", "Which of the plan's [endpoints.NAME]: names, patterns.", _WORDS),

@@ -210,7 +210,7 @@ class EvaluationProgress:
 
     def _line(self, record: Record) -> str:
         cell, verdict = record.cell, record.verdict
-        axes = (cell.model, cell.profile, cell.strategy, cell.fallback, cell.endpoint)
+        axes = (cell.model, cell.profile, cell.strategy, cell.endpoint)
         names = ":".join(filter(None, axes))
         why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
         sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""

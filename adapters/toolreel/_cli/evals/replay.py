@@ -16,13 +16,14 @@ from toolreel.evals import (
     find_run,
     plan_of_header,
     promote,
+    rejudged_under,
     replays,
-    tallies_under,
+    run_line,
+    verdict_line,
     whatif_lines,
     whatif_tree,
     write_replayed,
 )
-from toolreel_core.evals import Verdict
 
 _REPLAY_EPILOG: Final = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "
@@ -37,7 +38,7 @@ folder_argument = click.argument(
 )
 
 
-@click.command("replay", epilog=_REPLAY_EPILOG, short_help="Replay recorded runs, and judge them again.")
+@click.command("replay", epilog=_REPLAY_EPILOG)
 @folder_argument
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
@@ -100,7 +101,7 @@ def replay_command(
 def _under(results: Results, strategy: str, keys: tuple[str, ...], *, as_machine: bool) -> int:
     """Recorded replies under another strategy."""
     plan = plan_of_header(results.header)
-    name, tallies = tallies_under(results, plan, strategy, keys)
+    name, tallies = rejudged_under(results, plan, strategy, keys)
     if as_machine:
         return say(whatif_tree(name, tallies))
     for line in whatif_lines(name, tallies):
@@ -109,16 +110,14 @@ def _under(results: Results, strategy: str, keys: tuple[str, ...], *, as_machine
 
 
 def _show_replayed(again: Replayed) -> None:
-    record, verdict = again.record, (again.now or again.record).verdict
-    cell = record.cell
-    why = f"  {verdict.category}: {'; '.join(verdict.reasons)}" if verdict.category else ""
-    run = f"{record.key[:12]}  {cell.model} {cell.strategy} {cell.scenario} trial {record.trial}"
-    out.print(printable(f"{run}  {verdict.result}{why}"))
+    record = again.record
+    verdict = verdict_line((again.now or record).verdict, "")
+    out.print(printable(f"{run_line(record)} {record.cell.strategy}  {verdict}"))
     if again.drift:
         err.print(printable(f"  {again.drift}"), style="yellow")
 
 
-@click.command("promote", epilog=_PROMOTE_EPILOG, short_help="Make a regression test of a recorded run.")
+@click.command("promote", epilog=_PROMOTE_EPILOG)
 @folder_argument
 @click.argument("key", metavar="KEY")
 @click.option(
@@ -145,11 +144,6 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
-    out.print(printable(f"{test} asserts: {verdict_words(verdict)}"))
+    out.print(printable(f"{test} asserts: {verdict.result} {verdict.category}".rstrip()))
     out.print(printable(f"pytest {test}"))
     return 0
-
-
-def verdict_words(verdict: Verdict) -> str:
-    """A verdict in words: the result, and the category of a failure."""
-    return " ".join(filter(None, (verdict.result, verdict.category)))

@@ -12,9 +12,10 @@ from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
 from toolreel._internal import counted
 from toolreel.evals import write_atomically
+from toolreel_core.evals import incompleteness
 
 
-@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page.")
+@click.command("report", epilog=EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--out",
@@ -49,17 +50,19 @@ def report_command(
     toolreel eval report results --out report.html --open
     """
     from toolreel._internal import show
-    from toolreel.evals import Results, report_content, report_page
+    from toolreel.evals import Results, plan_of_header, report_page
 
-    found = report_content(Results.open(folder))
+    results = Results.open(folder)
     target = page or folder / "report.html"
-    text = report_page(found, transcripts, _shown_progress())
+    text = report_page(results, transcripts, _shown_progress())
     write_atomically(target, text)
     if opens:
         show(target.resolve().as_uri())
+    plan = plan_of_header(results.header)
+    lacks = incompleteness(results.trials(plan), plan.options.min_coverage)
     if as_machine:
-        return say({"files": [str(target)], "complete": found.summary.complete})
-    if not found.summary.complete:
+        return say({"files": [str(target)], "complete": not lacks})
+    if lacks:
         err.print("The evaluation is incomplete, and the page says so.", style="yellow")
     out.print(f"{target}  {len(text.encode()):,} bytes")
     return 0
@@ -74,11 +77,7 @@ def _shown_progress() -> Callable[[int, int], None] | None:
     )
 
 
-@click.command(
-    "export",
-    epilog="Exit codes: 0 written, 2 usage.",
-    short_help="Write an evaluation in another program's format.",
-)
+@click.command("export", epilog="Exit codes: 0 written, 2 usage.")
 @folder_argument
 @click.option("--to", "form", required=True, type=click.Choice(["inspect"]), help="The format.")
 @click.option(

@@ -16,7 +16,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._internal import counted
 from toolreel.evals import sharded
-from toolreel_core.evals import EvalPlan, Record
+from toolreel_core.evals import EvalPlan, Record, acceptance, incompleteness
 
 if TYPE_CHECKING:
     from toolreel.evals import EvaluationOutcome
@@ -33,7 +33,7 @@ _KEY = 12
 """Hexadecimal digits of a key that identify a run."""
 
 
-@click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
+@click.command("run", epilog=_EPILOG)
 @click.option(
     "--out",
     "folder",
@@ -135,14 +135,15 @@ def _summed_up(folder: Path, plan: EvalPlan) -> bool:
 
 
 def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
+    plan = outcome.plan
     return {
-        "asked_for": outcome.required_runs,
+        "asked_for": plan.count,
         "made": outcome.made,
         "left": outcome.left,
         "void": outcome.void,
-        **({"accepted_void": outcome.accepted} if outcome.accepted_voids.categories else {}),
+        **({"accepted_void": outcome.accepted} if plan.options.accept_void else {}),
         "complete": outcome.complete,
-        **({"shard": outcome.shard} if outcome.shard else {}),
+        **({"shard": str(plan.shard)} if plan.shard else {}),
         "stopped": outcome.stopped,
     }
 
@@ -154,7 +155,7 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         out.print("Nothing was left to be run.")
     place = quote(str(folder))
     labelled(out, "results", str(folder))
-    if outcome.shard:
+    if outcome.plan.shard:
         following = [f"toolreel eval summarize {place} ... --out DIR  # with the other shards"]
     else:
         following = [f"toolreel eval summarize {place}", f"toolreel eval report {place}"]
@@ -168,13 +169,11 @@ def _tell_problems(outcome: EvaluationOutcome) -> None:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
         err.print(printable(f"Not recorded: {why}"), style="yellow")
-    if accepted := outcome.accepted_voids.sentence(outcome.accepted, outcome.required_runs):
-        err.print(f"{accepted[0].upper()}{accepted[1:]}.", style="" if outcome.covered else "yellow")
-    if outcome.left or outcome.void:
-        err.print(
-            f"Incomplete (runs not made: {outcome.left}, void: {outcome.void}); run the same command again.",
-            style="yellow",
-        )
+    options = outcome.plan.options
+    if accepted := acceptance(outcome.trials, options):
+        err.print(f"{accepted[0].upper()}{accepted[1:]}.", style="" if outcome.complete else "yellow")
+    if lacks := incompleteness(outcome.trials, options.min_coverage):
+        err.print(lacks, style="yellow")
 
 
 def _replaying(record: Record, place: str) -> str:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 import click
 
-from toolreel._cli.console import err, out, printable
+from toolreel._cli.console import err, out
 from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
 from toolreel._internal import ResultsError
-from toolreel.evals import Results, TextTable, as_markdown, without_constant_columns, write_atomically
-from toolreel_core._jsontext import Json
-from toolreel_core.evals import GateResult, overall_standing
+from toolreel.evals import write_atomically
+
+if TYPE_CHECKING:
+    from toolreel.evals import GateResult, TextTable
 
 GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
-
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
+_NARROWEST: Final = 60
 
 
 def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
@@ -35,9 +36,7 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
     return command
 
 
-@click.command(
-    "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
-)
+@click.command("summarize", epilog=GATES_EPILOG)
 @click.argument(
     "folders",
     metavar="[DIR]...",
@@ -74,22 +73,21 @@ def summarize_command(
     toolreel eval summarize monday tuesday --out results
     """
     from toolreel.evals import (
-        answer_of,
-        check_gates,
-        compared_strategies,
+        Results,
+        answer,
         findings_of,
-        gate_table,
-        gates_of,
+        gate_trees,
         head_lines,
         join_results,
         plan_changes,
         plan_of_header,
-        summary_of,
+        plan_results,
         summary_tables,
         summary_trees,
-        with_lateness,
-        write_trees,
+        warnings,
+        write_summaries,
     )
+    from toolreel_core.evals import incompleteness
 
     if (target is None) != (len(folders) == 1):
         raise ResultsError("name one directory, or the shards of a plan with --out WHOLE")
@@ -98,38 +96,30 @@ def summarize_command(
         join_results(folders, target)
     results = Results.open(folder)
     plan = plan_of_header(results.header)
-    summary = summary_of(results, plan)
-    findings = findings_of(summary, plan)
-    files = summary_trees(summary, findings, results, plan)
-    write_trees(results.path, files)
-    gate_results = with_lateness(check_gates(gates_of(plan), summary, plan), results.header)
-    tables = [*summary_tables(summary, findings)]
-    tables += [gate_table(gate_results)] if gate_results else []
-    answer = answer_of(findings, compared_strategies(summary, findings), gate_results)
-    head = head_lines(summary, plan, results.header.created, str(folder))
-    lines = [*head, *answer.sentences, *plan_changes(results.header), *summary.warnings]
-    incomplete = summary.incompleteness
-    write_files("Evaluation of tool calls", (*lines[1:], incomplete), tables, markdown)
-    write_junit(junit, gate_results, incomplete)
+    trials = write_summaries(results, plan)
+    findings, gates = findings_of(trials, plan), plan_results(plan, trials, results.header)
+    tables = summary_tables(trials, findings, gates)
+    head = head_lines(trials, plan, results.header.created, str(folder))
+    lines = [*answer(findings), *head, *plan_changes(results.header), *warnings(trials)]
+    incomplete = incompleteness(trials, plan.options.min_coverage)
+    write_files("Evaluation of tool calls", (*lines, incomplete), tables, markdown)
+    write_junit(junit, gates, incomplete)
     if as_machine:
-        say({**files["summary.json"], "gates": judged_trees(gate_results)})
+        tree = summary_trees(trials, findings, results, plan)["summary.json"]
+        say({**tree, "gates": gate_trees(gates)})
     else:
         show_tables(lines, tables)
         if incomplete:
             err.print(incomplete, style="yellow")
-    return exit_code(gate_results, complete=summary.complete)
+    return exit_code(gates, complete=not incomplete)
 
 
 def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
-    """Print lines and tables; on a terminal, columns with one and the same value of little interest go."""
-    for line in lines:
-        out.print(printable(line))
-    for table in tables:
-        out.print()
-        out.print(printable(table.title), style="bold blue")
-        _show_table(without_constant_columns(table) if out.is_terminal else table)
-        for note in table.notes:
-            out.print(printable(note), style="dim")
+    """Print lines and tables as wide as the terminal is, and 100 columns wide elsewhere."""
+    from toolreel.evals import as_text
+
+    width = max(_NARROWEST, out.width) if out.is_terminal else 100
+    out.print(as_text(lines, tables, width))
 
 
 def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], markdown: Path | None) -> None:
@@ -138,10 +128,12 @@ def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], m
     :raises ResultsError: if the file cannot be written
     """
     if markdown:
+        from toolreel.evals import as_markdown
+
         write_atomically(markdown, as_markdown(title, lines, tables))
 
 
-def write_junit(junit: Path | None, results: Iterable[GateResult], why_incomplete: str) -> None:
+def write_junit(junit: Path | None, results: Iterable[GateResult], incomplete: str) -> None:
     """Write what ``--junit`` asks for: green if and only if the gates pass, and all runs were made.
 
     :raises ResultsError: if the file cannot be written
@@ -149,31 +141,14 @@ def write_junit(junit: Path | None, results: Iterable[GateResult], why_incomplet
     if junit:
         from toolreel.evals import as_junit
 
-        write_atomically(junit, as_junit(results, why_incomplete))
-
-
-def judged_trees(results: Iterable[GateResult]) -> list[Json]:
-    """The results of the gates."""
-    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
+        write_atomically(junit, as_junit(results, incomplete))
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
     """The number that a command ends with."""
+    from toolreel.evals import overall_standing
+
     standing = overall_standing(results)
     if standing == "failed":
         return FAILED
     return 0 if complete and standing == "passed" else DRIFT
-
-
-def _show_table(table: TextTable) -> None:
-    rows = [tuple(map(printable, row)) for row in table.rows]
-    widths = [max(len(row[column]) for row in (table.head, *rows)) for column in range(len(table.head))]
-    _print_row(table.head, widths)
-    out.print("-|-".join("-" * width for width in widths))
-    for row in rows:
-        _print_row(row, widths)
-
-
-def _print_row(row: Sequence[str], widths: Sequence[int]) -> None:
-    line = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    out.print(line.rstrip())

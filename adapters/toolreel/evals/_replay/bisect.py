@@ -1,18 +1,22 @@
 """Bisect two strategies offline: the smallest sets of settings that turn lost runs into won ones.
 
-The replies of a run are held fixed, and only its configuration varies, as in a what-if. So what turns a run
-is a setting, and never chance.
+The replies of a run are held fixed, and only its configuration varies. So what turns a run is a setting, and
+never chance. The smallest set of differences is searched by delta debugging (A. Zeller and R. Hildebrandt
+2002, IEEE Transactions on Software Engineering 28:183).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from math import comb
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Recording
 from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._replay.whatif import plan_under, run_with_recorded_answers, strategy_meant
+from toolreel.evals._replay.whatif import Rejudged, plan_under, rerun_by_recording, strategy_meant
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.recordings import recording_of
@@ -20,40 +24,92 @@ from toolreel.evals._store.results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal import unknown_name
 from toolreel_core.evals import (
-    Bisected,
-    Bisection,
     Configuration,
     EvalPlan,
     Key,
     Record,
-    TrialAnswer,
     Verdict,
     keys_between,
     keys_named,
-    smallest_set,
     with_keys,
 )
 
+Item = TypeVar("Item")
+TrialAnswer: TypeAlias = Literal["yes", "no", "undecided"]
+"""Whether a set of items suffices; ``undecided``: nobody can say, so it counts as no."""
+_CANDIDATES: Final = 2_000
+"""Sets that are asked for at most, to find one smaller than halving has found."""
+
 
 @dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are looked at; an empty collection means all."""
+class Minimal(Generic[Item]):
+    """The smallest set of items that suffices, as far as it is known."""
 
-    keys: Collection[str] = ()
-    """Beginnings of their keys."""
-    scenarios: Collection[str] = ()
-    models: Collection[str] = ()
-
-    def includes(self, record: Record) -> bool:
-        """Whether a run is one of them."""
-        return (
-            (not self.keys or record.key.startswith(tuple(self.keys)))
-            and (not self.scenarios or record.cell.scenario in self.scenarios)
-            and (not self.models or record.cell.model in self.models)
-        )
+    items: tuple[Item, ...]
+    alone: tuple[Item, ...]
+    """Items that suffice without any other."""
+    smallest: bool
+    """Whether all smaller sets were asked for, and none was yes or undecided."""
+    undecided: int
+    """Candidates about which nobody can say anything."""
 
 
-ALL_RUNS = RunFilter()
+def smallest_set(
+    items: tuple[Item, ...], ask: Callable[[tuple[Item, ...]], TrialAnswer], most: int = _CANDIDATES
+) -> Minimal[Item]:
+    """The smallest set of items that suffices, if there are few enough to ask for all; else a minimal one.
+
+    >>> found = smallest_set(tuple("abcdef"), lambda some: "yes" if {"b", "e"} <= set(some) else "no")
+    >>> found.items, found.smallest
+    (('b', 'e'), True)
+
+    :param ask: called once for each set at most; never for none of the items, nor for all
+    """
+    known: dict[tuple[Item, ...], TrialAnswer] = {items: "yes", (): "no"}
+
+    def suffices(candidate: tuple[Item, ...]) -> bool:
+        if candidate not in known:
+            known[candidate] = ask(candidate)
+        return known[candidate] == "yes"
+
+    alone = tuple(item for item in items if suffices((item,)))
+    found, parts = items, 2
+    while len(found) > 1:  # take parts away, first halves, then smaller ones
+        smaller = next(filter(suffices, _candidates(found, min(parts, len(found)))), None)
+        if smaller is not None:
+            parts = 2 if len(smaller) * 2 <= len(found) else max(parts - 1, 2)
+            found = smaller
+        elif parts >= len(found):
+            break
+        else:
+            parts *= 2
+    sizes = range(1, len(found))
+    searched = sum(comb(len(items), size) for size in sizes) <= most
+    if searched:
+        smaller_sets = (some for size in sizes for some in combinations(items, size))
+        found = next(filter(suffices, smaller_sets), found)
+    below = [given for some, given in known.items() if len(some) < len(found)]
+    undecided = sum(given == "undecided" for given in known.values())
+    return Minimal(found, alone, searched and "undecided" not in below, undecided)
+
+
+def _candidates(kept: tuple[Item, ...], parts: int) -> Iterable[tuple[Item, ...]]:
+    """Each part alone, then all but each part."""
+    spans = list(pairwise(len(kept) * place // parts for place in range(parts + 1)))
+    yield from (kept[low:high] for low, high in spans)
+    if parts > 2:  # of two halves, each is what the other leaves
+        yield from (kept[:low] + kept[high:] for low, high in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Bisected:
+    """One recorded run under two strategies, and the settings that decide between them."""
+
+    run: Rejudged
+    keys: tuple[Key, ...] = ()
+    """In which the two configurations differ."""
+    found: Minimal[Key] | None = None
+    """The keys that turn the run; ``None`` if it is not turned."""
 
 
 def bisected(
@@ -61,13 +117,14 @@ def bisected(
     plan: EvalPlan,
     first: str,
     second: str,
-    wanted: RunFilter = ALL_RUNS,
+    wanted: Callable[[Record], bool] = lambda _: True,
     progress: Callable[[int], None] = lambda _: None,
-) -> Bisection:
+) -> list[Bisected]:
     """Bisect all recorded runs of two strategies.
 
     :param first: the strategy under which runs are lost
     :param second: the one under which they are won
+    :param wanted: which runs are looked at
     :param progress: called after each run with the number of runs so far
     :raises ResultsError: if the evaluation has no such runs
     :raises ConfigError: if there is no such strategy
@@ -77,11 +134,16 @@ def bisected(
     for found in _recorded(results, plan, first, second, wanted):
         runs.append(_bisected(found))
         progress(len(runs))
-    return Bisection(strategy_meant(plan, first), strategy_meant(plan, second), tuple(runs))
+    return runs
 
 
 def with_only(
-    results: Results, plan: EvalPlan, first: str, second: str, names: Collection[str], wanted: RunFilter
+    results: Results,
+    plan: EvalPlan,
+    first: str,
+    second: str,
+    names: Collection[str],
+    wanted: Callable[[Record], bool] = lambda _: True,
 ) -> Iterator[tuple[Record, Verdict | None, str]]:
     """Each recorded run under the first strategy with some settings of the second, and nothing else of it.
 
@@ -103,7 +165,7 @@ class _RecordedRun:
     """A run with its recording, and the two configurations that it is put through."""
 
     results: Results
-    plan: EvalPlan
+    url: str
     record: Record
     job: Job
     """As it was recorded."""
@@ -120,11 +182,10 @@ class _RecordedRun:
         if self.recording is None:
             return None, "the run was not recorded"
         job = replace(self.job, configuration=configuration)
-        url = self.plan.endpoint_at(job.sample.cell.endpoint).chat_url
-        came = run_with_recorded_answers(job, self.recording, url, self.record.attempts, held=True)
-        if came.record is None:
-            return None, f"the recording has no answer at turn {came.turn}"
-        return came.record.verdict, ""
+        made, where, _ = rerun_by_recording(job, self.recording, self.url, self.record.attempts, held=True)
+        if made is None:
+            return None, f"the recording has no answer at {where.partition(' by')[0]}"
+        return made.verdict, ""
 
     def outcome(self, keys: Collection[Key]) -> tuple[Verdict | None, str]:
         """The same under the first configuration with some keys of the second."""
@@ -134,20 +195,9 @@ class _RecordedRun:
             return None, f"these settings contradict each other: {error}"
         return self.verdict(configuration)
 
-    def unusable(self) -> str:
-        """Why its recording does not say any longer what it said; empty if it does."""
-        if self.recording is None:
-            return ""
-        try:
-            url = self.plan.endpoint_at(self.job.sample.cell.endpoint).chat_url
-            replay_record(self.job, self.record, self.results.path, url)
-        except (ReplayMismatch, CassetteError) as error:
-            return f"the run cannot be replayed: {str(error).splitlines()[0]}"
-        return ""
-
 
 def _recorded(
-    results: Results, plan: EvalPlan, first: str, second: str, wanted: RunFilter
+    results: Results, plan: EvalPlan, first: str, second: str, wanted: Callable[[Record], bool]
 ) -> Iterator[_RecordedRun]:
     """The runs of two strategies, which may be named by a tag.
 
@@ -160,35 +210,32 @@ def _recorded(
     known, some = dict[str, None](), False
     for record in results.records():
         known[record.cell.strategy] = None
-        if record.cell.strategy in {one, other} and wanted.includes(record):
+        if record.cell.strategy in {one, other} and wanted(record):
             some = True
-            yield _with_recording(results, both, record, one)
+            # The configuration that was recorded is one of the two; the plan says what the other is.
+            job, is_first = recorded_job(both, record), record.cell.strategy == one
+            beside = both.configuration(replace(record.cell, strategy=other if is_first else one))
+            before, after = (job.configuration, beside) if is_first else (beside, job.configuration)
+            recording = recording_of(results.path, record.cassette) if record.cassette else None
+            url = both.endpoint_at(record.cell.endpoint).chat_url
+            yield _RecordedRun(results, url, record, job, recording, before, after)
     if not {one, other} & {*known}:
         raise ResultsError(f"{results.path}: {unknown_name('strategy', one, known)}")
     if not some:
         raise ResultsError(f"{results.path}: no run of {one} or {other} is meant; name fewer conditions")
 
 
-def _with_recording(results: Results, plan: EvalPlan, record: Record, first: str) -> _RecordedRun:
-    """The configuration that was recorded is one of the two; the plan says what the other is."""
-    job = recorded_job(plan, record)
-    names: Mapping[bool, str] = {each.name == first: each.name for each in plan.strategies}
-    is_first = record.cell.strategy == first
-    other = plan.configuration(replace(record.cell, strategy=names[not is_first]))
-    before, after = (job.configuration, other) if is_first else (other, job.configuration)
-    recording = recording_of(results.path, record.cassette) if record.cassette else None
-    return _RecordedRun(results, plan, record, job, recording, before, after)
-
-
 def _bisected(run: _RecordedRun) -> Bisected:
-    record, keys = run.record, run.keys
-    content = Bisected(record.key, record.cell, record.trial, None, None, keys=keys)
-    if why := run.unusable():
-        return replace(content, why=why)
-    (first, no_first), (second, no_second) = run.verdict(run.before), run.verdict(run.after)
-    content = replace(content, first=first, second=second, why=no_first or no_second)
-    if content.fate != "turned":
-        return content
+    if run.recording is not None:
+        try:
+            replay_record(run.job, run.record, run.results.path, run.url)
+        except (ReplayMismatch, CassetteError) as error:
+            why = f"the run cannot be replayed: {str(error).splitlines()[0]}"
+            return Bisected(Rejudged(run.record, why=why))
+    (before, no_before), (after, no_after) = run.verdict(run.before), run.verdict(run.after)
+    judged = Rejudged(run.record, before, after, no_before or no_after)
+    if judged.fate != "gained":
+        return Bisected(judged)
 
     def ask(some: tuple[Key, ...]) -> TrialAnswer:
         verdict, _ = run.outcome(some)
@@ -196,4 +243,4 @@ def _bisected(run: _RecordedRun) -> Bisected:
             return "undecided"
         return "no" if verdict.result == "fail" else "yes"
 
-    return replace(content, found=smallest_set(keys, ask))
+    return Bisected(judged, run.keys, smallest_set(run.keys, ask))

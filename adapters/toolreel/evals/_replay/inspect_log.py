@@ -23,7 +23,11 @@ from toolreel.evals._store.results import Results, write_json
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core._settings import LoopConfig
-from toolreel_core.evals import EvalPlan, Record, Task
+from toolreel_core.evals import (
+    Cell,
+    EvalPlan,
+    Record,
+)
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -42,10 +46,10 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     """
     results, out = Results.open(folder), Path(out)
     plan = plan_of_header(results.header)
-    records: dict[tuple[str, ...], list[Record]] = {}
+    records: dict[Cell, list[Record]] = {}
     for record in results.records():
         records.setdefault(record.cell.task, []).append(record)
-    tasks = [task for task in plan.tasks() if task.cell("").task in records]
+    tasks = [task for task in plan.tasks() if task in records]
     if out.suffix == ".json" and len(tasks) != 1:
         raise ResultsError(
             f"{folder}: has {len(tasks)} models under strategies, and a log of Inspect has one; "
@@ -54,25 +58,23 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     paths = []
     for task in tasks:
         path = out if out.suffix == ".json" else out / f"{_file_name(plan, task)}.json"
-        write_json(path, inspect_log(results, plan, task, records[task.cell("").task]))
+        write_json(path, inspect_log(results, plan, task, records[task]))
         paths.append(path)
     return tuple(paths)
 
 
-def _file_name(plan: EvalPlan, task: Task) -> str:
+def _file_name(plan: EvalPlan, task: Cell) -> str:
     parts = (task.model, task.strategy, *_variant(plan, task))
     return "__".join(_UNFIT.sub("_", part) for part in parts)
 
 
-def _variant(plan: EvalPlan, task: Task) -> Iterator[str]:
+def _variant(plan: EvalPlan, task: Cell) -> Iterator[str]:
     """The axes of which the plan has several."""
     if len(plan.profiles[task.model]) > 1:
         yield task.profile
-    if len(plan.fallbacks) > 1:
-        yield task.fallback
 
 
-def inspect_log(results: Results, plan: EvalPlan, task: Task, records: Sequence[Record]) -> Tree:
+def inspect_log(results: Results, plan: EvalPlan, task: Cell, records: Sequence[Record]) -> Tree:
     """One log: the runs of a model under a strategy."""
     samples = [_sample(record, plan, results.path) for record in records]
     usages = [usage for record in records if (usage := _usage([record]))]
@@ -94,8 +96,8 @@ def inspect_log(results: Results, plan: EvalPlan, task: Task, records: Sequence[
     }
 
 
-def _spec(results: Results, plan: EvalPlan, task: Task, created: str) -> Tree:
-    identity = chain("inspect", plan.digest, *task.cell("").task)
+def _spec(results: Results, plan: EvalPlan, task: Cell, created: str) -> Tree:
+    identity = chain("inspect", plan.digest, *task.axes)
     return {
         "eval_id": identity[:22],
         "run_id": plan.digest[:22],
@@ -116,7 +118,6 @@ def _spec(results: Results, plan: EvalPlan, task: Task, created: str) -> Tree:
         "packages": dict(results.header.versions),
         "metadata": {
             "profile": task.profile,
-            "fallback": task.fallback,
             "plan": plan.digest,
             "catalogue": results.header.catalogue,
             "taxonomy": results.header.taxonomy,

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._replay.whatif import run_with_recorded_answers
+from toolreel.evals._replay.whatif import rerun_by_recording
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
@@ -89,14 +89,14 @@ class Promoted:
         if not changes:
             return replay_record(job, self.record, self.folder, self.url).verdict
         recording = recording_of(self.folder, self.record.cassette)
-        came = run_with_recorded_answers(job, recording, self.url, self.record.attempts)
-        if came.record is None:
-            what = came.diverged.what if came.diverged else ""
+        made, where, how = rerun_by_recording(job, recording, self.url, self.record.attempts)
+        if made is None:
             raise ReplayMismatch(
-                f"{self.record.cassette}: with these changes the run parts from its recording at turn "
-                f"{came.turn}: it {what}; only a model can say what comes next, so record it again"
+                f"{self.record.cassette}: with these changes the run parts from its recording at "
+                f"{where.partition(' by')[0]}: it {how}; only a model can say what comes next, so "
+                "record it again"
             )
-        return came.record.verdict
+        return made.verdict
 
     def _job(self, changes: Tree) -> Job:
         record = self.record

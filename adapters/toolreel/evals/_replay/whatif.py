@@ -2,7 +2,7 @@
 
 A replay requires byte-identical requests. Another strategy encodes the conversation differently, so here a
 recorded reply is used if the provider-neutral content of the request is the same
-(:mod:`toolreel_core.evals._records.request_divergence`). A request with other options, such as a constraint,
+(:mod:`toolreel_core.evals._request_divergence`). A request with other options, such as a constraint,
 is another request: what the model would have said to it, only the model can tell. Replies are used in their
 order, each at most once.
 """
@@ -10,10 +10,9 @@ order, each at most once.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 import httpx
 
@@ -23,7 +22,6 @@ from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._runner.connection import offline_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.trial import Job, run_job
-from toolreel.evals._statistics.significance_tests import mcnemar_p
 from toolreel.evals._store.recordings import recording_of
 from toolreel.evals._store.results import Results
 from toolreel.http import HttpEndpoint
@@ -34,13 +32,10 @@ from toolreel_core.evals import (
     Attempt,
     Divergence,
     EvalPlan,
-    Fate,
     Record,
     RequestContent,
     Sample,
     Verdict,
-    WhatIf,
-    WhatIfTally,
     first_divergence,
     request_content,
 )
@@ -96,23 +91,46 @@ class RecordedAnswers(httpx.BaseTransport):
         return next(iter(content[self._next :] or content[-1:]), None)
 
 
+Fate: TypeAlias = Literal["gained", "lost", "won", "failed", "diverged", "undecided"]
+"""``gained``: lost as the first has it, won as the second has it, by the same replies; ``lost``: the other
+way round; ``won``, ``failed``: the same under both; ``diverged``: it sent a request that was not recorded;
+``undecided``: one of the two verdicts is missing, or says nothing about the model."""
+FATES: Final[tuple[Fate, ...]] = get_args(Fate)
+
+
 @dataclass(frozen=True, slots=True)
-class WhatIfRun:
-    """How far recorded answers carry a run."""
+class Rejudged:
+    """One recorded run under two configurations: as it was recorded and another, or two others."""
 
-    record: Record | None
-    """The record of the run; ``None`` if it diverged."""
-    diverged: Divergence | None = None
-    turn: int = 0
-    """The turn in which it did."""
+    record: Record
+    before: Verdict | None = None
+    after: Verdict | None = None
+    why: str = ""
+    """Why a verdict is missing."""
+    diverged: str = ""
+    """Where it parts from the recording, such as ``turn 2 by calls``."""
 
+    @property
+    def fate(self) -> Fate:
+        """What becomes of the run."""
+        if self.after is None and self.diverged:
+            return "diverged"
+        if self.before is None or self.after is None or not (self.before.valid and self.after.valid):
+            return "undecided"
+        passed = self.before.result != "fail", self.after.result != "fail"
+        fates: dict[tuple[bool, bool], Fate] = {
+            (False, True): "gained",
+            (True, False): "lost",
+            (True, True): "won",
+            (False, False): "failed",
+        }
+        return fates[passed]
 
-def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
-    """The same plan with other strategies.
-
-    :raises ConfigError: if there is no such strategy
-    """
-    return replace(plan, options=replace(plan.options, strategies=tuple(strategies)))
+    @property
+    def reason(self) -> str:
+        """Why it is undecided, in words."""
+        unfit = (each for each in (self.before, self.after) if each and not each.valid)
+        return self.why or next((f"it is {each.result}: {each.category}" for each in unfit), "")
 
 
 def strategy_meant(plan: EvalPlan, word: str) -> str:
@@ -126,9 +144,17 @@ def strategy_meant(plan: EvalPlan, word: str) -> str:
     return names[0]
 
 
-def tallies_under(
+def plan_under(plan: EvalPlan, strategies: Sequence[str]) -> EvalPlan:
+    """The same plan with other strategies.
+
+    :raises ConfigError: if there is no such strategy
+    """
+    return replace(plan, options=replace(plan.options, strategies=tuple(strategies)))
+
+
+def rejudged_under(
     results: Results, plan: EvalPlan, strategy: str, keys: Collection[str] = ()
-) -> tuple[str, dict[str, WhatIfTally]]:
+) -> tuple[str, dict[str, list[Rejudged]]]:
     """The recorded runs of all other strategies under one: its name, and what becomes of them by strategy.
 
     :param strategy: a name or a tag
@@ -139,22 +165,38 @@ def tallies_under(
     """
     name = strategy_meant(plan, strategy)
     other = plan_under(plan, (name,))
-    found: dict[str, list[WhatIf]] = {}
+    found: dict[str, list[Rejudged]] = {}
     for record in results.records():
-        was_asked = not keys or record.key.startswith(tuple(keys))
-        if was_asked and record.cell.strategy != name:
-            found.setdefault(record.cell.strategy, []).append(_what_if(results, plan, other, record, name))
+        if record.cell.strategy != name and (not keys or record.key.startswith(tuple(keys))):
+            found.setdefault(record.cell.strategy, []).append(_rejudged(results, plan, other, record, name))
     if not found:
         raise ResultsError(f"{results.path}: no run of another strategy than {name} is meant")
-    return name, {recorded: WhatIfTally(tuple(runs)) for recorded, runs in found.items()}
+    return name, found
 
 
-def run_with_recorded_answers(
+def _rejudged(results: Results, plan: EvalPlan, other: EvalPlan, record: Record, strategy: str) -> Rejudged:
+    if not record.cassette:
+        return Rejudged(record, why="the run was not recorded")
+    try:
+        url = plan.endpoint_at(record.cell.endpoint).chat_url
+        before = replay_record(recorded_job(plan, record), record, results.path, url).verdict
+    except (ConfigError, ReplayMismatch) as error:
+        return Rejudged(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
+    cell = replace(record.cell, strategy=strategy)
+    sample = Sample(cell, record.trial, record.version, other.configuration(cell).digest)
+    recording = recording_of(results.path, record.cassette)
+    url = other.endpoint_at(cell.endpoint).chat_url
+    after, diverged, _ = rerun_by_recording(jobs_of(other)(sample), recording, url, record.attempts)
+    return Rejudged(record, before, after.verdict if after else None, diverged=diverged)
+
+
+def rerun_by_recording(
     job: Job, recording: Recording, base_url: str, attempts: Sequence[Attempt], *, held: bool = False
-) -> WhatIfRun:
+) -> tuple[Record | None, str, str]:
     """How far the answers of a recording carry a run; whatever they do not answer ends it.
 
     :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+    :return: its record; if it diverged, none, but where it did (``turn 2 by calls``), and how, in words
     """
     turn, answers = 1, RecordedAnswers(recording, held=held)
 
@@ -165,90 +207,9 @@ def run_with_recorded_answers(
 
     with HttpEndpoint(base_url, transport=answers) as endpoint:
         try:
-            return WhatIfRun(run_job(job, offline_context(endpoint, attempts[-1:], observe)))
+            return run_job(job, offline_context(endpoint, attempts[-1:], observe)), "", ""
         except Diverged as diverged:
-            return WhatIfRun(None, diverged.divergence, turn)
+            return None, f"turn {turn} by {diverged.divergence.kind}", diverged.divergence.what
         except ReplayMismatch as unrecorded:
             # A real tool was called as it was not in the recording.
-            return WhatIfRun(None, Divergence("calls", str(unrecorded)), turn)
-
-
-def _judged(results: Results, plan: EvalPlan, record: Record) -> tuple[Verdict | None, str]:
-    """The verdict of today's oracles about a recorded run, or why there is none."""
-    if not record.cassette:
-        return None, "the run was not recorded"
-    try:
-        job, url = recorded_job(plan, record), plan.endpoint_at(record.cell.endpoint).chat_url
-        return replay_record(job, record, results.path, url).verdict, ""
-    except (ConfigError, ReplayMismatch) as error:
-        return None, f"the run cannot be replayed: {str(error).splitlines()[0]}"
-
-
-def _what_if(results: Results, plan: EvalPlan, other: EvalPlan, record: Record, strategy: str) -> WhatIf:
-    was, why = _judged(results, plan, record)
-    content = WhatIf(record.key, record.cell, record.trial, strategy, was, why=why)
-    if was is None:
-        return content
-    cell = replace(record.cell, strategy=strategy)
-    sample = Sample(cell, record.trial, record.version, other.configuration(cell).digest)
-    came = run_with_recorded_answers(
-        jobs_of(other)(sample),
-        recording_of(results.path, record.cassette),
-        other.endpoint_at(cell.endpoint).chat_url,
-        record.attempts,
-    )
-    now = came.record.verdict if came.record else None
-    return replace(content, now=now, diverged=came.diverged, turn=came.turn)
-
-
-_COUNTED: Final[tuple[Fate, ...]] = ("recovery", "loss", "unchanged", "diverged", "undecided")
-
-
-def whatif_lines(strategy: str, tallies: Mapping[str, WhatIfTally]) -> Iterator[str]:
-    """Lines for a terminal: counts, and each run that is lost or recovered."""
-    for recorded, tally in tallies.items():
-        recoveries, losses, same, diverged, undecided = (len(tally.of(fate)) for fate in _COUNTED)
-        yield (
-            f"{recorded} -> {strategy}: {len(tally.runs)} runs, {recoveries} recoveries, {losses} losses, "
-            f"{same} unchanged, {diverged} diverged, {undecided} undecided; "
-            f"exact McNemar p = {mcnemar_p(tally.pairs.lost, tally.pairs.gained):.4g}"
-        )
-        for (turn, kind), runs in tally.divergences.items():
-            yield f"  diverged at turn {turn}: {runs} by {kind}"
-        for why, runs in Counter(run.reason for run in tally.of("undecided")).most_common():
-            yield f"  undecided: {runs} because {why}"
-        for run in (*tally.of("recovery"), *tally.of("loss")):
-            was, now = ((one.category or one.result) if one else "" for one in (run.was, run.now))
-            name = f"{run.key[:12]}  {run.cell.model} {run.cell.scenario} trial {run.trial}"
-            yield f"  {name}  {run.fate}: {was} -> {now}"
-
-
-def whatif_tree(strategy: str, tallies: Mapping[str, WhatIfTally]) -> Tree:
-    """The same for machines, with all runs."""
-    return {"strategy": strategy, "from": {name: _tally_tree(tally) for name, tally in tallies.items()}}
-
-
-def _tally_tree(tally: WhatIfTally) -> Tree:
-    return {
-        **{fate: len(tally.of(fate)) for fate in _COUNTED},
-        "exact_p": mcnemar_p(tally.pairs.lost, tally.pairs.gained),
-        "divergences": [
-            {"turn": turn, "kind": kind, "runs": runs} for (turn, kind), runs in tally.divergences.items()
-        ],
-        "runs": [_run_tree(run) for run in tally.runs],
-    }
-
-
-def _run_tree(run: WhatIf) -> Tree:
-    where = run.diverged
-    return {
-        "key": run.key,
-        "model": run.cell.model,
-        "scenario": run.cell.scenario,
-        "trial": run.trial,
-        "fate": run.fate,
-        "was": run.was.result if run.was else None,
-        "now": run.now.result if run.now else None,
-        **({"diverged": {"turn": run.turn, "kind": where.kind, "what": where.what}} if where else {}),
-        **({"reason": run.reason} if run.reason else {}),
-    }
+            return None, f"turn {turn} by calls", str(unrecorded)

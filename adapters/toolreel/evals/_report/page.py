@@ -1,328 +1,275 @@
-"""The report as one self-contained HTML page.
+"""The report as one self-contained HTML page: the answer, tables, a heat map, and all runs turn by turn.
 
-Texts of models and servers are escaped, or are in data that the page's own script shows as text. Only the
-page needs Jinja2.
+Texts of models and servers are escaped, or are in data that the page's own script shows as text. The same
+results give the same bytes.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, zip_longest
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolreel._internal import MissingExtra, asset, framed, printable
+from toolreel._internal import asset, framed
 from toolreel.evals import _report as report
-from toolreel.evals._report.heat_map import HeatMap, heat_map, split_bar, split_words
+from toolreel.evals._report.rendering import Content, Link, TextTable, as_html, html_text, percent
 from toolreel.evals._report.run_data import cell_name, run_data, run_name
+from toolreel.evals._report.tables import RESULTS, failures_table, split_words, summary_tables
 from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.intervals import methods_of, wilson
+from toolreel.evals._statistics import rate_of
 from toolreel.evals._store.configuration_differences import strategy_differences
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.plan_changes import gates_set_later, plan_changes, with_lateness
-from toolreel.evals._summary.plan_gates import check_gates, gates_of
-from toolreel.evals._summary.run_pairs import Match, pair_runs
-from toolreel.evals._summary.summary_files import summary_of
-from toolreel.evals._summary.summary_statistics import (
-    Findings,
-    counted_cells,
+from toolreel.evals._summary.gates import GateResult, gates_set_later, plan_changes, plan_results
+from toolreel.evals._summary.totals import (
+    answer,
+    counted,
     findings_of,
-    over_clusters,
-    pass_count,
-)
-from toolreel.evals._tables.answer import Answer, StrategyPair, answer_of, compared_strategies
-from toolreel.evals._tables.formats import (
-    RESULTS,
-    heat_class,
-    interval_words,
-    percent,
-    points,
-    result_css,
-    thousands,
-    truncated,
+    grouped,
+    pairs_of,
+    warnings,
 )
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Category, EvalPlan, GateResult, Interval, RunEntry, Summary, Usage, category
+from toolreel_core.evals import (
+    EvalPlan,
+    Tally,
+    Trial,
+    acceptance,
+    gates_of,
+    incompleteness,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class ReportContent:
-    """All figures of a report."""
-
-    results: Results
-    plan: EvalPlan
-    summary: Summary
-    findings: Findings
-    heat: HeatMap
-    compared: tuple[StrategyPair, ...]
-    costs: tuple[TaskCost, ...]
-    gates: tuple[GateResult, ...]
-
-    @property
-    def answer(self) -> Answer:
-        """What the evaluation says, in a few sentences."""
-        return answer_of(self.findings, self.compared, self.gates)
-
-
-def report_content(results: Results) -> ReportContent:
-    """Work out what a report shows.
-
-    :raises ResultsError: if the results cannot be read
-    :raises ConfigError: if the plan names something that has gone
-    """
-    plan = plan_of_header(results.header)
-    summary = summary_of(results, plan)
-    findings = findings_of(summary, plan)
-    return ReportContent(
-        results,
-        plan,
-        summary,
-        findings,
-        heat_map(summary, plan),
-        compared_strategies(summary, findings),
-        costs_of(summary, plan),
-        with_lateness(check_gates(gates_of(plan), summary, plan), results.header),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class TaskCost:
-    """What a task cost; runs of controls count in it, as they do in no rate."""
-
-    label: str
-    runs: int
-    rate: float
-    interval: Interval
-    tokens: float
-    """Of a run, in and out."""
-    cost: float | None
-    """Of a run, in the provider's currency; ``None`` if it is not known."""
-
-
-def costs_of(summary: Summary, plan: EvalPlan) -> tuple[TaskCost, ...]:
-    """What each task cost that has a valid run."""
-    found = []
-    for task in summary.tasks:
-        if rated := over_clusters(counted_cells(task.cells)):
-            usage, runs = task.usage, task.counts().runs
-            tokens = (usage.prompt_tokens + usage.completion_tokens) / runs
-            cost = None if usage.cost is None else usage.cost / runs
-            found.append(TaskCost(plan.label(task.cell), runs, rated.rate, rated.interval, tokens, cost))
-    return tuple(found)
-
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-_PAGE: Final = "page.html.jinja"
 _SCRIPTS: Final = ("transcripts.js", "explorer.js")
 _FLIPS: Final = 24
 """Pairs that the page lists; a run leads to the others."""
-
-
-def runs_by_need(found: ReportContent) -> tuple[RunEntry, ...]:
-    """All runs, those first that are most worth reading: failures."""
-    return tuple(sorted((entry for cell in found.summary.cells for entry in cell.entries), key=_need))
+_NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
+"""Results, those of runs that are most worth reading first."""
+_BOUNDED: Final = 400
+"""Characters of a setting that the page shows."""
 
 
 def report_page(
-    found: ReportContent,
+    results: Results,
     max_runs: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
 ) -> str:
-    """The whole page; the same results give the same page.
+    """The whole page.
 
     :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
     :param on_run: called after each run that was replayed, with how many were and how many will be
     :raises ResultsError: if the results cannot be read
+    :raises ConfigError: if the plan names something that has gone
     """
-    folder = _folder(found.results.path)
-    data = run_data(found.summary, found.plan, _transcripts(found, max_runs, on_run), shlex.quote(folder))
-    return framed(
-        _title(found.summary),
-        _body(found, folder, _told(found.summary, max_runs, data.longest)),
-        styles=(result_css(), asset(report, "page.css")),
-        scripts=tuple(asset(report, name) for name in _SCRIPTS),
-        data=data.elements,
-    )
-
-
-def _body(found: ReportContent, folder: str, told: str) -> str:
-    turned = _flips(found.summary)
-    return (
-        _environment(found)
-        .get_template(_PAGE)
-        .render(
-            title=_title(found.summary),
-            answer=found.answer,
-            header=found.results.header,
-            plan=found.plan,
-            summary=found.summary,
-            counts=found.summary.counts(),
-            findings=found.findings,
-            k=found.findings.trials,
-            notes=[*_plan_notes(found), *found.findings.notes, *found.summary.warnings],
-            usage=sum((task.usage for task in found.summary.tasks), start=Usage()),
-            heat=found.heat,
-            compared=found.compared,
-            failures=_failures(found.findings.taxonomy),
-            costs=found.costs,
-            results=RESULTS,
-            models=_served(found.summary),
-            differences=strategy_differences(found.plan),
-            flips=turned[:_FLIPS],
-            all_flips=len(turned),
-            folder=folder,
-            told=told,
-        )
-    )
-
-
-def _environment(found: ReportContent) -> Environment:
-    """Where the page is written; every text in it is escaped, and what cannot be seen is spelt out."""
-    # Imported here, since importing any name of `toolreel.evals` loads this module; only pages need Jinja2.
-    try:
-        from jinja2 import DictLoader, Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingExtra.of("report", "jinja2") from error
-    environment = Environment(
-        loader=DictLoader({_PAGE: asset(report, _PAGE)}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=False,
-        finalize=_finished,
-    )
-    filters: Mapping[str, Callable[..., object]] = {
-        "bar": lambda counts: _markup(split_bar(counts)),
-        "bounded": truncated,
-        "breaking": _breaking,
-        "cell_name": cell_name,
-        "heat": heat_class,
-        "interval": interval_words,
-        "methods": lambda totals: methods_of(each.clustered.interval for each in totals if each.clustered),
-        "pair_label": lambda match: _pair_label(match, found.plan),
-        "percent": percent,
-        "points": points,
-        "quoted": shlex.quote,
-        "run_name": run_name,
-        "split": split_words,
-        "thousands": thousands,
-        "wilson": lambda cell: interval_words(wilson(pass_count(cell))),
-    }
-    environment.filters.update(filters)
-    return environment
-
-
-def _finished(value: object) -> object:
-    from markupsafe import Markup
-
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _markup(text: str) -> Markup:
-    """A text of this package's own, which is no text of a model."""
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704 - see above
-
-
-def _breaking(name: str) -> Markup:
-    """A name that may go on in the next line after each of its parts."""
-    return _markup("_<wbr>").join(printable(name).split("_"))
-
-
-def _title(summary: Summary) -> str:
-    models = [*dict.fromkeys(task.cell.model for task in summary.tasks)]
-    return f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-
-
-def _folder(path: Path) -> str:
-    """What the page calls the directory: by its name alone, since its reader may have it elsewhere."""
-    return path.resolve().name
-
-
-def _plan_notes(found: ReportContent) -> Iterator[str]:
-    """What was changed in the plan after the first run, and gates that were set then."""
-    header = found.results.header
-    yield from plan_changes(header)
-    if late := len(gates_set_later(header, gates_of(found.plan))):
-        yield f"Gates that were set after the runs: {late}."
-
-
-def _served(summary: Summary) -> dict[str, tuple[str, ...]]:
-    """Who answered for each model."""
-    found: dict[str, set[str]] = {}
-    for cell in summary.cells:
-        found.setdefault(cell.cell.model, set()).update(cell.served)
-    return {model: tuple(sorted(names)) for model, names in found.items()}
-
-
-_NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
-"""Results, those of runs that are most worth reading first."""
-
-
-def _transcripts(
-    found: ReportContent, max_runs: int | None, on_run: Callable[[int, int], None] | None
-) -> dict[str, Json]:
-    """The transcripts of runs by key, as data: so, a megabyte that a model wrote is not kept."""
-    keys = {entry.key for entry in runs_by_need(found)[:max_runs]}
+    plan = plan_of_header(results.header)
+    trials = results.trials(plan)
+    made = [one for one in trials if one.key]
+    folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
+    need = sorted(made, key=lambda one: (_NEED.index(one.outcome), one.trial))
+    keys = {one.key for one in need[:max_runs]}
     told: dict[str, Json] = {}
-    for record in found.results.records():
+    for record in results.records():
         if record.key in keys:
-            told[record.key] = transcript_of(record, found.plan, found.results.path)
+            told[record.key] = transcript_of(record, plan, results.path)
             if on_run:
                 on_run(len(told), len(keys))
-    return told
-
-
-def _need(entry: RunEntry) -> tuple[int, int]:
-    return _NEED.index(entry.result), entry.trial
-
-
-def _told(summary: Summary, max_runs: int | None, longest: int) -> str:
-    runs = summary.counts().runs
-    if max_runs is not None and max_runs < runs:
-        told = f"Of {runs:,} runs, {max_runs:,} are told turn by turn, failures first."
-    else:
-        told = "All runs are told turn by turn."
-    if longest < LONGEST:
-        told += f" Texts are cut after {longest:,} characters, so that the page stays small."
-    return told
-
-
-def _failures(taxonomy: Mapping[str, Mapping[str, int]]) -> list[tuple[Category, tuple[int, ...]]]:
-    """Failure categories with their number of runs by strategy, the most frequent first."""
-    names = {name for found in taxonomy.values() for name in found}
-    counted = [(name, tuple(found.get(name, 0) for found in taxonomy.values())) for name in names]
-    ordered = sorted(counted, key=lambda row: (-sum(row[1]), row[0]))
-    return [(replace(category(name), name=name), counts) for name, counts in ordered]
-
-
-def _flips(summary: Summary) -> tuple[Match, ...]:
-    """One task under two strategies of which one run passed: those that are unlike each other first."""
-    groups: dict[tuple[str, ...], list[Match]] = {}
-    for first, second in combinations(dict.fromkeys(task.cell.strategy for task in summary.tasks), 2):
-        one, other = (
-            [entry for cell in summary.cells if cell.cell.strategy == name for entry in cell.entries]
-            for name in (first, second)
-        )
-        for match in pair_runs(one, other, "strategy").both:
-            if match.flip:
-                groups.setdefault((first, second, match.first.cell.scenario, match.flip), []).append(match)
-    return tuple(match for row in zip_longest(*groups.values()) for match in row if match is not None)
-
-
-def _pair_label(match: Match, plan: EvalPlan) -> str:
-    cell = match.first.cell
-    parts = (
-        cell.model if len(plan.models) > 1 else "",
-        cell.profile if len({name for _, name in plan.pairs}) > 1 else "",
-        cell.fallback if len(plan.fallbacks) > 1 else "",
-        cell.endpoint,
-        cell.scenario,
+    elements, longest = run_data(made, plan, told, shlex.quote(folder))
+    models = [*dict.fromkeys(one.cell.model for one in trials)]
+    title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
+    scope = (
+        f"Of {len(made):,} runs, {max_runs:,} are told turn by turn, failures first."
+        if max_runs is not None and max_runs < len(made)
+        else "All runs are told turn by turn."
     )
-    return f"{', '.join(filter(None, parts))}, trial {match.first.trial}"
+    if longest < LONGEST:
+        scope += f" Texts are cut after {longest:,} characters, so that the page stays small."
+    return framed(
+        title,
+        "\n".join(_body(title, results, plan, trials, folder, scope)),
+        styles=(asset(report, "page.css"),),
+        scripts=tuple(asset(report, name) for name in _SCRIPTS),
+        data=elements,
+    )
+
+
+def _body(
+    title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str, scope: str
+) -> Iterator[str]:
+    made = [one for one in trials if one.key]
+    findings, gates = findings_of(trials, plan), plan_results(plan, trials, results.header)
+    tables = [
+        _heat_map(made, plan),
+        *(table for table in summary_tables(trials, findings, ()) if table.title != "why runs did not pass"),
+        failures_table(made, links=True),
+    ]
+    yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
+    yield from _answer(answer(findings), gates, trials, plan)
+    late = len(gates_set_later(gates_of(plan.options), results.header))
+    notes = [*plan_changes(results.header), *findings.notes, *warnings(made)]
+    notes += [f"Gates that were set after the runs: {late}."] if late else []
+    if notes:
+        items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
+        yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
+    header, used = results.header, Tally.of(made)
+    begun = f"Begun {header.created or 'at an unknown time'}, plan {plan.digest[:12]}"
+    begun += f", toolreel {header.versions.get('toolreel', '?')}"
+    yield f'<p class="quiet">{html_text(begun)}</p>'
+    yield '</header>\n<main id="main">'
+    yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
+    yield from _gained_and_lost(made, plan)
+    yield (
+        f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
+        "command of a run plays it again from its cassette, offline, from the directory that "
+        f'{html_text(folder)} is in.</p>\n<noscript><p class="notes">This list is made by the page\'s own '
+        'script, which your browser does not run.</p></noscript>\n<div id="explorer"></div>\n</section>'
+    )
+    command = f"toolreel eval replay {shlex.quote(folder)} --check"
+    yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
+    yield as_html(_provenance(results, plan, made, used))
+    yield as_html(_settings(plan))
+    yield "</main>"
+
+
+def _answer(
+    sentences: Sequence[str], gates: Sequence[GateResult], trials: Sequence[Trial], plan: EvalPlan
+) -> Iterator[str]:
+    yield '<section id="answer" aria-label="The answer">'
+    yield from (f'<p class="answer">{html_text(sentence)}</p>' for sentence in sentences)
+    standings = [gate.standing for gate in gates]
+    # What needs an action comes first.
+    counts = (
+        f"{standings.count(name)} {name}" for name in ("failed", "undecided", "passed") if name in standings
+    )
+    verdict = (
+        f"{'Gate' if len(gates) == 1 else 'Gates'}: {', '.join(counts)}."
+        if gates
+        else "The plan has no gate."
+    )
+    yield f'<p class="state">{verdict}</p><ul class="gates" aria-label="Gates">'
+    yield from (
+        f'<li><span class="badge {gate.standing}">{gate.standing}</span> '
+        f"<span>{html_text(gate.sentence)}</span></li>"
+        for gate in gates
+    )
+    incomplete, accepted = incompleteness(trials, plan.options.min_coverage), acceptance(trials, plan.options)
+    state = incomplete or "Complete: every run of the plan has ended, and none has to be made again."
+    whole = f"{state} {accepted}." if accepted else state
+    yield f'</ul><p class="state {"bad" if incomplete else "good"}">{html_text(whole)}</p>\n</section>'
+
+
+def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
+    """Scenarios by tasks, pack by pack: how often each cell passed, and how its runs went."""
+    packs = {each.name: each.pack for each in plan.scenarios}
+    tasks = [*dict.fromkeys(one.cell.task for one in made)]
+    cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
+    ran = dict.fromkeys(one.cell.scenario for one in made)
+    rows = list[tuple[Content, ...]]()
+    for pack in dict.fromkeys((*packs.values(), *(packs.get(name, "") for name in ran))):
+        names = [
+            name for name in dict.fromkeys((*packs, *ran)) if name in ran and packs.get(name, "") == pack
+        ]
+        of_pack = [
+            rate_of(counted(one for name in names for one in cells.get((name, task), []))) for task in tasks
+        ]
+        if names:
+            means = (f"mean {percent(rate.rate)}" if rate else "-" for rate in of_pack)
+            rows.append((f"pack {pack or 'no longer in the plan'}", *means))
+        rows += ((name, *(_heat(cells.get((name, task), [])) for task in tasks)) for name in names)
+    note = (
+        "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
+        "runs, side by side. The row of a pack has the mean over its scenarios."
+    )
+    return TextTable("Scenarios", ("scenario", *map(plan.label, tasks)), tuple(rows), (note,))
+
+
+def _heat(trials: Sequence[Trial]) -> Content:
+    rate = rate_of(trials)
+    if not trials:
+        return "not run"
+    shown = f"{percent(rate.rate)} ({rate}): " if rate else ""
+    style = f"heat{round(rate.rate * 10)}" if rate else "none"
+    return Link(f"{shown}{split_words(trials)}", f"#cell={cell_name(trials[0].cell)}", style)
+
+
+def _gained_and_lost(made: Sequence[Trial], plan: EvalPlan) -> Iterator[str]:
+    """One task under two strategies of which one run passed: those that are unlike each other first."""
+    groups: dict[tuple[str, ...], list[tuple[Trial, Trial]]] = {}
+    by_strategy = grouped(made, lambda one: one.cell.strategy)
+    for names in combinations(by_strategy, 2):
+        for one, other in pairs_of(by_strategy[names[0]], by_strategy[names[1]], "strategy"):
+            if one.valid and other.valid and one.ok != other.ok:
+                groups.setdefault((*names, one.cell.scenario, str(one.ok)), []).append((one, other))
+    flips = [pair for row in zip_longest(*groups.values()) for pair in row if pair]
+    yield '<section id="pairs" aria-labelledby="h-pairs"><h2 id="h-pairs">Gained and lost</h2>'
+    if not flips:
+        yield "<p>No task passed under one strategy and failed under another.</p></section>"
+        return
+    yield (
+        f"<p>{min(_FLIPS, len(flips))} of {len(flips):,} pairs: one task under two strategies, of which one "
+        "passed and the other did not. Each leads to both, with the place where they part.</p>"
+        '<ul class="pairs">'
+    )
+    for pair in flips[:_FLIPS]:
+        href = "#runs=" + ",".join(run_name(one.key) for one in pair)
+        one, label = pair[0], plan.label(pair[0].cell.task).replace(f":{pair[0].cell.strategy}", "")
+        said = ", ".join(
+            f'{html_text(each.cell.strategy)} <strong class="{"good" if each.ok else "bad"}">'
+            f"{RESULTS[each.outcome]}</strong>"
+            for each in pair
+        )
+        name = html_text(f"{label}, {one.cell.scenario}, trial {one.trial}")
+        yield f'<li><a href="{href}">{name}</a>: {said}</li>'
+    yield "</ul></section>"
+
+
+def _provenance(results: Results, plan: EvalPlan, made: Sequence[Trial], used: Tally) -> TextTable:
+    header = results.header
+    served = grouped(made, lambda one: one.cell.model)
+    rows = (
+        ("plan", plan.digest),
+        ("catalogue", header.catalogue),
+        ("begun", header.created),
+        *((f"endpoint {name}".strip(), plan.endpoint_at(name).chat_url) for name in plan.endpoints),
+        ("versions", ", ".join(f"{name} {version}" for name, version in header.versions.items())),
+        ("taxonomy", str(header.taxonomy)),
+        ("runs", f"{plan.count:,} asked for, {used.runs:,} ended: {split_words(made)}"),
+        (
+            "used",
+            f"{used.requests:,} requests, {used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out "
+            f"({used.reasoning_tokens:,} of them reasoning), "
+            f"cost {'unknown' if used.cost is None else f'{used.cost:.6g}'}",
+        ),
+        ("scenarios", ", ".join(f"{each.name} (version {each.version})" for each in plan.scenarios)),
+        *(
+            (
+                f"{model} was answered by",
+                ", ".join(sorted({who for one in rows for who in one.served})) or "the replies do not say",
+            )
+            for model, rows in served.items()
+        ),
+    )
+    return TextTable("Provenance", ("what", "value"), rows)
+
+
+def _settings(plan: EvalPlan) -> TextTable:
+    rows: list[tuple[str, ...]] = [(each.name, "", each.about, "", "") for each in plan.strategies]
+    for each in strategy_differences(plan):
+        models = "all models" if each.models == plan.models else ", ".join(each.models)
+        rows += [
+            (
+                f"{each.before} to {each.after}",
+                models,
+                change.key,
+                *map(_bounded, (change.before, change.after)),
+            )
+            for change in each.changes
+        ]
+    return TextTable(
+        "Strategies and what they change", ("strategy", "models", "key", "before", "after"), tuple(rows)
+    )
+
+
+def _bounded(value: str | None) -> str:
+    if value is None:
+        return "not sent"
+    return value if len(value) <= _BOUNDED else f"{value[:_BOUNDED]} …"

@@ -26,32 +26,20 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> dict[str, Jso
         rerun_of = rerun(record, plan, folder)
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
-        return _transcript(problem=str(error).replace(f"{folder}/", ""))
+        problem = _cut(str(error).replace(f"{folder}/", ""))
+        return {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": problem}
     ended, evidence = rerun_of.run, rerun_of.evidence
     words, _ = describe_outcome(evidence.outcome)
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
-    return _transcript(
-        [[str(wire_tree(each)["role"]), _cut(shown_content(each))] for each in ended.state.plan.messages],
-        [_turn(turn, seen.get(turn.number)) for turn in story(ended)],
-        f"{evidence.outcome.name}: {words}",
-        len(record.attempts),
-    )
-
-
-def _transcript(
-    opening: list[Json] | None = None,
-    turns: list[Json] | None = None,
-    ending: str = "",
-    attempt: int = 1,
-    problem: str = "",
-) -> dict[str, Json]:
     return {
-        "opening": opening or [],
-        "turns": turns or [],
-        "ending": _cut(ending),
-        "attempt": attempt,
-        "problem": _cut(problem),
+        "opening": [
+            [str(wire_tree(each)["role"]), _cut(shown_content(each))] for each in ended.state.plan.messages
+        ],
+        "turns": [_turn(turn, seen.get(turn.number)) for turn in story(ended)],
+        "ending": _cut(f"{evidence.outcome.name}: {words}"),
+        "attempt": len(record.attempts),
+        "problem": "",
     }
 
 

@@ -23,19 +23,20 @@ from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.results import Header, Journal, all_records
+from toolreel.evals._store.results import Header, Journal, Results, all_records
 from toolreel_core._jsontext import NOTHING
 from toolreel_core.evals import (
-    AcceptedVoids,
     Cell,
     Configuration,
     EvalPlan,
     Record,
     Retries,
     Sample,
-    Verdict,
+    Trial,
     check_cost_cap,
+    incompleteness,
     kind_of,
+    trials_of,
 )
 
 
@@ -152,34 +153,35 @@ class ExistingRuns:
 class EvaluationOutcome:
     """The outcome of one call of :func:`evaluate`."""
 
-    required_runs: int
-    """Runs of the plan."""
+    plan: EvalPlan
+    trials: tuple[Trial, ...]
+    """All of them, made now or before, or missing."""
     made: int
     """Runs that were made this time."""
-    left: int
-    """Runs that were not."""
-    void: int
-    """Runs that were made, that the provider or a budget ended, and that the plan doesn't accept."""
     stopped: str = ""
     """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
     """Why some runs were not recorded."""
-    accepted: int = 0
-    """Void runs that the plan accepts, made now or before."""
-    accepted_voids: AcceptedVoids = field(default_factory=AcceptedVoids)
-    """What the plan accepts."""
-    shard: str = ""
-    """The part of the plan's runs that was asked for, such as ``1/3``; empty for all of them."""
 
     @property
-    def covered(self) -> bool:
-        """Whether enough runs are not void and accepted."""
-        return self.accepted_voids.suffice(self.accepted, self.required_runs)
+    def left(self) -> int:
+        """Runs that were not made."""
+        return sum(one.outcome == "missing" for one in self.trials)
+
+    @property
+    def void(self) -> int:
+        """Runs to be made again: void and not accepted, or without tools that other trials were given."""
+        return sum(one.lacking for one in self.trials) - self.left
+
+    @property
+    def accepted(self) -> int:
+        """Void runs that the plan accepts."""
+        return sum(one.accepted for one in self.trials)
 
     @property
     def complete(self) -> bool:
         """Whether nothing is left to be done, and enough runs are not void."""
-        return not self.left and not self.void and self.covered
+        return not incompleteness(self.trials, self.plan.options.min_coverage)
 
 
 class Watcher(Protocol):
@@ -229,8 +231,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, void, since, prices = 0, 0, time.monotonic(), plan.options.price_list
-    accepts = plan.options.accepted_voids
+    made, since, prices = 0, time.monotonic(), plan.options.price_list
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
@@ -253,17 +254,13 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         journal.begin(header)
         if watcher:
             watcher.found(found)
-        spent, accepted = found.spent, found.accepted
+        spent = found.spent
         if why := spent.over(plan.budget, 0):
             stop.set()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
         runs = WorkerPool(jobs, plan.jobs, run_one, stop)
         while ended := runs.next_ended():
             for record in journal.append(*(one.result for one in ended if one.result is not None)):
-                if accepts.includes(record.verdict.result, record.verdict.category):
-                    accepted += 1
-                else:
-                    void += record.verdict.result == "void"
                 made += 1
                 spent = spent.after(record, prices)
                 if watcher:
@@ -274,11 +271,8 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
             if error is not None:
                 stop.set()
                 raise error
-    left = plan.count - len(found.ended) - made
     refused = tuple(map(str, recorder.refused))
-    return EvaluationOutcome(
-        *(plan.count, made, left, void, why, refused, accepted, accepts), shard=str(plan.shard or "")
-    )
+    return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
 
 
 def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:
@@ -286,41 +280,30 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
 
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
-    required_runs = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    results, others, made_at = dict[str, Verdict](), set[tuple[Cell, int]](), dict[str, tuple[str, str]]()
-    changed, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price_list
+    samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    latest, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price_list
     for record in all_records(out):
         spent = spent.after(record, prices)
-        run = (record.cell, record.trial)
-        sample = required_runs.get(run)
-        if sample is None:
-            others.add(run)
-        elif sample.key == record.key:
-            results[sample.key] = record.verdict
-            # Without credentials; nothing of a script, and of records of older versions.
-            made_at[sample.key] = (
-                record.cell.endpoint,
-                record.attempts[-1].base_url if record.attempts else "",
-            )
-            changed.pop(run, None)
-        else:
-            changed[run] = record
-            results.pop(sample.key, None)
+        latest[record.cell, record.trial] = record
+    changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
     if changed and not accept_changes:
-        run, record = next(iter(changed.items()))
-        raise ResultsError(_changed(out, plan, required_runs[run], record))
-    accepts = plan.options.accepted_voids
-    ended = {
-        key: verdict.result
-        for key, verdict in results.items()
-        if verdict.result != "void" or accepts.includes(verdict.result, verdict.category)
-    }
-    accepted, void = sum(result == "void" for result in ended.values()), len(results) - len(ended)
+        raise ResultsError(_changed(out, plan, samples[changed[0]], latest[changed[0]]))
+    kept = [record for run, record in latest.items() if run in samples and run not in changed]
+    planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
+    rows = [one for one in trials_of(kept, planned, (), plan.options) if one.key]
+    ended = [one for one in rows if not one.lacking]
     there: dict[str, set[str]] = {}
-    for endpoint, url in (made_at[key] for key in ended):
-        if url:
-            there.setdefault(endpoint, set()).add(url)
-    return ExistingRuns(frozenset(ended), void, accepted, len(others), spent, there)
+    for one in ended:
+        if one.server:  # without credentials; nothing of a script, and of records of older versions
+            there.setdefault(one.cell.endpoint, set()).add(one.server)
+    return ExistingRuns(
+        frozenset(one.key for one in ended),
+        len(rows) - len(ended),
+        sum(one.accepted for one in ended),
+        sum(run not in samples for run in latest),
+        spent,
+        there,
+    )
 
 
 def cassette_name(sample: Sample) -> str:
@@ -330,7 +313,7 @@ def cassette_name(sample: Sample) -> str:
     old recording as it is.
     """
     cell = sample.cell
-    last = "__".join((cell.scenario, cell.profile, cell.fallback, f"{sample.trial:02}"))
+    last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
     where = [cell.endpoint] if cell.endpoint else []
     parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"

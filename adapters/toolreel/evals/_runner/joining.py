@@ -53,7 +53,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     }
     runs = _runs(folders)
     last = len(places)
-    order = sorted(runs, key=lambda run: (places.get(run, last), *run[0].task, run[0].scenario, run[1]))
+    order = sorted(runs, key=lambda run: (places.get(run, last), *run[0].axes, run[1]))
     kept = [runs[run] for run in order]
     draft = out.with_name(f".{out.name}.{secrets.token_hex(6)}.tmp")
     try:

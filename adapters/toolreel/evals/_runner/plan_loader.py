@@ -17,21 +17,19 @@ from toolreel.evals._runner.scenario_files import beside, select_all, stored_sce
 from toolreel.evals._store.results import Header
 from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core._plan import Presets
 from toolreel_core.evals import (
-    METRICS,
     VARIABLES,
     WITH_CASE_STUDY,
     EvalPlan,
     Options,
     Shard,
-    Threshold,
     check_cost_cap,
     comma_separated,
     environment,
-    gate_from,
+    gates_of,
     layered,
 )
 
@@ -96,21 +94,10 @@ def _plan(options: Options, presets: Presets) -> EvalPlan:
         whole = presets.extended(Presets.of(parse(options.catalogue)))
     except PlaceError as error:
         raise PlaceError(("catalogue", *error.place), error.what) from None
-    _check_gates(options)
+    gates_of(options)  # whether they can be read, before anything is run
     plan = EvalPlan(options, whole, scenarios)
     check_cost_cap(plan)
     return plan
-
-
-def _check_gates(options: Options) -> None:
-    """Whether gates can be read, before anything is run."""
-    gates = parse(options.gates)
-    for gate in gates if isinstance(gates, list) else []:
-        table = Table.of(gate, "gate")
-        found = gate_from(table)
-        # Not in gate_from, which reads stored plans too: an earlier plan may have been wrong about this.
-        if isinstance(found, Threshold) and found.metric not in METRICS:
-            raise table.complaint(unknown_name("metric", found.metric, METRICS))
 
 
 def _found(key: str, find: Callable[[], _Built]) -> _Built:

@@ -31,13 +31,17 @@ from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core.evals import (
     VERSION,
+    WITH_CASE_STUDY,
     Cell,
+    EvalPlan,
     Record,
+    Trial,
     Verdict,
     record_line,
     record_of,
     record_tree,
     run_in,
+    trials_of,
 )
 
 
@@ -209,6 +213,15 @@ class Results:
             if offset in counting:
                 yield _record(line, place)
 
+    def trials(self, plan: EvalPlan) -> tuple[Trial, ...]:
+        """The table of all trials, those that are missing too.
+
+        :raises ResultsError: if a line cannot be read
+        """
+        controls = [each.name for each in (*WITH_CASE_STUDY, *plan.scenarios) if each.control]
+        planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
+        return trials_of(self.records(), planned, controls, plan.options)
+
     def __len__(self) -> int:
         return len(self.offsets)
 
@@ -303,7 +316,7 @@ class Journal:
 
 def _run_of(cell: Cell, trial: int) -> tuple[str, ...]:
     """What a record is about, whatever its configuration was."""
-    return (*cell.task, cell.scenario, str(trial))
+    return (*cell.axes, str(trial))
 
 
 def _run_in(line: bytes, place: str) -> tuple[str, ...]:

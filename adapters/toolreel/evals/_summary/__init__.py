@@ -1,1 +1,1 @@
-"""Totals, comparisons and gates of an evaluation."""
+"""What the table of trials says: totals, the answer, comparisons, gates, files."""

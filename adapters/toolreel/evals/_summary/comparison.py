@@ -1,188 +1,53 @@
-"""Compare two evaluations, or two values of one axis within an evaluation, task by task."""
+"""Compare two evaluations, or two values of one axis within an evaluation, trial by trial."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
-from typing import cast
+from typing import Literal, TypeAlias
 
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics.side_differences import compare_scenarios, compare_trials
-from toolreel.evals._statistics.significance_tests import holm
+from toolreel.evals._statistics import Difference, PairedCell, difference, holm
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Results
-from toolreel.evals._summary.plan_gates import lacking, measured_figures
-from toolreel.evals._summary.run_pairs import AXES, Axis, Match, Matches, pair_runs, paired_cells, valid
-from toolreel.evals._summary.summary_files import cells_of, summary_of
+from toolreel.evals._summary.gates import Sides
+from toolreel.evals._summary.totals import (
+    AXES,
+    Pair,
+    grouped,
+    paired_cells,
+    pairs_of,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core.evals import (
-    CellSummary,
-    Count,
-    Difference,
+    SAMPLE,
+    THESE,
     EvalPlan,
-    Figures,
-    Pairs,
-    RunEntry,
-    Summary,
-    total_pairs,
+    Trial,
+    incompleteness,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two."""
-
-    name: str
-    cells: tuple[CellSummary, ...]
-    configurations: Mapping[str, JsonText]
-    """By their digests."""
-    lacking: int = 0
-    """Runs that were not made, or that are void and not accepted."""
-    accepted: int = 0
-    """Void runs that are accepted."""
-    covered: bool = True
-    """Whether its evaluation has enough runs that are not."""
-
-    @property
-    def entries(self) -> tuple[RunEntry, ...]:
-        """All its runs."""
-        return tuple(entry for cell in self.cells for entry in cell.entries)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationSide:
-    """An evaluation, or what it has of a value on an axis."""
-
-    results: Results
-    plan: EvalPlan
-    summary: Summary
-    name: str
-    axis: Axis = ""
-    value: str = ""
-
-    @property
-    def side(self) -> Side:
-        """Its runs, to be compared.
-
-        :raises ConfigError: if it has nothing of the value
-        """
-        cells = [cell for cell in cells_of(self.plan) if not self.axis or _at(cell, self.axis) == self.value]
-        if not cells:
-            known = self.values(self.axis)
-            raise ConfigError(f"{self.results.path}: {unknown_name(self.axis, self.value, known)}")
-        summary = self.summary
-        there = [cell for cell in summary.cells if not self.axis or _at(cell.cell, self.axis) == self.value]
-        return Side(
-            self.name,
-            tuple(there),
-            {record.digest: record.configuration for record in self.results.records()},
-            lacking(cells, summary, self.plan),
-            sum(summary.accepts(entry) for cell in there for entry in cell.entries),
-            summary.covered,
-        )
-
-    @property
-    def figures(self) -> tuple[Figures, ...]:
-        """What gates can ask of it."""
-        return measured_figures(self.summary, self.plan, self.axis, self.value)
-
-    def values(self, axis: str) -> tuple[str, ...]:
-        """What its plan has on an axis."""
-        return tuple(dict.fromkeys(_at(cell, axis) for cell in cells_of(self.plan)))
-
-    def headers_beside(self, other: EvaluationSide) -> tuple[str, ...]:
-        """How the plans and versions of two evaluations differ, a line each."""
-        return configuration_differences(self._header(), other._header())
-
-    def _header(self) -> JsonText:
-        return canonical(replace(self.results.header, created="", since="", earlier=()).tree())
-
-
-def read_sides(
-    folder: Path | str, others: Sequence[str], by: str = "", pairing: Sequence[str] = ()
-) -> tuple[EvaluationSide, EvaluationSide]:
-    """Read the two sides of a comparison.
-
-    :param others: another directory; or, within one, two values
-    :param by: the axis of these values
-    :param pairing: axes of which each of two directories has one value, and that do not count in pairs
-    :raises ResultsError: if a directory has no evaluation
-    :raises ConfigError: if these are not two sides
-    """
-    if by:
-        return _within(_read(folder), others, cast("Axis", by), pairing)
-    if len(others) != 1:
-        raise ConfigError("name two directories, or one with --by and two values")
-    first, second = _read(folder), _read(Path(others[0]))
-    for axis in pairing:
-        _check_single(axis, first, second)
-    return first, second
-
-
-def _within(
-    whole: EvaluationSide, values: Sequence[str], by: Axis, pairing: Sequence[str]
-) -> tuple[EvaluationSide, EvaluationSide]:
-    if pairing:
-        raise ConfigError(f"--as is about two directories; within one, --by {by} says what is compared")
-    if len(values) != 2:
-        raise ConfigError(f"--by {by}: name a directory and two values, such as raw production")
-    one, other = (
-        EvaluationSide(whole.results, whole.plan, whole.summary, value, by, value) for value in values
-    )
-    return one, other
-
-
-def _check_single(axis: str, *sides: EvaluationSide) -> None:
-    for side in sides:
-        values = side.values(axis)
-        if len(values) > 1:
-            raise ConfigError(
-                f"--as {axis}: {side.name} has {len(values)}, {', '.join(values)}; it pairs directories that "
-                f"have one {axis} each"
-            )
-
-
-def axes_between(first: Side, second: Side, axes: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """The axes on which two sides have nothing in common, with the values of each side."""
-    found = []
-    for axis in axes:
-        ours, others = (
-            tuple(dict.fromkeys(_at(cell.cell, axis) for cell in side.cells)) for side in (first, second)
-        )
-        if not {*ours} & {*others}:
-            found.append((axis, ", ".join(ours), ", ".join(others)))
-    return tuple(found)
-
-
-def _at(cell: object, axis: str) -> str:
-    return cast("str", getattr(cell, axis))
-
-
-def _read(folder: Path | str) -> EvaluationSide:
-    results = Results.open(folder)
-    plan = plan_of_header(results.header)
-    return EvaluationSide(results, plan, summary_of(results, plan), str(results.path))
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
-    """The comparison of one group of tasks."""
+    """The comparison of one group of trials."""
 
     axis: str
     """What groups are made by; empty for all tool runs."""
     value: str
-    first: Count
-    """All valid runs of the group, paired or not."""
-    second: Count
-    pairs: Pairs
+    trials: tuple[Sequence[Trial], Sequence[Trial]]
+    """Of each side, paired or not."""
+    cells: tuple[PairedCell, ...]
     sample: Difference | None
     """About scenarios such as these; ``None`` for the row of a scenario, or without a pair."""
     these: Difference | None
     """About these scenarios; ``None`` without a pair."""
-    p_holm: float | None
+    p_holm: float | None = None
     """The p-value, adjusted for all groups of this axis."""
 
     @property
@@ -191,150 +56,209 @@ class Row:
         return self.sample if self.sample and self.sample.scenarios > 1 else self.these
 
     @property
-    def p_value(self) -> float | None:
-        """Its p-value, not adjusted."""
-        return self.shown.p_value if self.shown else None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What differs between the configurations of some tasks."""
-
-    lines: tuple[str, ...]
-    tasks: int
-    example: str
-    """Of one such task: its model and scenario."""
+    def pairs(self) -> dict[str, int]:
+        """How many pairs both sides passed, and so on."""
+        names = ("both", "lost", "gained", "neither")
+        return {name: sum(getattr(cell, name) for cell in self.cells) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of two sides."""
+    """Two sides."""
 
-    first: Side
-    second: Side
+    first: str
+    second: str
+    """Their names."""
     axes: tuple[str, ...]
     """What is compared; empty for two evaluations of the same plan."""
-    matches: Matches
+    sides: tuple[tuple[Trial, ...], tuple[Trial, ...]]
+    pairs: tuple[Pair, ...]
     rows: tuple[Row, ...]
     """That of all tool runs first."""
-    changes: tuple[Change, ...]
-    taxonomy: Mapping[str, tuple[int, int]]
-    """Number of runs by failure category, of tasks that both have run."""
-
-    @property
-    def whole(self) -> Row:
-        """The row of all tool runs."""
-        return self.rows[0]
-
-    def flips(self, flip: str) -> tuple[Match, ...]:
-        """The tasks that were ``gained`` or ``lost``."""
-        return tuple(match for match in self.matches.both if match.flip == flip)
+    changes: tuple[tuple[str, int, str], ...]
+    """What differs between configurations: a line, the number of its pairs, and the task of one."""
+    plans: tuple[EvalPlan, EvalPlan]
+    headers: tuple[str, ...]
+    """How the plans and versions of two evaluations differ, a line each."""
 
     @property
     def unrelated(self) -> str:
-        """Why there is nothing to compare: that no run has a partner; empty if one has."""
-        return "" if self.matches.both else _unrelated(self.first, self.second, self.axes)
+        """Why there is nothing to compare, and what would help; empty if any run has a partner."""
+        if self.pairs:
+            return ""
+        apart = []
+        for axis in ("scenario", *AXES):
+            ours, others = (
+                dict.fromkeys(getattr(one.cell, axis) for one in side if one.key) for side in self.sides
+            )
+            if axis not in self.axes and not {*ours} & {*others}:
+                apart.append((axis, f"{axis}: {', '.join(ours)} and {', '.join(others)}"))
+        what = f"the two differ in {'; '.join(words for _, words in apart)}"
+        why = what if apart else "they have no trial of the same cell"
+        names = [axis for axis, _ in apart]
+        said = f"No run of the one has the same task as a run of the other: {why}"
+        if not names or "scenario" in names:
+            return f"{said}."
+        return f"{said}; to compare them, add {' '.join(f'--as {axis}' for axis in (*self.axes, *names))}."
 
     @property
-    def lacking(self) -> int:
-        """Runs that are missing on either side, or void and not accepted."""
-        return self.first.lacking + self.second.lacking
+    def incomplete(self) -> str:
+        """What lacks, in a sentence; empty if nothing."""
+        lacking = sum(one.lacking for side in self.sides for one in side)
+        if lacking:
+            return f"Incomplete (runs missing or void: {lacking})."
+        first, second = self.sides
+        # Within one evaluation, its share of void runs is that of both sides.
+        wholes = [(*first, *second)] if self.plans[0] is self.plans[1] else [first, second]
+        lacks = (incompleteness(whole, self.plans[1].options.min_coverage) for whole in wholes)
+        return next(filter(None, lacks), "")
 
     @property
-    def accepted(self) -> int:
-        """Void runs on either side that are accepted."""
-        return self.first.accepted + self.second.accepted
+    def gate_sides(self) -> Sides:
+        """What gates are checked on."""
+        second, first = self.sides[1], self.sides[0]
+        options = self.plans[1].options
+        names = self.second, self.first
+        return Sides(second, first, self.axes, names, options.trials, options.min_coverage)
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is lacking on either side, enough runs are not void, and some have a partner."""
-        return not self.lacking and not self.unrelated and self.first.covered and self.second.covered
+    def flips(self, kind: Literal["gained", "lost"]) -> list[Pair]:
+        """The pairs of which the second passed and the first did not, or the other way round."""
+        valid = (pair for pair in self.pairs if pair[0].valid and pair[1].valid)
+        return [(one, two) for one, two in valid if one.ok != two.ok and two.ok == (kind == "gained")]
+
+    def categories(self) -> dict[str, tuple[int, int]]:
+        """Number of paired runs by why they did not pass, on each side."""
+        before, after = (Counter(pair[side].category for pair in self.pairs) for side in (0, 1))
+        return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
 
 
-def compare(first: Side, second: Side, *axes: str) -> Comparison:
-    """Compare two sides task by task.
+def compare(
+    folder: Path | str, others: Sequence[str], by: str = "", pairing: Sequence[str] = ()
+) -> Comparison:
+    """Compare two sides.
 
-    :param axes: what they differ in, such as ``strategy`` within one evaluation, or ``model``
+    :param others: another directory; or, within one, two values
+    :param by: the axis of these values
+    :param pairing: axes of which each of two directories has one value, and that do not count in pairs
+    :raises ResultsError: if a directory has no evaluation
+    :raises ConfigError: if these are not two sides
     """
-    axes = tuple(filter(None, axes))
-    matches = pair_runs(first.entries, second.entries, *axes)
-    cells = [*first.cells, *second.cells]
-    controls = frozenset(cell.cell.scenario for cell in cells if cell.control)
-    if all(cell.control for cell in cells):
-        controls = frozenset()
-    return Comparison(
-        first,
-        second,
-        axes,
-        matches,
-        tuple(_rows(first, second, matches, axes, controls)),
-        tuple(_changes(first, second, matches)),
-        _shifts(matches),
-    )
+    if by:
+        if pairing:
+            raise ConfigError(f"--as is about two directories; within one, --by {by} says what is compared")
+        if len(others) != 2:
+            raise ConfigError(f"--by {by}: name a directory and two values, such as raw production")
+        results = Results.open(folder)
+        plan = plan_of_header(results.header)
+        whole, names = results.trials(plan), (others[0], others[1])
+        sides = tuple(_of_value(whole, by, value, str(results.path)) for value in names)
+        return _compared((results, results), (plan, plan), (sides[0], sides[1]), names, (by,))
+    if len(others) != 1:
+        raise ConfigError("name two directories, or one with --by and two values")
+    opened = Results.open(folder), Results.open(others[0])
+    plans = plan_of_header(opened[0].header), plan_of_header(opened[1].header)
+    tables = opened[0].trials(plans[0]), opened[1].trials(plans[1])
+    for axis in pairing:
+        for results, table in zip(opened, tables, strict=True):
+            values = dict.fromkeys(getattr(one.cell, axis) for one in table if one.planned)
+            if len(values) > 1:
+                raise ConfigError(
+                    f"--as {axis}: {results.path} has {len(values)}, {', '.join(values)}; it pairs "
+                    f"directories that have one {axis} each"
+                )
+    return _compared(opened, plans, tables, (str(opened[0].path), str(opened[1].path)), tuple(pairing))
+
+
+def _of_value(trials: Iterable[Trial], axis: str, value: str, place: str) -> tuple[Trial, ...]:
+    groups = grouped(trials, lambda one: str(getattr(one.cell, axis)))
+    if value not in groups:
+        raise ConfigError(f"{place}: {unknown_name(axis, value, groups)}")
+    return tuple(groups[value])
+
+
+def _compared(
+    opened: tuple[Results, Results],
+    plans: tuple[EvalPlan, EvalPlan],
+    sides: tuple[tuple[Trial, ...], tuple[Trial, ...]],
+    names: tuple[str, str],
+    axes: tuple[str, ...],
+) -> Comparison:
+    pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
+    headers = (canonical(replace(each.header, created="", since="", earlier=()).tree()) for each in opened)
+    changes = _changes(pairs, *(_configurations(each) for each in opened))
+    differ = configuration_differences(*headers) if opened[0] is not opened[1] else ()
+    rows = tuple(_rows(sides, pairs, axes))
+    return Comparison(*names, axes, sides, tuple(pairs), rows, tuple(changes), plans, differ)
+
+
+def _configurations(results: Results) -> Mapping[str, JsonText]:
+    return {record.digest: record.configuration for record in results.records()}
 
 
 def _rows(
-    first: Side, second: Side, matches: Matches, axes: Sequence[str], controls: frozenset[str]
-) -> Iterable[Row]:
-    ones, others = first.entries, second.entries
+    sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
+) -> Iterator[Row]:
+    """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""
+    every = [one for side in sides for one in side if one.key]
+    plain = {one.cell.scenario for one in every if one.control}
+    plain = set() if all(one.control for one in every) else plain
 
     def row(by: str, value: str) -> Row:
-        # Plain conversations have a row as a scenario, and are in no other.
-        def counts(entry: RunEntry) -> bool:
-            counted = by == "scenario" or entry.cell.scenario not in controls
-            return counted and (not by or getattr(entry.cell, by) == value)
+        def counts(one: Trial) -> bool:
+            kept = by == "scenario" or one.cell.scenario not in plain
+            return kept and (not by or getattr(one.cell, by) == value)
 
-        cells = paired_cells((match for match in matches.both if counts(match.first)), *axes)
-        sample = None if by == "scenario" else compare_scenarios(cells)
-        one, other = (_count(filter(counts, side)) for side in (ones, others))
-        pairs = total_pairs(cell.pairs for cell in cells)
-        made = Row(by, value, one, other, pairs, sample, compare_trials(cells), None)
-        return replace(made, p_holm=made.p_value)
+        cells = tuple(paired_cells((pair for pair in pairs if counts(pair[0])), *axes))
+        sample = None if by == "scenario" else difference(cells, SAMPLE)
+        first, second = ([one for one in side if counts(one)] for side in sides)
+        return Row(by, value, (first, second), cells, sample, difference(cells, THESE))
 
-    yield row("", "")
+    whole = row("", "")
+    yield replace(whole, p_holm=whole.shown.p_value if whole.shown else None)
     for by in ("strategy", "model", "scenario"):
-        counted = (one for one in (*ones, *others) if by == "scenario" or one.cell.scenario not in controls)
-        values = dict.fromkeys(getattr(entry.cell, by) for entry in counted)
+        shown = (one for one in every if by == "scenario" or one.cell.scenario not in plain)
+        values = dict.fromkeys(getattr(one.cell, by) for one in shown)
         if len(values) > 1 and by not in axes:
             rows = [row(by, value) for value in values]
-            adjusted = holm({one.value: one.p_value for one in rows if one.p_value is not None})
+            adjusted = holm({one.value: one.shown.p_value for one in rows if one.shown})
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)
 
 
-def _count(entries: Iterable[RunEntry]) -> Count:
-    return Count.of(entry.ok for entry in entries if valid(entry))
-
-
-def _unrelated(first: Side, second: Side, axes: Sequence[str]) -> str:
-    """What to write instead where no run of one side has a partner on the other."""
-    apart = [each for each in axes_between(first, second, ("scenario", *AXES)) if each[0] not in axes]
-    named = "; ".join(f"{axis}: {ours} and {others}" for axis, ours, others in apart)
-    why = f"the two differ in {named}" if named else "they have no trial of the same cell"
-    names = [axis for axis, _, _ in apart]
-    if not names or "scenario" in names:
-        return f"No run of the one has the same task as a run of the other: {why}."
-    option = " ".join(f"--as {axis}" for axis in (*axes, *names))
-    return f"No run of the one has the same task as a run of the other: {why}; to compare them, add {option}."
-
-
-def _changes(first: Side, second: Side, matches: Matches) -> Iterable[Change]:
+def _changes(
+    pairs: Iterable[Pair], before: Mapping[str, JsonText], after: Mapping[str, JsonText]
+) -> Iterator[tuple[str, int, str]]:
     """What differs between the configurations, each set of differences once."""
-    found: dict[tuple[str, ...], list[Match]] = {}
-    known: dict[tuple[str, str], tuple[str, ...]] = {}
-    for match in matches.both:
-        digests = match.first.digest, match.second.digest
-        if digests not in known:
-            before, after = first.configurations[digests[0]], second.configurations[digests[1]]
-            known[digests] = configuration_differences(before, after)
-        found.setdefault(known[digests], []).append(match)
+    groups: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault((pair[0].digest, pair[1].digest), []).append(pair)
+    found: dict[tuple[str, ...], list[Pair]] = {}
+    for (one, other), those in groups.items():
+        found.setdefault(configuration_differences(before[one], after[other]), []).extend(those)
     for lines, those in found.items():
-        if lines:
-            cell = those[0].first.cell
-            yield Change(lines, len(those), f"{cell.model}, {cell.scenario}")
+        cell = those[0][0].cell
+        yield from ((line, len(those), f"{cell.model}, {cell.scenario}") for line in lines)
 
 
-def _shifts(matches: Matches) -> dict[str, tuple[int, int]]:
-    before = [match.first.category for match in matches.both]
-    after = [match.second.category for match in matches.both]
-    names = sorted({name for name in (*before, *after) if name})
-    return {name: (before.count(name), after.count(name)) for name in names}
+EquivalenceVerdict: TypeAlias = Literal["equivalent", "different", "undecided"]
+
+
+def equivalence(found: Difference, margin: float) -> tuple[EquivalenceVerdict, str]:
+    """Whether two sides are equivalent, and the same in words.
+
+    They are if the interval of their difference is inside the margin on both sides. They are different if it
+    is not, and excludes 0.
+
+    :param margin: the difference that nobody cares about, such as 0.05
+    """
+    shown = f"{100 * found.difference:+.1f} points ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+    if -margin < found.low and found.high < margin:
+        return "equivalent", f"equivalent within {100 * margin:g} points: the difference is {shown}"
+    if found.low > 0 or found.high < 0:
+        return "different", f"different: by {shown}"
+    # The width of an interval goes with the square root of the runs; it has to become narrow enough to leave
+    # out 0, or one end of the margin, whichever takes less.
+    size = abs(found.difference)
+    reach = max(found.high - found.difference, found.difference - found.low)
+    needed = max(found.runs + 1, ceil(found.runs * (reach / max(size, margin - size)) ** 2))
+    decide = f"about {needed} pairs would decide, if the rates stay as they are"
+    return "undecided", f"undecided: the difference is {shown} from {found.runs} pairs; {decide}"

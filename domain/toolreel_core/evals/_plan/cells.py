@@ -1,9 +1,9 @@
-"""Cells (combinations of the axes), tasks (rows of them), samples (planned runs of a cell), and shards."""
+"""Cells (combinations of the axes), samples (planned runs of a cell), and shards."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel_core._errors import ConfigError
@@ -53,7 +53,7 @@ class Shard:
 
 def _turn(cell: Cell) -> int:
     """How far from shard 1 the first trial of a cell is dealt out."""
-    return int(chain("shard", *cell.task, cell.scenario)[:12], 16)
+    return int(chain("shard", *cell.axes)[:12], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +64,20 @@ class Cell:
     profile: str
     """The sampling profile in use; ``auto`` is already resolved."""
     strategy: str
-    fallback: str
-    """The fallback profile: ``best_effort``, ``fallback_off`` or ``fallback_on``."""
     scenario: str
+    """Empty: the cell stands for all scenarios, a *task*, which is one row of a table."""
     endpoint: str = ""
     """The name of the endpoint; empty where the plan has one without a name."""
 
     @property
-    def task(self) -> tuple[str, ...]:
-        """The cell without its scenario: what one row of a table is about."""
-        task = (self.model, self.profile, self.strategy, self.fallback)
-        return (*task, self.endpoint) if self.endpoint else task
+    def task(self) -> Cell:
+        """The cell without its scenario."""
+        return replace(self, scenario="")
 
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Runs that differ only in scenario and trial: one row of a table."""
-
-    model: str
-    strategy: str
-    profile: str
-    fallback: str
-    endpoint: str = ""
-
-    def cell(self, scenario: str) -> Cell:
-        """The cell of one scenario."""
-        return Cell(self.model, self.profile, self.strategy, self.fallback, scenario, self.endpoint)
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All axes, in an order to sort by."""
+        return self.model, self.profile, self.strategy, self.endpoint, self.scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +98,7 @@ class Sample:
         cell = self.cell
         return chain(
             "sample",
-            *(cell.model, cell.profile, cell.strategy, cell.fallback, cell.scenario),
+            *(cell.model, cell.profile, cell.strategy, cell.scenario),
             *(str(self.version), self.configuration, str(self.trial)),
             *(("endpoint", cell.endpoint) if cell.endpoint else ()),
         )

@@ -8,15 +8,15 @@ in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest, parse
 from toolreel_core._plan import Preset, Presets, SamplingProfile
-from toolreel_core.evals._plan.cells import Cell, Sample, Shard, Task
+from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
@@ -30,7 +30,6 @@ from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, s
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import (
-    FALLBACKS,
     Layers,
     Strategy,
     configuration_for,
@@ -39,8 +38,6 @@ from toolreel_core.evals._plan.strategies import (
 )
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
-
-_BEST_EFFORT: Final = "best_effort"
 
 
 class _HasName(Protocol):
@@ -71,7 +68,6 @@ class EvalPlan:
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
     """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
-    fallbacks: tuple[str, ...] = field(init=False)
     named_endpoints: tuple[NamedEndpoint, ...] = field(init=False)
     """Where runs are made; empty: at the one endpoint without a name."""
     _layers: Mapping[str, Layers] = field(init=False, repr=False)
@@ -98,7 +94,6 @@ class EvalPlan:
             ),
             "scenarios": _usable(self.scenarios, options),
             "named_endpoints": endpoints,
-            "fallbacks": FALLBACKS if options.fallback_matrix else (_BEST_EFFORT,),
             "_layers": {each.name: self._build_layers(each, ("endpoints", each.name)) for each in endpoints}
             or {"": self._build_layers(NamedEndpoint("", options.endpoint), ("endpoint",))},
         }
@@ -140,22 +135,21 @@ class EvalPlan:
     @property
     def task_count(self) -> int:
         """How many tasks there are."""
-        axes = (self.pairs, self.strategies, self.fallbacks, self.endpoints)
+        axes = (self.pairs, self.strategies, self.endpoints)
         return prod(map(len, axes))
 
-    def tasks(self) -> Iterator[Task]:
-        """The tasks: models, then strategies, profiles, fallback profiles and endpoints."""
+    def tasks(self) -> Iterator[Cell]:
+        """The tasks: models, then strategies, profiles and endpoints; cells without a scenario."""
         for model in self.models:
             for strategy in self.strategies:
                 for profile in self.profiles[model]:
-                    for fallback in self.fallbacks:
-                        for endpoint in self.endpoints:
-                            yield Task(model, strategy.name, profile.name, fallback, endpoint)
+                    for endpoint in self.endpoints:
+                        yield Cell(model, profile.name, strategy.name, "", endpoint)
 
     def cells(self) -> Iterator[Cell]:
         """The cells: task by task, in each of them all scenarios."""
         for task in self.tasks():
-            yield from (task.cell(each.name) for each in self.scenarios)
+            yield from (replace(task, scenario=each.name) for each in self.scenarios)
 
     def trials_of(self, cell: Cell) -> range:
         """The trials of a cell; of a shard, those that are in it."""
@@ -170,7 +164,7 @@ class EvalPlan:
         for task in self.tasks():
             if (model and task.model != model) or endpoint not in {None, task.endpoint}:
                 continue
-            cells = [(task.cell(each.name), each.version) for each in self.scenarios]
+            cells = [(replace(task, scenario=each.name), each.version) for each in self.scenarios]
             known = [
                 (cell, version, self.configuration(cell).digest, self.trials_of(cell))
                 for cell, version in cells
@@ -193,7 +187,6 @@ class EvalPlan:
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
             self.presets.profile(cell.profile),
-            cell.fallback,
             self.scenario(cell.scenario).changes,
         )
         return found.unbilled() if kind_of(cell.model) else found.priced(price.of_run if price else None)
@@ -212,7 +205,6 @@ class EvalPlan:
         parts = (
             f"{chosen_by}{cell.profile}" if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
-            cell.fallback if len(self.fallbacks) > 1 else "",
             cell.endpoint if len(self.endpoints) > 1 else "",
         )
         return ":".join((cell.model, *filter(None, parts)))
@@ -271,7 +263,6 @@ class EvalPlan:
             "options": self.options.tree(),
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
             "strategies": {each.name: each.about for each in self.strategies},
-            "fallbacks": [*self.fallbacks],
             "scenarios": {each.name: each.version for each in self.scenarios},
             **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
             "count": self.whole_count,

@@ -13,10 +13,10 @@ from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
 from toolreel_core._plan import request_options
 from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.accepted_voids import AcceptedVoids, accepted_categories, min_coverage
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
+from toolreel_core.evals._verdicts import CATEGORIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,6 @@ class Options:
     """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
     """Whether calls are read from text under every strategy but ``raw``."""
-    fallback_matrix: bool = False
-    """Whether that is an axis: off and on."""
     trials: int = 1
     jobs: int = 1
     """Runs at the same time."""
@@ -132,8 +130,9 @@ class Options:
     """Retries of a run that the provider failed."""
     accept_void: tuple[str, ...] = ()
     """Categories of void runs that count as ended, such as ``transport.forbidden``."""
-    min_coverage: float = 1.0
-    """The least share of the runs that must not be such; 1: none may be."""
+    min_coverage: float = 0.9
+    """The least share of the runs that have to say something: with fewer, gates are undecided, and void runs
+    that are accepted leave the evaluation incomplete."""
     seeds: bool = False
     """Whether each trial sends a seed of its own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
@@ -187,11 +186,6 @@ class Options:
         there = {each.name: dict(each.prices) for each in self.named_endpoints if each.prices}
         return PriceList(dict(self.prices), there)
 
-    @property
-    def accepted_voids(self) -> AcceptedVoids:
-        """The void runs that the evaluation may end with."""
-        return AcceptedVoids(self.accept_void, self.min_coverage)
-
     def tree(self) -> dict[str, Json]:
         """All options in the structure of a plan file."""
         return {
@@ -238,14 +232,13 @@ def layered(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
+VOIDS: Final = tuple(name for name, one in CATEGORIES.items() if one.result == "void")
+"""The categories of void runs that can be accepted."""
 _WORDS: Final = (
     *("models", "add_models", "profiles", "strategies", "scenarios", "tool_allowlist"),
     *("accept_void", "endpoints"),
 )
-_SWITCHES: Final = (
-    *("enforce_applicability", "content_tag_fallback", "fallback_matrix"),
-    *("fix_empty_final", "seeds"),
-)
+_SWITCHES: Final = (*("enforce_applicability", "content_tag_fallback", "fix_empty_final", "seeds"),)
 _COUNTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("trials", "jobs"), 1),
     **dict.fromkeys(("verbosity", "fallback_retries", "empty_response_retries", "void_retries"), 0),
@@ -253,7 +246,7 @@ _COUNTS: Final[Mapping[str, int]] = {
 """Options that are counts, and the least value of each."""
 _KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy", "min_coverage")
 _OMITTED: Final[tuple[tuple[str, object], ...]] = (
-    *(("accept_void", ()), ("min_coverage", 1.0)),
+    *(("accept_void", ()), ("min_coverage", 0.9)),
     ("endpoints", ()),
 )
 """Options that are not stored at their defaults."""
@@ -267,8 +260,15 @@ def _axes(table: Table) -> dict[str, Any]:
         **{key: table.switch(key, default=False) for key in _SWITCHES if key in table.values},
         **{key: table.whole(key, least, least) for key, least in _COUNTS.items() if key in table.values},
     }
-    given["accept_void"] = accepted_categories(table, given.get("accept_void", ()))
-    given["min_coverage"] = min_coverage(table, accepting=bool(given["accept_void"]))
+    for word in given.get("accept_void", ()):
+        if word not in VOIDS:
+            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(VOIDS)}"
+            what = counts if word in CATEGORIES else unknown_name("void category", word, VOIDS)
+            raise table.complaint(what, "accept_void")
+    share = table.amount("min_coverage", 0.9)
+    if share is None or not share <= 1:
+        raise table.complaint(f"expected a number from 0 to 1, got {share!r}", "min_coverage")
+    given["min_coverage"] = share
     if "tool_use_mode" in table.values:
         mode = table.text("tool_use_mode").strip().lower()
         if mode not in _MODES:

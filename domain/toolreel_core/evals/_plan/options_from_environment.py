@@ -109,7 +109,6 @@ VARIABLES: Final[Mapping[str, _Variable]] = {
             "TOOL_ALLOWLIST": _Variable(("eval", "tool_allowlist"), _tools),
             "EMPTY_RESPONSE_RETRY_COUNT": _Variable(("eval", "empty_response_retries"), _whole),
             "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": _Variable(("eval", "content_tag_fallback"), _switch),
-            "FALLBACK_MATRIX": _Variable(("eval", "fallback_matrix"), _switch),
             "LLM_OPTIONS_DEFAULTS_JSON": _Variable(("sampling",), _object),
             "TEMPERATURE": _Variable(("sampling", "temperature"), _number),
             "TOP_P": _Variable(("sampling", "top_p"), _number),
@@ -176,6 +175,11 @@ def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
         found["strategies"] = ["baseline", "production"]
     if _on(environ, "PRODUCTION_AUTO_SAMPLING_PROFILE") and "profiles" not in axes and not full:
         found["profiles"] = ["auto"]
+    if _on(environ, "FALLBACK_MATRIX"):
+        raise ConfigError(
+            f"{_PREFIX}FALLBACK_MATRIX: reading calls from text is no axis; write it into a strategy of your "
+            "own and compare the two: [strategy.no_text] with config = { text_dialects = [] }"
+        )
     return found
 
 
@@ -197,7 +201,7 @@ def _client(text: str) -> Json:
 
 _SWITCHES: Final = (
     *("API_KEY", "REPORT_DIR", "HTTP_ADAPTER", "REQUEST_OVERRIDES_JSON", "EVAL_PRESET", "FULL"),
-    *("STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE"),
+    *("STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE", "FALLBACK_MATRIX"),
 )
 """Further variables that are read, here or by a command."""
 _NEAR: Final = 0.8

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, merged
@@ -19,15 +19,7 @@ from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
-Fallback: TypeAlias = Literal["best_effort", "fallback_off", "fallback_on"]
-"""Whether calls are read from text: ``best_effort``, as the strategy, the model and the user say;
-``fallback_off``, nowhere; ``fallback_on``, with every model."""
-
-FALLBACKS: Final[tuple[Fallback, ...]] = ("fallback_off", "fallback_on")
-"""The axis of a fallback matrix."""
-
 _TAGS: Final = "content_tag_tool_call_fallback"
-_NO_TEXT_CALLS: Final = Preset(config=canonical({"text_dialects": []}))
 _OWN: Final = ("config", "provider", "request", "request_overrides")
 
 
@@ -126,7 +118,7 @@ class Layers:
     sampling: JsonText = NOTHING
     """Options that go over those of a sampling profile."""
     content_tags: bool = False
-    """Whether ``best_effort`` reads calls from text with every model."""
+    """Whether calls are read from text with every model."""
     allowed_tools: tuple[str, ...] = ()
     seeded: bool = False
     models_there: tuple[tuple[str, str], ...] = ()
@@ -134,16 +126,14 @@ class Layers:
 
 
 def configuration_for(
-    layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, fallback: str, changes: Preset
+    layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, changes: Preset
 ) -> Configuration:
     """The effective configuration of a run.
 
     Later layers override earlier ones: infrastructure, provider, the strategy's presets, the options of the
     evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
-
-    :param fallback: one of :data:`Fallback`
     """
-    known = reduce(Preset.merged, _help(layers, strategy, model, fallback), Preset())
+    known = reduce(Preset.merged, _help(layers, strategy, model), Preset())
     whole = known.merged(profile.preset).merged(changes)
     sections = whole.changes()
     provider = Provider.of(sections["provider"])
@@ -160,16 +150,15 @@ def configuration_for(
     )
 
 
-def _help(layers: Layers, strategy: Strategy, model: str, fallback: str) -> Iterable[Preset]:
+def _help(layers: Layers, strategy: Strategy, model: str) -> Iterable[Preset]:
     collection = layers.presets
     yield collection.base if strategy.infrastructure else Preset()
     yield collection.defaults(layers.provider) if strategy.provider_defaults else Preset()
     yield collection.merged(strategy.presets)
     yield layers.harness
-    if strategy.provider_defaults and (layers.content_tags or fallback == "fallback_on"):
+    if strategy.provider_defaults and layers.content_tags:
         yield collection.get(_TAGS)
     yield collection.workaround(layers.provider, model) if strategy.workarounds else Preset()
-    yield _NO_TEXT_CALLS if fallback == "fallback_off" else Preset()
     yield strategy.own
 
 

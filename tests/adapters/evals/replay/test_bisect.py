@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.evals.provided import evaluated, planned, verdicts, written_out
 from tests.evals.provider import provider
 from toolreel._cli import eval_command
-from toolreel.evals import Results, RunFilter, bisected, plan_of_header
+from toolreel.evals import Results, TrialAnswer, bisected, plan_of_header, smallest_set
 
 WEAK = Path(__file__).parents[4] / "cassettes" / "evals" / "weak"
 
@@ -54,48 +54,49 @@ def bisect(*arguments: object) -> Result:
 def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path) -> None:
     results = Results.open(two)
     found = bisected(results, plan_of_header(results.header), "raw", "two")
-    assert [len(found.of(fate)) for fate in ("turned", "undecided")] == [3, 3]
-    for run in found.of("turned"):
-        assert run.cell.strategy == "two"
-        assert run.found is not None
-        assert {*map(str, run.found.items)} == {
-            "config.text_dialects+hermes_json",
-            "config.text_dialects+json_fenced",
-        }
-        assert run.found.alone == ()
-    assert [(tally.alone, tally.together) for tally in found.tallies] == [(0, 3), (0, 3)]
-    assert {*found.idle} == {"config.max_turns", "config.text_dialects+react", "request.top_p"}
-    assert found.reasons == (("the recording has no answer at turn 2", 3),)
+    assert sorted(each.run.fate for each in found) == ["gained"] * 3 + ["undecided"] * 3
+    for each in found:
+        if each.found:
+            assert each.run.record.cell.strategy == "two"
+            assert {*map(str, each.found.items)} == {
+                "config.text_dialects+hermes_json",
+                "config.text_dialects+json_fenced",
+            }
+            assert each.found.alone == ()
+    told = json.loads(bisect(two, "--to", "two", "--json").stdout)
+    assert [(key["alone"], key["together"]) for key in told["keys"]] == [(0, 3), (0, 3)]
+    assert {*told["idle"]} == {"config.max_turns", "config.text_dialects+react", "request.top_p"}
+    assert told["reasons"] == [{"reason": "the recording has no answer at turn 2", "runs": 3}]
 
 
 def test_each_row_has_a_command_that_shows_it(two: Path) -> None:
     told = json.loads(bisect(two, "--to", "two", "--json").stdout)
-    assert (told["turned"], told["undecided"], told["broken"]) == (3, 3, 0)
-    for row in (*told["keys"], *(run for run in told["runs"] if run["fate"] == "turned")):
+    assert (told["gained"], told["undecided"], told["lost"]) == (3, 3, 0)
+    for row in (*told["keys"], *(run for run in told["runs"] if run["fate"] == "gained")):
         words = shlex.split(row["command"])
         assert words[:3] == ["toolreel", "eval", "bisect"]
         shown = bisect(*words[3:])
         assert shown.exit_code == 0, shown.output
         assert shown.stdout.endswith("  pass\n")
-    [one] = [run for run in told["runs"] if run["fate"] == "turned"][:1]
-    less = shlex.split(one["command"])[3:-2]
-    shown = bisect(*less)
+    [one] = [run for run in told["runs"] if run["fate"] == "gained"][:1]
+    shown = bisect(*shlex.split(one["command"])[3:-2])
     assert "undecided: the recording has no answer at turn" in shown.stdout or "fail" in shown.stdout
 
 
 def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> None:
     said = bisect(two, "--from", "two", "--to", "raw")
     assert said.exit_code == 0, said.output
-    assert "3 won under two, lost under raw" in said.stdout
+    assert "3 won under two, lost under raw" in " ".join(said.stdout.split())
     assert "toolreel eval bisect DIR --from raw --to two" in said.stdout
 
 
 def test_a_real_models_runs_are_undecided_where_its_next_answer_was_not_recorded() -> None:
     results = Results.open(WEAK)
-    wanted = RunFilter(scenarios=("one_text", "one_switch"))
-    found = bisected(results, plan_of_header(results.header), "raw", "production", wanted)
-    assert len(found.of("undecided")) == 12
-    assert found.reasons == (("the recording has no answer at turn 1", 12),)
+    found = bisected(
+        *(results, plan_of_header(results.header), "raw", "production"),
+        lambda record: record.cell.scenario in {"one_text", "one_switch"},
+    )
+    assert [each.run.reason for each in found] == ["the recording has no answer at turn 1"] * 12
 
 
 def test_markdown_has_the_tables(two: Path, tmp_path: Path) -> None:
@@ -120,3 +121,19 @@ def test_mistakes_are_told_in_a_sentence(two: Path, arguments: tuple[str, ...], 
     said = bisect(two, *arguments)
     assert said.exit_code == 2, said.output
     assert sentence in said.stderr
+
+
+def asked(wanted: set[str], items: str, most: int = 2_000) -> tuple[str, bool]:
+    def ask(some: tuple[str, ...]) -> TrialAnswer:
+        assert 0 < len(some) < len(items), "never for none of the items, nor for all"
+        return "yes" if wanted <= set(some) else "undecided" if "?" in some else "no"
+
+    found = smallest_set(tuple(items), ask, most)
+    return "".join(found.items), found.smallest
+
+
+@pytest.mark.parametrize("wanted", ["a", "be", "acf", "abcdef"])
+def test_the_smallest_set_is_found_whatever_it_is(wanted: str) -> None:
+    assert asked({*wanted}, "abcdef") == (wanted, True)
+    assert asked({*wanted}, "abcdef", most=0)[0] == wanted, "halving finds it too, where only one set does"
+    assert asked({"b", "e"}, "abc?ef") == ("be", False), "a smaller one may be among the undecided"

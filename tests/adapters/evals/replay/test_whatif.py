@@ -15,14 +15,13 @@ from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import replay_command
 from toolreel._internal import ResultsError
-from toolreel.evals import Promoted, Results, mcnemar_p, plan_of_header, promote, tallies_under
+from toolreel.evals import Promoted, Rejudged, Results, plan_of_header, promote, rejudged_under
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core.evals import Pairs, WhatIfTally
 
 
-def tally(folder: Path, recorded: str, other: str) -> WhatIfTally:
+def rejudged(folder: Path, recorded: str, other: str) -> list[Rejudged]:
     results = Results.open(folder)
-    return tallies_under(results, plan_of_header(results.header), other)[1][recorded]
+    return rejudged_under(results, plan_of_header(results.header), other)[1][recorded]
 
 
 def what_if(*arguments: object) -> Result:
@@ -49,30 +48,22 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_recoveries_come_from_the_same_replies(quoted: Path) -> None:
     assert verdicts(quoted) == ["fail"] * 6
-    result = tally(quoted, "reads", "raw")
-    assert result.pairs == Pairs(both=0, lost=0, gained=6, neither=0)
-    assert mcnemar_p(result.pairs.lost, result.pairs.gained) == pytest.approx(0.03125)
-    assert not result.divergences
+    assert [run.fate for run in rejudged(quoted, "reads", "raw")] == ["gained"] * 6
 
 
 def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_diverges(written: Path) -> None:
-    assert tally(written, "reads", "raw").pairs == Pairs(both=0, lost=3, gained=0, neither=0)
-    diverged = tally(written, "raw", "reads")
-    assert diverged.divergences == {(2, "calls"): 3}
-    assert {run.fate for run in diverged.runs} == {"diverged"}
-
-
-def test_a_nudge_is_a_divergence(written: Path) -> None:
-    assert tally(written, "reads", "deaf").divergences == {(2, "nudge"): 3}
+    assert [run.fate for run in rejudged(written, "reads", "raw")] == ["lost"] * 3
+    assert [run.diverged for run in rejudged(written, "raw", "reads")] == ["turn 2 by calls"] * 3
+    assert [run.diverged for run in rejudged(written, "reads", "deaf")] == ["turn 2 by nudge"] * 3
 
 
 def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> None:
     with provider(kinds=("good", "bad", "skipping")) as there:
         plan = planned(there.url, ["happy_path", "type_error_recovery"], eval={"trials": 3})
         evaluated(plan, tmp_path)
-    result = tally(tmp_path, "raw", "production")
-    assert not result.of("diverged") or {kind for _, kind in result.divergences} == {"nudge"}
-    assert result.of("unchanged")
+    found = rejudged(tmp_path, "raw", "production")
+    assert {run.diverged.rpartition(" ")[2] for run in found if run.fate == "diverged"} <= {"nudge"}
+    assert any(run.fate in {"won", "failed"} for run in found)
 
 
 ON_THE_MODEL: Final[dict[str, Any]] = {
@@ -95,8 +86,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, plain: Path) -> None:
     """Its recorded replies are those to another question, so nothing is known before the model is asked."""
     kind = "tools" if strategy in {"shown", "held"} else "options"
-    result = tally(plain, "raw", strategy)
-    assert (result.divergences, len(result.of("diverged"))) == ({(1, kind): 2}, 2)
+    assert [run.diverged for run in rejudged(plain, "raw", strategy)] == [f"turn 1 by {kind}"] * 2
 
 
 def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, tmp_path: Path) -> None:
@@ -109,17 +99,16 @@ def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, t
 
 
 def test_strategies_that_there_are_not_are_told(plain: Path, written: Path) -> None:
-    assert "'prodction'" in complaint(ConfigError, lambda: tally(written, "raw", "prodction"))
-    assert "no run of another strategy" in complaint(ResultsError, lambda: tally(plain, "raw", "raw"))
-    assert "means several strategies" in complaint(ConfigError, lambda: tally(written, "raw", "all"))
+    assert "'prodction'" in complaint(ConfigError, lambda: rejudged(written, "raw", "prodction"))
+    assert "no run of another strategy" in complaint(ResultsError, lambda: rejudged(plain, "raw", "raw"))
+    assert "means several strategies" in complaint(ConfigError, lambda: rejudged(written, "raw", "all"))
 
 
 def test_what_was_not_recorded_is_undecided(tmp_path: Path, written: Path) -> None:
     for name in ("header.json", "journal.jsonl"):
         text = (written / name).read_text()
         (tmp_path / name).write_text(text if name == "header.json" else "".join(_without_cassettes(text)))
-    result = tally(tmp_path, "raw", "reads")
-    assert {run.reason for run in result.of("undecided")} == {"the run was not recorded"}
+    assert {run.reason for run in rejudged(tmp_path, "raw", "reads")} == {"the run was not recorded"}
 
 
 def _without_cassettes(text: str) -> Iterator[str]:
@@ -132,11 +121,9 @@ def _without_cassettes(text: str) -> Iterator[str]:
 def test_the_command_tells_it_in_every_form(quoted: Path) -> None:
     said = what_if(quoted, "--strategy", "raw")
     assert said.exit_code == 0
-    assert "reads -> raw: 6 runs, 6 recoveries, 0 losses, 0 unchanged, 0 diverged, 0 undecided" in said.stdout
-    assert "exact McNemar p = 0.03125" in said.stdout
+    assert "reads -> raw: 6 runs, 6 gained, 0 lost, 0 unchanged, 0 diverged, 0 undecided" in said.stdout
     tree = json.loads(what_if(quoted, "--strategy", "raw", "--json").stdout)
-    assert tree["from"]["reads"]["recovery"] == 6
-    assert tree["from"]["reads"]["exact_p"] == pytest.approx(0.03125)
+    assert tree["from"]["reads"]["gained"] == 6
     key = tree["from"]["reads"]["runs"][0]["key"]
     assert (
         len(json.loads(what_if(quoted, key, "--strategy", "raw", "--json").stdout)["from"]["reads"]["runs"])

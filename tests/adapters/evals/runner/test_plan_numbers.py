@@ -121,7 +121,7 @@ def test_a_local_model_that_writes_calls_as_text_is_understood_in_production_alo
 def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[str, object]) -> None:
     options = Options.of({"eval": {"models": "all", "strategies": "all"}, "sampling": {"temperature": 0}})
     plan = EvalPlan(options, shipped(), FIVE)
-    cell = Cell("deepseek/deepseek-v3.2:nitro", "default", strategy, "best_effort", "a")
+    cell = Cell("deepseek/deepseek-v3.2:nitro", "default", strategy, "a")
     configuration = plan.configuration(cell)
     made = configuration.plan(cell.model, [UserMessage("hi")], ToolSurface((ECHO,)))
     reply: Json = {

@@ -26,7 +26,7 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
     assert plan.task_count == 8
     tasks = [*dict.fromkeys(sample.cell.task for sample in samples)]
     first = "a/one:fast"
-    assert [(model, strategy, profile) for model, profile, strategy, _ in tasks[:3]] == [
+    assert [(task.model, task.strategy, task.profile) for task in tasks[:3]] == [
         (first, "raw", "default"),
         (first, "raw", "one_recommended"),
         (first, "raw", "hot"),
@@ -37,7 +37,7 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
         (2, "read", 3),
         (2, "chat_only", 1),
     ]
-    assert tasks[-1] == ("b/three", "default", "production", "best_effort")
+    assert tasks[-1] == Cell("b/three", "default", "production", "")
     assert len({sample.key for sample in samples}) == len(samples)
 
 
@@ -56,11 +56,6 @@ def test_runs_are_told_one_by_one() -> None:
     plan = plan_of(eval={**ALL, "trials": 1_000_000_000})
     assert len([*islice(plan.samples(), 3)]) == 3
     assert plan.count == 6 * 2 * 2 * 1_000_000_000
-
-
-def test_a_fallback_matrix_is_an_axis() -> None:
-    plan = plan_of(READ, eval={"models": "a/one", "fallback_matrix": True})
-    assert [sample.cell.fallback for sample in plan.samples()] == ["fallback_off", "fallback_on"]
 
 
 def test_what_the_evaluation_asks_for_holds_under_every_strategy() -> None:
@@ -116,25 +111,22 @@ def label(cell: Cell, **axes: object) -> str:
 
 
 def test_a_label_names_what_is_not_the_same_for_all_runs() -> None:
-    cell = Cell("a/one:fast", "default", "production", "best_effort", "read")
+    cell = Cell("a/one:fast", "default", "production", "read")
     assert label(cell) == "a/one:fast"
     assert label(cell, profiles="default,hot") == "a/one:fast:default"
     assert label(cell, strategies="all") == "a/one:fast:production"
-    assert label(cell, fallback_matrix=True) == "a/one:fast:best_effort"
-    hot = Cell("a/one:fast", "hot", "raw", "fallback_on", "read")
-    assert label(hot, profiles="hot", strategies="all", fallback_matrix=True) == (
-        "a/one:fast:hot:raw:fallback_on"
-    )
+    hot = Cell("a/one:fast", "hot", "raw", "read")
+    assert label(hot, profiles="hot", strategies="all") == "a/one:fast:hot:raw"
     any_model = {"models": "b", "profiles": "default,hot", "enforce_applicability": False}
     plan = plan_of(eval=any_model)
-    assert plan.label(Cell("b/three", "default", "production", "x", "read")) == "b/three:default"
+    assert plan.label(Cell("b/three", "default", "production", "read")) == "b/three:default"
 
 
 def test_a_label_says_which_profile_auto_chose() -> None:
-    cell = Cell("a/one:fast", "one_recommended", "production", "best_effort", "read")
+    cell = Cell("a/one:fast", "one_recommended", "production", "read")
     assert label(cell, profiles="auto") == "a/one:fast:auto=one_recommended"
     assert label(cell, profiles="auto,one_recommended") == "a/one:fast:one_recommended"
-    default = Cell("a/one:fast", "default", "production", "best_effort", "read")
+    default = Cell("a/one:fast", "default", "production", "read")
     assert label(default, profiles="auto,default") == "a/one:fast:default"
 
 
@@ -200,7 +192,7 @@ def test_a_word_that_means_nothing_is_told_with_its_place(tables: dict[str, Any]
 
 
 def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
-    cell = Cell("b/three", "default", "own", "best_effort", "read")
+    cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
 

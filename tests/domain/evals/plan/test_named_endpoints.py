@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -39,7 +40,7 @@ def test_every_task_is_run_at_each_of_them() -> None:
     assert {cell.endpoint for cell in cells} == {"slow.2"}
     assert len(cells) == without.count
     assert len([*plan.samples()]) == plan.count
-    assert {cell.task[-1] for cell in cells} == {"slow.2"}
+    assert {cell.endpoint for cell in cells} == {"slow.2"}
 
 
 def test_each_has_its_own_server_and_its_own_presets() -> None:
@@ -47,17 +48,20 @@ def test_each_has_its_own_server_and_its_own_presets() -> None:
     assert plan.endpoints == ("fast", "slow.2")
     assert plan.endpoint.base_url == plan.endpoint_at("fast").base_url == "https://fast.test"
     assert plan.endpoint_at("slow.2").timeout == 600
-    fast, slow = (plan.configuration(task.cell("read")) for task in plan.tasks())
+    fast, slow = (plan.configuration(replace(task, scenario="read")) for task in plan.tasks())
     assert (fast.model, slow.model) == ("three-fp8", "")
     assert (fast.provider.name, slow.provider.name) == ("router", "")
     assert (parse(fast.overrides), parse(slow.overrides)) == ({"provider": {"only": ["x"]}}, {})
     assert fast.digest != slow.digest
-    assert [plan.label(task.cell("read")) for task in plan.tasks()] == ["b/three:fast", "b/three:slow.2"]
+    assert [plan.label(replace(task, scenario="read")) for task in plan.tasks()] == [
+        "b/three:fast",
+        "b/three:slow.2",
+    ]
 
 
 def test_overrides_of_an_endpoint_go_over_those_of_the_plan() -> None:
     plan = at(request_overrides={"route": "r", "provider": {"only": ["y"], "sort": "price"}})
-    found = parse(plan.configuration(next(plan.tasks()).cell("read")).overrides)
+    found = parse(plan.configuration(replace(next(plan.tasks()), scenario="read")).overrides)
     assert found == {"route": "r", "provider": {"only": ["x"], "sort": "price"}}
 
 
@@ -88,7 +92,7 @@ def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:
     plan = at()
     said = complaint(ConfigError, lambda: plan.endpoint_at("fats"))
     assert said == "there is no endpoint 'fats'; did you mean 'fast'?"
-    cell = Cell("b/three", "default", "production", "best_effort", "read")
+    cell = Cell("b/three", "default", "production", "read")
     assert complaint(ConfigError, lambda: plan.configuration(cell)).startswith("there is no endpoint ''")
 
 

@@ -133,7 +133,6 @@ WHOLE: Final[dict[str, Any]] = {
         "tool_allowlist": ["state_*"],
         "enforce_applicability": False,
         "content_tag_fallback": True,
-        "fallback_matrix": True,
         "fix_empty_final": False,
         "seeds": True,
         "trials": 3,

@@ -33,7 +33,6 @@ SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "TOOL_ALLOWLIST": ("state_get", {"eval": {"tool_allowlist": ["state_get"]}}),
     "EMPTY_RESPONSE_RETRY_COUNT": ("0", {"eval": {"empty_response_retries": 0}}),
     "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": ("1", {"eval": {"content_tag_fallback": True}}),
-    "FALLBACK_MATRIX": ("1", {"eval": {"fallback_matrix": True}}),
     "LLM_OPTIONS_DEFAULTS_JSON": ('{"top_p":1}', {"sampling": {"top_p": 1}}),
     "TEMPERATURE": ("0.5", {"sampling": {"temperature": 0.5}}),
     "TOP_P": ("1", {"sampling": {"top_p": 1.0}}),

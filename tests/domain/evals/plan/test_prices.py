@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
@@ -38,7 +39,7 @@ def at_two(there: dict[str, Any], **tables: Any) -> EvalPlan:  # noqa: ANN401 - 
 
 
 def configured(plan: EvalPlan) -> list[Configuration]:
-    return [plan.configuration(task.cell("read")) for task in plan.tasks()]
+    return [plan.configuration(replace(task, scenario="read")) for task in plan.tasks()]
 
 
 def test_the_price_of_an_endpoint_goes_over_that_of_the_plan() -> None:

@@ -13,7 +13,7 @@ from tests.evals_values import CHAT, READ, plan_of
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals import Cell, Shard
 
-CELLS = st.builds(Cell, *[st.text(max_size=5)] * 6)
+CELLS = st.builds(Cell, *[st.text(max_size=5)] * 5)
 
 
 @given(CELLS, st.integers(1, 12), st.integers(0, 40))
@@ -35,7 +35,7 @@ def test_more_trials_leave_a_run_in_its_shard(cell: Cell, shards: int, data: st.
 
 
 def test_cells_of_one_trial_are_spread_over_the_shards() -> None:
-    cells = [Cell("m", "default", "raw", "best_effort", f"scenario_{n}") for n in range(400)]
+    cells = [Cell("m", "default", "raw", f"scenario_{n}") for n in range(400)]
     sizes = Counter(n for cell in cells for n in (1, 2, 3, 4) if Shard(n, 4).trials(cell, 1))
     assert all(70 <= sizes[n] <= 130 for n in (1, 2, 3, 4))
 

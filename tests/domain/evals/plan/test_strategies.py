@@ -35,10 +35,9 @@ def of(
     *,
     layers: Layers = LAYERS,
     profile: SamplingProfile = DEFAULT,
-    fallback: str = "best_effort",
     changes: Preset | None = None,
 ) -> Configuration:
-    return configuration_for(layers, strategy, model, profile, fallback, changes or Preset())
+    return configuration_for(layers, strategy, model, profile, changes or Preset())
 
 
 def test_raw_knows_nothing_mends_nothing_and_sends_nothing() -> None:
@@ -100,23 +99,21 @@ def test_overrides_are_merged_into_every_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "model", "fallback", "tags", "dialects"),
+    ("strategy", "model", "tags", "dialects"),
     [
-        ("production", "b/three", "best_effort", False, MARKED),
-        ("production", "b/three", "best_effort", True, (*MARKED, "react")),
-        ("production", "b/three", "fallback_on", False, (*MARKED, "react")),
-        ("production", "a/one:fast", "best_effort", False, (*MARKED, "react")),
-        ("production", "a/one:fast", "fallback_off", False, ()),
-        ("baseline", "a/one:fast", "fallback_on", False, (*MARKED, "react")),
-        ("raw", "a/one:fast", "fallback_on", True, ()),
+        ("production", "b/three", False, MARKED),
+        ("production", "b/three", True, (*MARKED, "react")),
+        ("production", "a/one:fast", False, (*MARKED, "react")),
+        ("baseline", "a/one:fast", True, (*MARKED, "react")),
+        ("raw", "a/one:fast", True, ()),
     ],
 )
-def test_calls_are_read_from_text_as_the_fallback_profile_says_but_never_in_raw(
-    strategy: str, model: str, fallback: str, tags: bool, dialects: tuple[str, ...]
+def test_calls_are_read_from_text_as_model_and_evaluation_say_but_never_in_raw(
+    strategy: str, model: str, tags: bool, dialects: tuple[str, ...]
 ) -> None:
     chosen = next(each for each in STRATEGIES if each.name == strategy)
     layers = Layers(CATALOGUE, "router", content_tags=tags)
-    assert of(chosen, model, layers=layers, fallback=fallback).config.text_dialects == dialects
+    assert of(chosen, model, layers=layers).config.text_dialects == dialects
 
 
 def test_what_tools_are_allowed_and_whether_seeds_are_sent_is_part_of_it() -> None:

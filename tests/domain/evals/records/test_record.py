@@ -34,7 +34,7 @@ def test_what_nobody_told_of_a_request_is_unknown() -> None:
     assert VERSION == 1
 
 
-CELL = Cell("vendor/model:nitro", "default", "raw", "best_effort", "happy_path")
+CELL = Cell("vendor/model:nitro", "default", "raw", "happy_path")
 PASSED = Record(
     key="ab" * 32,
     cell=CELL,

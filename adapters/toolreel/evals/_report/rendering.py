@@ -1,0 +1,275 @@
+"""The one renderer: sentences and tables as text that fits a terminal, as Markdown, and as HTML."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Final, NamedTuple, TypeAlias
+
+from toolreel._internal import printable
+from toolreel.evals._statistics import Difference, Rate
+from toolreel.evals._summary.gates import GateResult
+from toolreel_core.evals import Trial
+
+WIDTH: Final = 100
+"""Columns of a terminal that text fits."""
+_LEAST: Final = 20
+"""Columns that prose in the last cell of a row has at least."""
+_ERROR_LENGTH: Final = 120
+_USUAL: Final = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
+"""Usual values by column; a column that has only these, or nothing, is left out of text."""
+
+
+class Link(NamedTuple):
+    """A cell with a place in the page that it leads to; only HTML shows it."""
+
+    text: str
+    href: str
+    style: str = ""
+    """The class of the cell."""
+
+
+Content: TypeAlias = str | Link
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """One table with notes."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Content, ...], ...]
+    """Each has as many cells as the head."""
+    notes: tuple[str, ...] = ()
+
+
+def percent(share: float | None) -> str:
+    """A rate in whole percent, ``-`` if it is not known; only what is all is 100, only nothing is 0.
+
+    >>> percent(0.855), percent(0.999), percent(0.001), percent(None)
+    ('86%', '99%', '1%', '-')
+    """
+    if share is None:
+        return "-"
+    whole = int(100 * share + 0.5)
+    return f"{whole if share in {0, 1} else min(99, max(1, whole))}%"
+
+
+def rate_cells(rate: Rate | None) -> tuple[str, str, str]:
+    """Passed of valid runs, the rate, and its interval."""
+    if rate is None:
+        return "0/0", "-", "-"
+    return f"{rate.passed}/{rate.of}", percent(rate.rate), f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
+
+
+def points(difference: float | None) -> str:
+    """A difference of rates in points of percent, with its sign.
+
+    >>> points(0.0312), points(-0.2), points(0.0), points(None)
+    ('+3.1', '-20.0', '0.0', '-')
+    """
+    if difference is None:
+        return "-"
+    shown = f"{100 * difference:+.1f}"
+    return "0.0" if shown in {"+0.0", "-0.0"} else shown
+
+
+def difference_cells(found: Difference | None, p_holm: float | None) -> tuple[str, str, str]:
+    """A difference in points, its interval, and its p-value."""
+    if found is None:
+        return "-", "-", "-"
+    return points(found.difference), f"{points(found.low)} to {points(found.high)}", p_text(p_holm)
+
+
+def p_text(value: float | None) -> str:
+    """A p-value in three digits.
+
+    >>> p_text(0.03125), p_text(0.00001), p_text(1.0), p_text(None)
+    ('0.0312', '<0.0001', '1', '-')
+    """
+    if value is None:
+        return "-"
+    return "<0.0001" if value < 0.0001 else f"{value:.3g}"
+
+
+def where(one: Trial) -> str:
+    """The recording of a run, or else the beginning of its key."""
+    return one.cassette or one.key[:12]
+
+
+def shortened(text: str) -> str:
+    """A text in one line of at most 120 characters, with a mark if there was more."""
+    line = " ".join(text.split())
+    return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
+
+
+def as_text(lines: Iterable[str], tables: Iterable[TextTable], width: int = WIDTH) -> str:
+    """Sentences, and tables with their notes.
+
+    Columns that don't fit are left out from the right; of the last one, prose goes on in further lines.
+    """
+    found = [part for line in lines for part in (_wrapped(line, width) or [""])]
+    for table in tables:
+        kept, left_out = _fitting(_without_usual(table), width)
+        missing = f"not shown here: {', '.join(left_out)}; --json and --markdown have all columns"
+        found += ["", table.title, *_grid(kept, width)]
+        for note in (*table.notes, *([missing] if left_out else [])):
+            found += _wrapped(note, width)
+    return "\n".join(found)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if line.startswith("toolreel "):  # a command that is to be copied
+        return [printable(line)]
+    return textwrap.wrap(printable(line), width, break_on_hyphens=False, break_long_words=False)
+
+
+def _without_usual(table: TextTable) -> TextTable:
+    kept = [
+        place
+        for place, name in enumerate(table.head)
+        if any(_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
+    ]
+    return _columns(table, kept)
+
+
+def _columns(table: TextTable, kept: Sequence[int]) -> TextTable:
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, head=tuple(table.head[place] for place in kept), rows=rows)
+
+
+def _fitting(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ...]]:
+    """The columns that fit, and the names of the others."""
+    widths, used, kept = _widths(table), 0, list[int]()
+    for place, wide in enumerate(widths):
+        prose = place == len(widths) - 1 and wide > _LEAST
+        if kept and used + (_LEAST if prose else wide) > width:
+            break
+        kept.append(place)
+        used += wide + len(" | ")
+    return _columns(table, kept), table.head[len(kept) :]
+
+
+def _widths(table: TextTable) -> list[int]:
+    rows: Iterable[Sequence[Content]] = (table.head, *table.rows)
+    return [max(len(printable(_text(cell))) for cell in column) for column in zip(*rows, strict=True)]
+
+
+def _grid(table: TextTable, width: int) -> Iterator[str]:
+    widths = _widths(table)
+    room = max(_LEAST, width - sum(widths[:-1]) - 3 * (len(widths) - 1))
+    widths[-1] = min(widths[-1], room)
+    for number, row in enumerate((table.head, *table.rows)):
+        cells = [printable(_text(cell)) for cell in row]
+        *first, last = cells
+        for place, part in enumerate(textwrap.wrap(last, room) or [""]):
+            shown = first if not place else [""] * len(first)
+            joined = [*(cell.ljust(wide) for cell, wide in zip(shown, widths, strict=False)), part]
+            yield " | ".join(joined).rstrip()
+        if not number:
+            yield "-|-".join("-" * wide for wide in widths)
+
+
+def _text(cell: Content) -> str:
+    return cell if isinstance(cell, str) else cell.text
+
+
+# Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
+_SPECIAL: Final = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""Characters that would break the line of a table."""
+
+
+def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
+    """A page: a title, sentences, each a paragraph (empty ones are left out), and tables with their notes."""
+    parts = [f"# {escaped(title)}", *map(escaped, filter(None, lines))]
+    for table in tables:
+        rows = [
+            f"| {' | '.join(escaped(_text(cell)) for cell in row)} |" for row in (table.head, *table.rows)
+        ]
+        grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
+        parts += [f"## {escaped(table.title)}", grid, *map(escaped, table.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    r"""A text that Markdown shows as it is, in one line.
+
+    What a model or a server wrote can be in it, so its markup is escaped.
+
+    >>> print(escaped("happy_path|_b_ <c>\n[d](e)"))
+    happy_path\|\_b\_ \<c\> \[d\](e)
+    """
+    return _SPECIAL.sub(r"\\\1", printable(_CONTROL.sub(" ", text)))
+
+
+def html_text(text: str) -> str:
+    """A text as HTML shows it, with what cannot be seen spelt out."""
+    return escape(printable(text))
+
+
+def as_html(table: TextTable, style: str = "flat") -> str:
+    """A table with its notes; its title is the heading of a section."""
+    name = html_text(table.title)
+    ident = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")
+    head = "".join(f'<th scope="col">{html_text(each)}</th>' for each in table.head)
+    rows = "\n".join(
+        f"<tr>{_html_cell(row[0], 'th')}{''.join(_html_cell(cell, 'td') for cell in row[1:])}</tr>"
+        for row in table.rows
+    )
+    notes = "".join(f'<p class="quiet">{html_text(note)}</p>' for note in table.notes)
+    return (
+        f'<section id="{ident}" aria-labelledby="h-{ident}"><h2 id="h-{ident}">{name}</h2>\n'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
+        f'<table class="{style}" data-sorts>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n{notes}</section>\n"
+    )
+
+
+def _html_cell(cell: Content, tag: str) -> str:
+    scope = ' scope="row"' if tag == "th" else ""
+    if isinstance(cell, str):
+        return f"<{tag}{scope}>{html_text(cell)}</{tag}>"
+    style = f' class="{cell.style}"' if cell.style else ""
+    return f'<{tag}{scope}{style}><a href="{escape(cell.href)}">{html_text(cell.text)}</a></{tag}>'
+
+
+_UNFIT: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even spelt as a reference."""
+_ELEMENTS: Final = {"failed": "failure", "undecided": "error", "passed": ""}
+"""What the case of a gate has in it that did not pass."""
+
+
+def as_junit(results: Iterable[GateResult], incomplete: str) -> str:
+    """JUnit XML, as build servers read it: a test case for each gate, and one for being complete.
+
+    What lacks runs or is undecided is an error.
+
+    :param incomplete: why it is; empty if all runs were made
+    """
+    cases = [("evaluation", "complete", "error" if incomplete else "", incomplete)]
+    cases += [("gates", str(one.gate), _ELEMENTS[one.standing], one.sentence) for one in results]
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(sum(element == "failure" for _, _, element, _ in cases)),
+        "errors": str(sum(element == "error" for _, _, element, _ in cases)),
+    }
+    root = ET.Element("testsuites", {"name": "toolreel eval", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": "gates", **counts})
+    for group, name, element, message in cases:
+        case = ET.SubElement(suite, "testcase", {"classname": group, "name": _fit(name)})
+        if element:
+            ET.SubElement(case, element, {"message": _fit(message)})
+        elif message:
+            ET.SubElement(case, "system-out").text = _fit(message)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _fit(text: str) -> str:
+    """The text with what XML cannot hold spelt out."""
+    return _UNFIT.sub(lambda found: ascii(found[0])[1:-1], text)

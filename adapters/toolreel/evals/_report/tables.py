@@ -1,0 +1,362 @@
+"""The tables of a summary and of a comparison, as the terminal, Markdown and the page show them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from toolreel._secrets import shown_url
+from toolreel.evals._report.rendering import (
+    Content,
+    Link,
+    TextTable,
+    difference_cells,
+    percent,
+    rate_cells,
+    shortened,
+    where,
+)
+from toolreel.evals._statistics import Difference, pass_hat, rate_of
+from toolreel.evals._summary.comparison import Comparison, Row
+from toolreel.evals._summary.gates import GateResult
+from toolreel.evals._summary.totals import (
+    COVERED,
+    WORKS,
+    Contrast,
+    Findings,
+    Pair,
+    Total,
+    grouped,
+    recommendation,
+)
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, alias_of, category
+
+RESULTS: Final[dict[TrialOutcome, str]] = {
+    "pass": "passed",
+    "pass_unexercised": "passed without the hard part",
+    "fail": "failed",
+    "unsupported": "unsupported",
+    "void": "void",
+}
+"""What each result is called."""
+
+
+def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
+    """What was evaluated, and how the runs went; the last line names the directory."""
+    tally, options = Tally.of(trials), plan.options
+    tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
+    counts = (
+        f"runs={tally.runs}, ok={tally.ok}, fail={tally.outcomes['fail']}, "
+        f"unsupported={tally.outcomes['unsupported']}, void={tally.outcomes['void']}, "
+        f"missing={tally.outcomes['missing']}"
+    )
+    places = [f"{name}={shown_url(plan.endpoint_at(name).base_url)}" for name in plan.endpoints]
+    accepted = acceptance(trials, plan.options)
+    part = f"{plan.count:,} of {plan.whole_count:,} runs; eval summarize joins the shards"
+    return (
+        f"ts: {created}",
+        f"endpoint: {', '.join(place.removeprefix('=') for place in places)}",
+        f"strategies: {', '.join(each.name for each in plan.strategies)}",
+        f"scenarios: {', '.join(each.name for each in plan.scenarios)}",
+        *([f"shard: {plan.shard} ({part})"] if plan.shard else []),
+        f"trials: {plan.trials}, tool_use_mode: {options.tool_use_mode}, "
+        f"tool_failure_policy: {options.tool_failure_policy}",
+        counts,
+        f"tool_scenarios_only: {tools.ok}/{tools.valid}, control_chat_only: {controls.ok}/{controls.valid}",
+        *([f"accepted_void: {accepted}"] if accepted else []),
+        f"full report: {folder}",
+    )
+
+
+def summary_tables(
+    trials: Sequence[Trial], findings: Findings, gates: Sequence[GateResult]
+) -> list[TextTable]:
+    """All tables of a summary; those that would have no rows are left out."""
+    made = [one for one in trials if one.key]
+    tables = (
+        gate_table(gates),
+        totals_table("strategies", findings.strategies, findings),
+        totals_table("models", findings.models, findings),
+        contrasts_table([each for found in findings.contrasts.values() for each in found]),
+        _tasks(made),
+        _flaky(made),
+        failures_table(made),
+    )
+    return [table for table in tables if table.rows]
+
+
+def gate_table(results: Iterable[GateResult]) -> TextTable:
+    """The results of the gates."""
+    return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
+
+
+def totals_table(what: str, totals: Sequence[Total], findings: Findings) -> TextTable:
+    """Candidates of one kind with their rates, over tool scenarios."""
+    k = findings.whole.k
+    head = (
+        *(what, "passed", "rate", "95%", "scenarios", "coverage", "exercised", "after empty reply"),
+        *("pass@1", f"pass^{k}", "cells", "p95 ms", "tokens a run", "cost a run"),
+    )
+    rows = []
+    for total in totals:
+        rate, tally, hat = total.rate, total.tally, pass_hat(total.trials, k)
+        runs, p95 = max(1, tally.runs), total.ms(95)
+        rows.append(
+            (
+                total.name,
+                *rate_cells(rate),
+                str(rate.scenarios if rate else 0),
+                percent(tally.coverage),
+                percent(total.exercised),
+                str(tally.after_silence),
+                percent(pass_hat(total.trials, 1)[0]),
+                percent(hat[0]),
+                f"{hat[1]}/{hat[1] + hat[2]}",
+                "-" if p95 is None else str(p95),
+                f"{(tally.prompt_tokens + tally.completion_tokens) / runs:,.0f}",
+                "unknown" if tally.cost is None else f"{tally.cost / runs:.4g}",
+            )
+        )
+    methods = "; ".join(dict.fromkeys(total.rate.about for total in totals if total.rate))
+    notes = [f"a rate is the mean over scenarios, of valid runs; pass^{k} is over cells with {k} of them"]
+    notes += [f"95 % intervals: {methods}"] if methods else []
+    notes += [note for note in findings.notes if note.startswith(what)]
+    return TextTable(f"{what}, without controls", head, tuple(rows), tuple(notes))
+
+
+def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
+    """Pairs of candidates, for scenarios such as these."""
+    rows = tuple(
+        (
+            f"{each.second} over {each.first}",
+            *difference_cells(each.difference, each.difference.p_value),
+            *(str(sum(getattr(cell, what) for cell in each.cells)) for what in ("gained", "lost", "runs")),
+            str(each.difference.scenarios),
+        )
+        for each in contrasts
+    )
+    head = ("difference", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "scenarios")
+    return TextTable("pairs of candidates, for scenarios such as these", head, rows)
+
+
+def _tasks(made: Sequence[Trial]) -> TextTable:
+    rows = []
+    for cell, trials in grouped(made, lambda one: one.cell.task).items():
+        tools, controls = (rate_of(one for one in trials if one.control is part) for part in (False, True))
+        failed = next((one for one in sorted(trials, key=lambda one: one.trial) if not one.ok), None)
+        rows.append(
+            (
+                *(cell.model, cell.profile, cell.strategy, cell.endpoint),
+                *rate_cells(tools),
+                recommendation(trials),
+                f"{controls.passed}/{controls.of}" if controls else "",
+                percent(Tally.of(trials).coverage),
+                *(_failure(failed) if failed else ("",) * 5),
+            )
+        )
+    head = (
+        *("model", "profile", "strategy", "endpoint", "passed", "rate", "95%", "recommended", "control"),
+        *("coverage", "category", "alias", "status", "sample", "error"),
+    )
+    note = (
+        f"recommended: Wilson's interval of the tool runs lies above {100 * WORKS:g} % (conditional: with "
+        f"less than {100 * COVERED:g} % valid runs), or below it (no)"
+    )
+    return TextTable("models and strategies", head, tuple(rows), (note,))
+
+
+def _failure(one: Trial) -> tuple[str, ...]:
+    """Of a run that is no pass: category, the reference's name of it, status, recording and error."""
+    status = "" if one.status is None else str(one.status)
+    alias = alias_of(one.category, one.status)
+    return one.category, alias, status, where(one), shortened(one.hint or one.error)
+
+
+def _flaky(made: Iterable[Trial]) -> TextTable:
+    """The cells of which some trials pass and others fail."""
+    rows = []
+    for cell, trials in grouped(made, lambda one: one.cell).items():
+        rate = rate_of(trials)
+        if rate and 0 < rate.passed < rate.of:
+            passed, _, interval = rate_cells(rate)
+            rows.append((cell.scenario, passed, interval, cell.strategy, cell.model, cell.profile))
+    head = ("scenario", "passed", "95%", "strategy", "model", "profile")
+    return TextTable("flaky cells: trials pass and fail", head, tuple(rows))
+
+
+def failures_table(made: Iterable[Trial], *, links: bool = False) -> TextTable:
+    """Failure categories with their number of runs by strategy, the most frequent first."""
+    groups = grouped(made, lambda one: one.cell.strategy)
+    counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
+    names = {
+        name: sum(found[name] for found in counts.values()) for found in counts.values() for name in found
+    }
+    rows: list[tuple[Content, ...]] = []
+    for name in sorted(filter(None, names), key=lambda name: (-names[name], name)):
+        shown = Link(name, f"#category={name}") if links else name
+        meaning = category(name).about if links else alias_of(name)
+        rows.append((shown, *(str(counts[each][name]) for each in groups), meaning))
+    return TextTable(
+        "why runs did not pass", ("category", *groups, "meaning" if links else "alias"), tuple(rows)
+    )
+
+
+def comparison_lines(found: Comparison) -> tuple[str, ...]:
+    """What is compared, and what of it has a pair."""
+    valid = sum(one.valid and other.valid for one, other in found.pairs)
+    alone = (sum(bool(one.key) for one in side) - len(found.pairs) for side in found.sides)
+    first, second = alone
+    lines: tuple[str, ...] = (
+        f"first: {found.first}",
+        f"second: {found.second}",
+        f"compared: {' and '.join(found.axes) or 'two evaluations'}; {valid} valid pairs, "
+        f"{len(found.pairs) - valid} void or unsupported, {first} runs only in the first, {second} only in "
+        "the second",
+    )
+    accepted = [sum(one.accepted for one in side) for side in found.sides]
+    if any(accepted):
+        lines += (f"void and accepted: {accepted[0]} in the first, {accepted[1]} in the second",)
+    return (*lines, *filter(None, [found.unrelated]))
+
+
+def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTable]:
+    """All tables of a comparison; those that would have no rows are left out.
+
+    :param most: how many flips to list; ``None`` for all
+    """
+    head = ("of", "first", "second", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "about")
+    notes = [
+        "scenarios such as these: each scenario counts once; these: chance among the trials of a cell",
+        "p is where the interval ends at 0, adjusted for all rows of the same kind",
+    ]
+    sample, these = found.rows[0].sample, found.rows[0].these
+    if these and sample is found.rows[0].shown:
+        shown, interval, p_value = difference_cells(these, these.p_value)
+        notes.insert(0, f"all tool runs, about these scenarios alone: {shown} ({interval}), p {p_value}")
+    categories = tuple(
+        (name, str(before), str(after), f"{after - before:+d}")
+        for name, (before, after) in found.categories().items()
+    )
+    tables = (
+        TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
+        _flips(found.flips("lost"), "lost: only the first passed", found.axes, most),
+        _flips(found.flips("gained"), "gained: only the second passed", found.axes, most),
+        TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
+        TextTable(
+            "configurations",
+            ("pairs", "such as", "change"),
+            tuple(
+                (str(count), example, line if most is None else shortened(line))
+                for line, count, example in found.changes
+            ),
+        ),
+    )
+    return [table for table in tables if table.rows]
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    tallies = [Tally.of(side) for side in row.trials]
+    pairs = row.pairs
+    return (
+        f"{row.axis} {row.value}" if row.axis else "all tool runs",
+        *(f"{each.ok}/{each.valid}" for each in tallies),
+        *difference_cells(row.shown, row.p_holm),
+        *(str(pairs[name]) for name in ("gained", "lost")),
+        str(sum(pairs.values())),
+        "-" if row.shown is None else row.shown.about.replace("-", " "),
+    )
+
+
+def _flips(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+    shown = pairs if most is None else pairs[:most]
+    rows = []
+    for first, second in shown:
+        failed = second if first.ok else first
+        names = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
+        cell = first.cell
+        rows.append(
+            (
+                *(cell.scenario, str(first.trial), failed.category),
+                *(str(getattr(cell, axis)) for axis in names),
+                *(where(first), where(second), shortened(failed.hint or failed.error)),
+            )
+        )
+    others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
+    head = ("scenario", "trial", "category", *others, "first", "second", "error")
+    more = len(pairs) - len(shown)
+    notes = (f"and {more} more; --json and --markdown have all of them",) if more else ()
+    return TextTable(f"{title} ({len(pairs)})", head, tuple(rows), notes)
+
+
+def comparison_tree(found: Comparison) -> dict[str, Json]:
+    """All of a comparison."""
+    valid = sum(one.valid and other.valid for one, other in found.pairs)
+    return {
+        "first": found.first,
+        "second": found.second,
+        "axis": ", ".join(found.axes) or None,
+        "pairs": {
+            "valid": valid,
+            "invalid": len(found.pairs) - valid,
+            "only_first": sum(bool(one.key) for one in found.sides[0]) - len(found.pairs),
+            "only_second": sum(bool(one.key) for one in found.sides[1]) - len(found.pairs),
+        },
+        "lacking": sum(one.lacking for side in found.sides for one in side),
+        "accepted_void": sum(one.accepted for side in found.sides for one in side),
+        "rows": [_row_tree(row) for row in found.rows],
+        "gained": [_flip_tree(pair) for pair in found.flips("gained")],
+        "lost": [_flip_tree(pair) for pair in found.flips("lost")],
+        "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},
+        "configurations": [
+            {"change": line, "pairs": count, "example": example} for line, count, example in found.changes
+        ],
+    }
+
+
+def _row_tree(row: Row) -> Tree:
+    return {
+        "axis": row.axis or None,
+        "value": row.value or None,
+        **{
+            name: {key: Tally.of(side).counts()[key] for key in ("ok", "valid", "rate")}
+            for name, side in zip(("first", "second"), row.trials, strict=True)
+        },
+        "pairs": dict(row.pairs),
+        **_difference_tree(row.shown),
+        "p_holm": row.p_holm,
+        "scenarios_such_as_these": _difference_tree(row.sample) if row.sample else None,
+        "these_scenarios": _difference_tree(row.these) if row.these else None,
+    }
+
+
+def _difference_tree(found: Difference | None) -> Tree:
+    tree = asdict(found) if found else dict.fromkeys(Difference.__dataclass_fields__)
+    return {**tree, "p": tree.pop("p_value")}
+
+
+def _flip_tree(pair: Pair) -> Tree:
+    first, second = pair
+    return {
+        **asdict(first.cell),
+        "trial": first.trial,
+        **{
+            name: {
+                "strategy": one.cell.strategy,
+                "key": one.key,
+                "result": one.outcome,
+                "category": one.category or None,
+                "error": one.error or None,
+                "cassette": one.cassette or None,
+            }
+            for name, one in (("first", first), ("second", second))
+        },
+    }
+
+
+def split_words(trials: Iterable[Trial]) -> str:
+    """How runs went, in words."""
+    outcomes = Tally.of(trials).outcomes
+    return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])

@@ -1,0 +1,559 @@
+"""Rates with intervals, differences of two sides, Holm's correction, power: functions of the table of trials.
+
+Runs of one scenario pass together or fail together, so 100 runs of 20 scenarios say less about tasks at large
+than 100 runs of 100. A statement is therefore about what was sampled: scenarios (and models, where there are
+six or more), or, for the same scenarios alone, the trials.
+
+A cluster, such as a scenario, is one number between 0 and 1; how many trials it has plays no part. Each bound
+supposes one more cluster, which nobody has run and which came out as badly as can be, and lets the weights of
+all clusters vary as a flat Dirichlet distribution does. That is the test of N. Gaffke 2005, Mathematical
+Methods of Statistics 14:451:
+
+- nothing is assumed of how values are distributed, but that they lie between 0 and 1;
+- clusters that agree do not make it collapse: twenty scenarios without a failure leave room for a rare one;
+- it grows with every value, so that a better result is never worth less;
+- where each cluster passed as a whole or failed as a whole, it is Clopper and Pearson's interval.
+
+A difference of two sides is such a mean too, from -1 to 1, and its p-value is the level at which its interval
+ends at 0: both come from one inversion, so that they can't contradict each other. How all of it was checked
+is in docs/evals/statistics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, comb, log, sqrt
+from statistics import fmean, harmonic_mean
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from toolreel._internal import MissingExtra
+from toolreel_core.evals import SAMPLE, About, Cell, Trial
+
+try:
+    import numpy as np
+    from scipy import stats
+    from scipy.optimize import root_scalar
+    from scipy.stats import qmc
+except ImportError:
+    raise MissingExtra.of("evals", "scipy") from None
+
+ALPHA: Final = 0.05
+"""One minus the confidence of all intervals, and the level of all tests that name none."""
+MODELS_OF_A_SAMPLE: Final = 6
+"""Models from which on they are a sample of models; with fewer, a statement is about these models alone."""
+
+Bounds: TypeAlias = tuple[float, float]
+Name = TypeVar("Name", bound=Hashable)
+_Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
+_Share: TypeAlias = Callable[[float], float]
+"""How likely the mean of all clusters is at most this."""
+Valued: TypeAlias = tuple[str, str, float]
+"""A scenario, a model and a value from 0 to 1, such as the rate of their cell."""
+
+_EDGE: Final = 1e-12
+_DIGITS: Final = 10
+"""Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
+_DRAWS: Final = 512
+"""Weights of the models that a two-way bound is averaged over."""
+
+
+class _Inversion:
+    """The inversion formula of J. P. Imhof 1961, Biometrika 48:419, by Gauss and Legendre's quadrature.
+
+    Dirichlet weights are exponential variables divided by their sum, so the chance that a weighted mean is
+    at most ``mean`` is the chance that a sum of exponentials, weighted with the distances from it, is at
+    most 0.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        places, weights = np.polynomial.legendre.leggauss(nodes)
+        places = (places + 1) / 2
+        self._at: _Floats = places / (1.0 - places)  # from 0 to 1 onto 0 to infinity
+        self._weights: _Floats = weights / 2 / np.square(1.0 - places) / self._at / np.pi
+
+    def share_below(self, values: _Floats, counts: _Floats, mean: float) -> _Floats:
+        """How likely randomly weighted values have at most this mean, for each row of values.
+
+        :param values: a row for each sample
+        :param counts: how often each column of values occurs
+        """
+        distances = values - mean
+        spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
+        distances /= np.where(spread > 0, spread, 1.0)[:, None]
+        # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
+        product = np.ones((len(values), len(self._at)), dtype=np.complex128)
+        factor = np.ones_like(product)
+        for column, count in zip(distances.T, counts, strict=True):
+            factor.imag = np.outer(column, self._at)
+            if count == 1:
+                product /= factor
+            else:
+                product *= (1.0 / factor) ** count  # not factor**-count, which overflows on its way to 0
+        found: _Floats = 0.5 + product.imag @ self._weights
+        return found
+
+
+_FINE: Final = _Inversion(256)
+_COARSE: Final = _Inversion(40)
+"""For averages over draws, in which the errors of the single ones cancel."""
+
+
+def mean_below(cells: Sequence[Valued], copies: float = 1) -> _Share:
+    """The chance that randomly weighted clusters, and a further one of 0, have at most some mean.
+
+    The clusters are the scenarios; the models, if there is one scenario; or both, if there are many models.
+
+    :param copies: how often each cluster occurs, to ask what more of them would say; not of both at once
+    """
+    if _is_two_way(cells):
+        return _two_way_mean_below(cells)
+    values, counts = np.unique([*_clusters(cells), 0.0], return_counts=True)
+    weights = counts.astype(np.float64) * copies
+    weights[0] -= copies - 1  # the further one is there once
+    return lambda mean: float(_FINE.share_below(values[None], weights, mean)[0])
+
+
+def mean_bounds(cells: Sequence[Valued], alpha: float = ALPHA) -> Bounds:
+    """Where the mean of all clusters lies, run or not.
+
+    >>> low, high = mean_bounds([(str(scenario), "", 1.0) for scenario in range(20)])
+    >>> f"{low:.3f} {high:.3f}"
+    '0.832 1.000'
+
+    :param alpha: how often the interval may miss, both sides together
+    """
+    return _low(cells, alpha), round(1.0 - _low(_worse(cells), alpha), _DIGITS)
+
+
+def mean_p(cells: Sequence[Valued], mean: float = 0.5) -> float:
+    """The level at which :func:`mean_bounds` ends at this mean: the p-value of its being the true one."""
+    return min(1.0, 2 * max(0.0, min(mean_below(cells)(mean), mean_below(_worse(cells))(1 - mean))))
+
+
+def _worse(cells: Sequence[Valued]) -> list[Valued]:
+    return [(scenario, model, 1.0 - value) for scenario, model, value in cells]
+
+
+def _is_two_way(cells: Sequence[Valued]) -> bool:
+    models, scenarios = ({cell[axis] for cell in cells} for axis in (1, 0))
+    return len(scenarios) > 1 and len(models) >= MODELS_OF_A_SAMPLE
+
+
+def _clusters(cells: Sequence[Valued]) -> list[float]:
+    """The means of the scenarios; of the models, where a single scenario was run on many."""
+    scenarios = dict.fromkeys(scenario for scenario, _, _ in cells)
+    axis = 0 if len(scenarios) > 1 or len({cell[1] for cell in cells}) < MODELS_OF_A_SAMPLE else 1
+    groups: dict[str, list[float]] = {}
+    for cell in cells:
+        groups.setdefault(cell[0] if axis == 0 else cell[1], []).append(cell[2])
+    return [fmean(each) for each in groups.values()]
+
+
+def _low(cells: Sequence[Valued], alpha: float) -> float:
+    """Where the share is half of alpha; nothing is above the highest value."""
+    highest = max(value for _, _, value in cells)
+    if highest <= 2 * _EDGE:
+        return 0.0
+    share, inside = mean_below(cells), (_EDGE, highest - _EDGE)
+    found = root_scalar(lambda mean: share(mean) - alpha / 2, method="brentq", bracket=inside, xtol=_EDGE)
+    return round(float(found.root), _DIGITS)
+
+
+def _two_way_mean_below(cells: Sequence[Valued]) -> _Share:
+    """The same, where models have random weights too, and one is unseen.
+
+    The weights of the models are a fixed set of draws, so that the same cells give the same bounds; given
+    each, the chance over the scenarios is exact. This is our own, and rests on the simulation.
+    """
+    scenarios = {name: place for place, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
+    models = {name: place for place, name in enumerate(sorted({cell[1] for cell in cells}))}
+    sums, numbers = np.zeros((2, len(models), len(scenarios)))
+    for scenario, model, value in cells:
+        sums[models[model], scenarios[scenario]] += value
+        numbers[models[model], scenarios[scenario]] += 1
+    seen, weights = _drawn(len(models))
+    # A scenario without a run of some model has the mean of the others in its place.
+    values = np.hstack([seen * (weights @ sums) / (weights @ numbers), np.zeros_like(seen)])
+    ones = np.ones(values.shape[1])
+    return lambda mean: float(_COARSE.share_below(values, ones, mean).mean())
+
+
+@lru_cache(maxsize=8)
+def _drawn(models: int) -> tuple[_Floats, _Floats]:
+    """The share of all models that were run, and the weights of each of these, by Sobol's points.
+
+    The points are not scrambled, so they are the same with every version of SciPy; shifted by half of their
+    distance, so that none is 0. The unseen model gets their first dimension, the most even one, since it
+    matters most.
+    """
+    points = qmc.Sobol(models + 1, scramble=False).random(_DRAWS) + 0.5 / _DRAWS
+    exponential: _Floats = -np.log1p(-points[:, 1:])
+    seen: _Floats = points[:, :1] ** (1.0 / models)
+    return seen, exponential / exponential.sum(axis=1, keepdims=True)
+
+
+def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
+    """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
+
+    E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
+
+    :param runs: need not be a whole number, where it says how many a mean is worth
+    """
+    z = _normal_quantile(alpha)
+    rate, squared = passed / runs, z * z
+    scale = 1 + squared / runs
+    centre = (rate + squared / (2 * runs)) / scale
+    reach = z * sqrt(rate * (1 - rate) / runs + squared / (4 * runs * runs)) / scale
+    # Rounding would leave the ends of 0 of n and n of n a little off, and could pass the others' limits.
+    low = 0.0 if passed == 0 else max(0.0, centre - reach)
+    return low, 1.0 if passed == runs else min(1.0, centre + reach)
+
+
+@lru_cache(maxsize=256)
+def _normal_quantile(alpha: float) -> float:
+    """Beyond which the normal distribution has half of alpha; SciPy takes longer for it than for all else."""
+    return float(stats.norm.isf(alpha / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A measured rate, with its interval at 95 %."""
+
+    passed: int
+    of: int
+    """Valid runs."""
+    low: float
+    high: float
+    rate: float
+    """The mean over the scenarios of the mean of their cells, each once, however many runs it has."""
+    about: str
+    """What the interval is about, and the formula."""
+    scenarios: int = 1
+    models: int = 1
+
+    def __str__(self) -> str:
+        """The interval in percent, such as ``82.4 to 88.1 %``."""
+        low, high = (f"{100 * end:.1f}".removesuffix(".0") for end in (self.low, self.high))
+        return f"{low} to {high} %"
+
+
+def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda one: one.ok) -> Rate | None:
+    """The rate of some trials; ``None`` if none of them is valid.
+
+    >>> from toolreel_core.evals import Cell
+    >>> runs = [Trial(Cell("m", "", "", "one"), at, "pass" if at < 496 else "fail") for at in range(580)]
+    >>> print(rate_of(runs))
+    82.4 to 88.1 %
+
+    :param passes: which of the valid ones count as passed
+    """
+    cells: dict[Cell, list[bool]] = {}
+    for one in trials:
+        if one.valid:
+            cells.setdefault(one.cell, []).append(passes(one))
+    return _rate(tuple((cell.scenario, cell.model, sum(each), len(each)) for cell, each in cells.items()))
+
+
+@lru_cache(maxsize=1024)
+def _rate(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
+    """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
+    if not cells:
+        return None
+    values = [(scenario, model, passed / runs) for scenario, model, passed, runs in cells]
+    scenarios, models = ({cell[axis] for cell in cells} for axis in (0, 1))
+    many, these = len(models) >= MODELS_OF_A_SAMPLE, "this model" if len(models) == 1 else "these models"
+    rate = fmean(_clusters(values))
+    match len(scenarios) > 1, many:
+        case True, True:
+            about = "Gaffke over scenarios and models: about scenarios and models such as these"
+        case True, False:
+            about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
+        case False, True:
+            about = "Gaffke over models: about models such as these, on this scenario"
+        case _:
+            about = f"Wilson: about this scenario, on {these}"
+    if about.startswith("Wilson"):
+        # Of as many runs as would give a rate that is as sure as the mean of these cells.
+        runs = len(cells) * harmonic_mean([cell[3] for cell in cells])
+        low, high = wilson_bounds(rate * runs, runs)
+    else:
+        low, high = mean_bounds(values)
+    passed, of = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
+    return Rate(passed, of, low, high, rate, about, len(scenarios), len(models))
+
+
+def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
+    """pass^k: the chance that ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``, as the mean over cells.
+
+    That of Yao et al. 2024 (tau-bench).
+
+    :return: the mean; the number of cells, and of those that have fewer than ``k`` valid trials
+    """
+    cells: dict[Hashable, list[bool]] = {}
+    for one in trials:
+        cells.setdefault(one.cell, [])
+        if one.valid:
+            cells[one.cell].append(one.ok)
+    enough = [each for each in cells.values() if len(each) >= k]
+    chances = [comb(sum(each), k) / comb(len(each), k) for each in enough]
+    return fmean(chances) if chances else None, len(enough), len(cells) - len(enough)
+
+
+class PairedCell(NamedTuple):
+    """The trials of one scenario under one configuration on each of two sides, a pair a trial."""
+
+    scenario: str
+    model: str
+    """Empty if the models are what is compared."""
+    both: int
+    """Both passed."""
+    lost: int
+    """The first passed and the second did not."""
+    gained: int
+    neither: int
+
+    @property
+    def runs(self) -> int:
+        """Of each side."""
+        return self.both + self.lost + self.gained + self.neither
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        """Passed runs of the first side, and of the second."""
+        return self.both + self.lost, self.both + self.gained
+
+    @property
+    def all_lost(self) -> PairedCell:
+        """As many pairs, of which only the first passes."""
+        return PairedCell(self.scenario, self.model, 0, self.runs, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a second side differs from a first, with its interval at 95 %."""
+
+    about: About
+    difference: float
+    """The second's rate less the first's, -1 to 1."""
+    low: float
+    high: float
+    p_value: float
+    """The level at which the interval ends at 0; adjusted by Holm if ``comparisons`` is more than 1."""
+    smallest_p: float
+    """What it would be if the second side had lost all that the first passes, and that were everything."""
+    scenarios: int
+    models: int
+    runs: int
+    """Of each side."""
+    comparisons: int = 1
+
+
+def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
+    """How the second side differs from the first; ``None`` without a pair.
+
+    About scenarios such as these, it is the mean over scenarios, with Gaffke's interval. About these
+    scenarios it is the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by cell.
+
+    >>> cells = [PairedCell(str(at), "", 1, 0, 4, 0) for at in range(6)]
+    >>> found = difference(cells)
+    >>> f"{found.difference:.2f} {found.low:.3f} {found.high:.3f} {found.p_value:.3f}"
+    '0.80 0.081 0.979 0.036'
+    """
+    given = tuple(sorted(cell for cell in cells if cell.runs))
+    return _difference(given, about) if given else None
+
+
+@lru_cache(maxsize=2048)
+def _difference(cells: tuple[PairedCell, ...], about: About) -> Difference:
+    if about == SAMPLE:
+        values = _shares(cells)
+        low, high = (2 * bound - 1 for bound in mean_bounds(values))
+        mean, p_value = 2 * fmean(_clusters(values)) - 1, mean_p(values)
+        smallest = mean_p(_shares([cell.all_lost for cell in cells]))
+    else:
+        mean, low, high = _stratified(cells, ALPHA)
+        p_value, smallest = _stratified_p(cells), _stratified_p([cell.all_lost for cell in cells])
+    scenarios, models = (len({cell[axis] for cell in cells}) for axis in (0, 1))
+    runs = sum(cell.runs for cell in cells)
+    return Difference(about, mean, low, high, p_value, smallest, scenarios, models, runs)
+
+
+def _shares(cells: Iterable[PairedCell]) -> list[Valued]:
+    """The differences of the cells, from -1..1 onto 0..1."""
+    return [(one.scenario, one.model, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells]
+
+
+def _stratified(cells: Sequence[PairedCell], alpha: float) -> tuple[float, float, float]:
+    """The second side's rate less the first's, and Newcombe's interval of it, stratified by cell.
+
+    Cells whose rates differ make the sum of passes less variable than as many runs of one rate, so that
+    Wilson's interval of all runs of a side is too wide: the number of runs of a side is raised as much as
+    its variance is smaller. X. Yan and X. G. Su 2010, Statistics in Biopharmaceutical Research 2:329, have
+    such an interval, which collapses or explodes where few runs of a cell disagree; here the variance inside
+    a cell is that of Jeffreys' rate, and never 0. Where all runs of a side agree, or there is one cell, it is
+    Newcombe's interval of all runs.
+    """
+    runs = sum(cell.runs for cell in cells)
+    sides = []
+    for side in (0, 1):
+        rate = sum(cell.passes[side] for cell in cells) / runs
+        guesses = [(cell.runs, (cell.passes[side] + 0.5) / (cell.runs + 1)) for cell in cells]
+        inside = sum(many * guess * (1 - guess) for many, guess in guesses) / runs
+        effective = runs * max(1.0, rate * (1 - rate) / inside)
+        sides.append((rate, *wilson_bounds(rate * effective, effective, alpha)))
+    (q, q_low, q_high), (p, p_low, p_high) = sides
+    below, above = sqrt((p - p_low) ** 2 + (q_high - q) ** 2), sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
+    return p - q, max(-1.0, p - q - below), min(1.0, p - q + above)
+
+
+def _stratified_p(cells: Sequence[PairedCell]) -> float:
+    """The level at which the interval ends at 0."""
+    found = _stratified(cells, ALPHA)[0]
+    if found == 0:
+        return 1.0
+    end = 1 if found > 0 else 2
+
+    def inside(alpha: float) -> float:
+        return _stratified(cells, alpha)[end]
+
+    least, most = 1e-15, 1 - 1e-9
+    if inside(least) * inside(most) > 0:
+        return least if inside(least) * found > 0 else 1.0
+    return float(root_scalar(inside, method="brentq", bracket=(least, most), xtol=1e-12).root)
+
+
+def broken(cell: PairedCell) -> float:
+    """Fisher's exact test, one-sided, of one cell having got worse: exact where few trials have to decide."""
+    first, second = cell.passes
+    table = [[first, cell.runs - first], [second, cell.runs - second]]
+    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+
+
+def holm(p_values: Mapping[Name, float]) -> Mapping[Name, float]:
+    """Holm's step-down adjustment of several comparisons, by their names.
+
+    What is up to a level ``alpha`` afterwards is significant, and the chance that any of these findings is
+    wrong is at most ``alpha``, however the comparisons depend on each other (S. Holm 1979, Scandinavian
+    Journal of Statistics 6:65).
+
+    >>> holm({("a", "b"): 0.01, ("a", "c"): 0.04, ("b", "c"): 0.03})
+    {('a', 'b'): 0.03, ('a', 'c'): 0.06, ('b', 'c'): 0.06}
+    """
+    adjusted, largest = dict(p_values), 0.0
+    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        # Never below the one before: a comparison is not rejected once a stronger one was kept.
+        largest = max(largest, min(1.0, p_values[name] * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return adjusted
+
+
+def adjusted_differences(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
+    """The same differences with p-values adjusted for this many comparisons, and their minimum."""
+    many, values = len(differences), holm({name: each.p_value for name, each in differences.items()})
+    return {
+        name: replace(
+            each, p_value=values[name], smallest_p=min(1.0, many * each.smallest_p), comparisons=many
+        )
+        for name, each in differences.items()
+    }
+
+
+def scenarios_to_tell(level: float = ALPHA, comparisons: int = 1) -> int:
+    """How many scenarios it takes for any difference to be significant: all of them break.
+
+    >>> scenarios_to_tell(), scenarios_to_tell(comparisons=3)
+    (6, 7)
+    """
+    return next(many for many in range(1, 1_100) if comparisons * 2.0 ** (1 - many) <= level)
+
+
+def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> int | None:
+    """How many scenarios, or runs of each side, would show that the second is at most a margin worse.
+
+    That is if all further ones are as these are; ``None`` if none of that many would.
+
+    >>> more_to_show([PairedCell("one", "", 10, 0, 0, 0)], 0.1, "scenarios-such-as-these")
+    36
+    """
+    given = [cell for cell in cells if cell.runs]
+    if about == SAMPLE:
+        there = len({cell.scenario for cell in given})
+
+        def shown(times: float) -> bool:
+            # As many of the models as there are, which more scenarios would not change.
+            one_way = [(one, "", value) for one, _, value in _shares(given)]
+            return mean_below(one_way, times)((1 - margin) / 2) <= ALPHA / 2
+    else:
+        there = sum(cell.runs for cell in given)
+
+        def shown(times: float) -> bool:
+            more = [PairedCell(*cell[:2], *(ceil(each * times) for each in cell[2:])) for cell in given]
+            return _stratified(more, ALPHA)[1] >= -margin
+
+    needed = range(1, 100_000)
+    found = next((many for many in _doubling(there) if shown(many / there)), None)
+    if found is None:
+        return None
+    low, high = max(found // 2, needed.start), found
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shown(middle / there) else (middle + 1, high)
+    return high
+
+
+def _doubling(first: int) -> Iterable[int]:
+    many = first
+    while many < 100_000:
+        yield many
+        many *= 2
+
+
+SPREAD: Final = 0.15
+"""Standard deviation of the true differences of scenarios, and of models, where nothing is known."""
+WITHIN: Final = 0.1
+"""Variance of the difference of a single pair in its cell (a gain is 1, a loss -1): the share of trials that
+disagree by chance."""
+POWER: Final = 0.8
+
+
+def power(
+    difference: float, clusters: int, pairs: float, spread: float = SPREAD, within: float = WITHIN
+) -> float:
+    """The chance that a true difference is found, of scenarios such as these: in 800 plans, always the same.
+
+    :param pairs: of each cluster
+    :param spread: standard deviation of the true differences among clusters
+    """
+    quantiles = _quantiles(clusters)
+    drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
+    values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])
+    shares = _COARSE.share_below(values, np.ones(values.shape[1]), 0.5)
+    return float((shares <= ALPHA / 2).mean())
+
+
+@lru_cache(maxsize=16)
+def _quantiles(clusters: int) -> _Floats:
+    found: _Floats = np.random.default_rng(clusters).standard_normal((800, clusters))
+    return found
+
+
+def detectable(clusters: int, pairs: float) -> float | None:
+    """The smallest true difference that is found in 80 % of all plans; ``None`` if there is none up to 1."""
+    if power(1.0, clusters, pairs) < POWER:
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 0.001:
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle, clusters, pairs) >= POWER else (middle, high)
+    return high
+
+
+def scenarios_at_most(margin: float) -> int:
+    """Scenarios without any difference that show a margin.
+
+    >>> scenarios_at_most(0.02), scenarios_at_most(0.1)
+    (183, 36)
+    """
+    return ceil(log(ALPHA / 2) / log(1 - margin))

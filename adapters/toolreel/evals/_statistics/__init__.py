@@ -1,1 +1,0 @@
-"""Statistics that need SciPy: intervals, paired tests, power."""

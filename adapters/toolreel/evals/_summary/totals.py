@@ -1,0 +1,369 @@
+"""Totals of the table of trials, candidates told apart, and the answer: who is best, and what is open.
+
+Trials of controls are in no total unless there is nothing else. Tables, pages, files and gates take a rate
+and its interval from here, so that the same trials have the same figures everywhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from statistics import fmean
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from toolreel.evals._statistics import (
+    ALPHA,
+    Difference,
+    PairedCell,
+    Rate,
+    difference,
+    holm,
+    pass_hat,
+    rate_of,
+    scenarios_to_tell,
+    wilson_bounds,
+)
+from toolreel_core.evals import (
+    Cell,
+    EvalPlan,
+    Tally,
+    Trial,
+    copies,
+    nearest_rank,
+)
+
+Key = TypeVar("Key", bound=Hashable)
+AXES: Final = ("model", "profile", "strategy", "endpoint")
+"""What two sides of a comparison can differ in within one evaluation."""
+
+
+def grouped(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
+    """The trials by something of them, in their order."""
+    groups: dict[Key, list[Trial]] = {}
+    for one in trials:
+        groups.setdefault(key(one), []).append(one)
+    return groups
+
+
+def counted(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials that a total is of: those of tool scenarios; where there are none, the controls."""
+    given = [*trials]
+    return [one for one in given if not one.control] or given
+
+
+def warnings(trials: Iterable[Trial]) -> Iterator[str]:
+    """What readers of the figures have to know: cells that are not what they seem, and copies."""
+    made = [one for one in trials if one.key]
+    for cell, rows in grouped(made, lambda one: one.cell).items():
+        name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
+        servers = sorted({one.server for one in rows if one.server})
+        if len(servers) > 1:
+            yield f"{name}: its runs were made at {len(servers)} servers: {', '.join(servers)}"
+        served = sorted({who for one in rows for who in one.served})
+        if len(served) > 1:
+            yield f"{name}: not always the same model answered: {', '.join(served)}"
+        if (digests := len({one.digest for one in rows})) > 1:
+            yield f"{name}: its runs were made under {digests} configurations; run them again"
+    same, repeated = copies(made)
+    if repeated and 2 * same >= repeated:
+        yield (
+            f"{same} of {repeated} repeated trials are copies of an earlier one, reply by reply: the server "
+            "seems to ignore seeds. They count as trials in all that is about these scenarios alone, which "
+            "is too sure therefore; take what is about scenarios such as these"
+        )
+
+
+@dataclass(frozen=True)
+class Total:
+    """Several trials, taken together."""
+
+    name: str
+    """Such as that of a strategy."""
+    trials: tuple[Trial, ...]
+    """Those that count."""
+    k: int
+    """Trials that the plan has for each cell."""
+
+    @classmethod
+    def of(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
+        """The total of some trials."""
+        return cls(name, tuple(counted(trials)), k)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How they went, and what they used."""
+        return Tally.of(self.trials)
+
+    @property
+    def rate(self) -> Rate | None:
+        """The rate, with its interval; a pass may be unexercised. ``None``: no trial is valid."""
+        return rate_of(self.trials)
+
+    @property
+    def exercised(self) -> float | None:
+        """The rate of passes with the hard part in them."""
+        found = rate_of(self.trials, lambda one: one.outcome == "pass")
+        return found.rate if found else None
+
+    def ms(self, percent: int) -> int | None:
+        """A percentile of the last attempts of runs that are not void, by nearest rank."""
+        made = (one.last_ms for one in self.trials if one.outcome not in {"void", "missing"})
+        return nearest_rank(made, percent)
+
+    @property
+    def metrics(self) -> dict[str, float | None]:
+        """What a gate can name."""
+        rate, tally = self.rate, self.tally
+        return {
+            "rate": rate.rate if rate else None,
+            "lower_bound": rate.low if rate else None,
+            "upper_bound": rate.high if rate else None,
+            "exercised_rate": self.exercised,
+            "coverage": tally.coverage,
+            "pass_at_1": pass_hat(self.trials, 1)[0],
+            "pass_hat_k": pass_hat(self.trials, self.k)[0],
+            "runs": tally.runs,
+            "valid": tally.valid,
+            "fail": tally.outcomes["fail"],
+            "unsupported": tally.outcomes["unsupported"],
+            "void": tally.outcomes["void"],
+            "p50_ms": self.ms(50),
+            "p95_ms": self.ms(95),
+            "cost": tally.cost,
+            "tokens": tally.prompt_tokens + tally.completion_tokens,
+        }
+
+
+Recommendation: TypeAlias = Literal["yes", "conditional", "no", "undecided"]
+"""``conditional``: it works, but its provider refused or failed many runs."""
+WORKS: Final = 0.75
+"""The pass rate from which on a model works."""
+COVERED: Final = 0.95
+"""The share of valid runs below which yes becomes conditional."""
+
+
+def recommendation(trials: Iterable[Trial]) -> Recommendation:
+    """Whether a model passes its tool scenarios often enough, under these settings and on these scenarios.
+
+    Wilson's interval of its tool runs decides, and never the rate alone.
+    """
+    tally = Tally.of(one for one in trials if not one.control)
+    if not tally.valid:
+        return "no" if tally.outcomes["unsupported"] else "undecided"
+    low, high = wilson_bounds(tally.ok, tally.valid)
+    if high < WORKS:
+        return "no"
+    if low < WORKS:
+        return "undecided"
+    return "yes" if tally.valid >= COVERED * tally.runs else "conditional"
+
+
+Pair: TypeAlias = tuple[Trial, Trial]
+
+
+def pairs_of(first: Iterable[Trial], second: Iterable[Trial], *compared: str) -> list[Pair]:
+    """The trials of two sides, paired by all axes that are not compared, and by the number of the trial."""
+
+    def task(one: Trial) -> Hashable:
+        axes = (axis for axis in (*AXES, "scenario") if axis not in compared)
+        return (*(getattr(one.cell, axis) for axis in axes), one.trial)
+
+    others = {task(one): one for one in second}
+    return [(one, others[task(one)]) for one in first if task(one) in others]
+
+
+def paired_cells(pairs: Iterable[Pair], *compared: str) -> list[PairedCell]:
+    """A table of pairs for each scenario under each configuration; of valid trials only."""
+    cells: dict[Cell, Counter[tuple[bool, bool]]] = {}
+    for one, other in pairs:
+        if one.valid and other.valid:
+            cells.setdefault(one.cell, Counter())[one.ok, other.ok] += 1
+    places = ((True, True), (True, False), (False, True), (False, False))
+    return [
+        PairedCell(cell.scenario, "" if "model" in compared else cell.model, *(seen[at] for at in places))
+        for cell, seen in cells.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two candidates, such as strategies, on the tasks that both have run."""
+
+    first: str
+    second: str
+    cells: tuple[PairedCell, ...]
+    difference: Difference
+    """About scenarios such as these; its p-value is adjusted for all pairs of candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The figures of a summary."""
+
+    whole: Total
+    strategies: tuple[Total, ...]
+    models: tuple[Total, ...]
+    """With its sampling profile in the name, where a model was run with several."""
+    contrasts: Mapping[str, tuple[Contrast, ...]]
+    """Of ``strategies``, and of ``models``."""
+    notes: tuple[str, ...]
+    """What one has to know about the figures."""
+
+
+def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
+    """The figures of an evaluation."""
+    profiles = grouped(trials, lambda one: one.cell.model)
+    several = {model for model, rows in profiles.items() if len({one.cell.profile for one in rows}) > 1}
+
+    def candidate(one: Trial) -> str:
+        cell = one.cell
+        return f"{cell.model}:{cell.profile}" if cell.model in several else cell.model
+
+    by = {
+        "strategies": grouped(trials, lambda one: one.cell.strategy),
+        "models": grouped(trials, candidate),
+    }
+    totals = {what: [Total.of(name, rows, plan.trials) for name, rows in by[what].items()] for what in by}
+    axes = {"strategies": ("strategy",), "models": ("model", "profile")}
+    contrasts = {what: tuple(_contrasts(by[what], axes[what])) for what in by}
+    best = (note for model in several if (note := _best_profile(model, profiles[model])))
+    notes = (*(note for what, groups in by.items() for note in _notes(what, groups)), *best)
+    whole = Total.of("all runs", trials, plan.trials)
+    return Findings(whole, tuple(totals["strategies"]), tuple(totals["models"]), contrasts, notes)
+
+
+def _contrasts(groups: Mapping[str, Iterable[Trial]], axes: tuple[str, ...]) -> Iterator[Contrast]:
+    """Each candidate with each that comes after it in the plan, where they share a valid task."""
+    found: dict[tuple[str, str], tuple[list[PairedCell], Difference]] = {}
+    for one, other in combinations(groups, 2):
+        cells = paired_cells(pairs_of(counted(groups[one]), counted(groups[other]), *axes), *axes)
+        if (measured := difference(cells)) is not None:
+            found[one, other] = cells, measured
+    values = holm({name: measured.p_value for name, (_, measured) in found.items()})
+    for name, (cells, measured) in found.items():
+        adjusted = replace(measured, p_value=values[name], comparisons=len(found))
+        yield Contrast(*name, tuple(cells), adjusted)
+
+
+def _notes(what: str, groups: Mapping[str, Iterable[Trial]]) -> Iterator[str]:
+    scenarios = {one.cell.scenario for rows in groups.values() for one in counted(rows) if one.key}
+    comparisons = len(groups) * (len(groups) - 1) // 2
+    if comparisons and len(scenarios) < (least := scenarios_to_tell(ALPHA, comparisons)):
+        pairs = f" of {comparisons} comparisons" if comparisons > 1 else ""
+        yield (
+            f"{what} are compared on {len(scenarios)} scenario{'' if len(scenarios) == 1 else 's'}; "
+            f"with fewer than {least}, no difference{pairs} is significant"
+        )
+
+
+def _best_profile(model: str, trials: Iterable[Trial]) -> str:
+    """The sampling profile with the highest rate, without the luck that made it the best.
+
+    It is chosen on the odd trials and judged on the even ones, and the other way round; the mean of both is
+    what a choice like this is worth.
+    """
+    profiles = grouped(counted(trials), lambda one: one.cell.profile)
+
+    def rates(rest: int | None) -> dict[str, float]:
+        halves = {
+            name: rate_of(one for one in rows if rest is None or one.trial % 2 == rest)
+            for name, rows in profiles.items()
+        }
+        return {name: found.rate for name, found in halves.items() if found}
+
+    whole = rates(None)
+    if len(whole) < 2:
+        return ""
+    best = max(whole, key=lambda name: whole[name])
+    judged = [
+        by.get(max(chosen, key=lambda name: chosen[name], default=""))
+        for chosen, by in ((rates(1), rates(0)), (rates(0), rates(1)))
+    ]
+    known = [rate for rate in judged if rate is not None]
+    other = (
+        f"judged on the other half of its trials: {100 * fmean(known):.1f} %"
+        if len(known) == 2
+        else "one trial of each cell does not tell how much of it is luck"
+    )
+    return f"models: best of {len(whole)} profiles of {model}: {best}, {100 * whole[best]:.1f} %; {other}"
+
+
+_NAMED: Final = 4
+"""Candidates that a sentence names; it counts more of them."""
+
+
+def answer(findings: Findings) -> tuple[str, ...]:
+    """What a reader has to know first: a sentence about models and one about strategies, with their scope."""
+    found = (
+        *_best("model", "models", findings.models, findings.contrasts["models"]),
+        *_best("strategy", "strategies", findings.strategies, findings.contrasts["strategies"]),
+    )
+    if found:
+        return found
+    whole = findings.whole
+    return (f"{_rate(whole)} of the tool scenarios pass." if whole.rate else NOTHING_YET,)
+
+
+NOTHING_YET: Final = "No run says anything about a model yet."
+
+
+def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]) -> Iterator[str]:
+    known = {total.name: total for total in totals if total.rate}
+    value = {name: total.rate.rate if total.rate else 0.0 for name, total in known.items()}
+    ranked = sorted(known, key=lambda name: (-value[name], name))
+    if len(ranked) < 2:
+        return
+    best, following = ranked[:2]
+    found = {frozenset((each.first, each.second)): each for each in contrasts}
+    p_values = {
+        name: each.difference.p_value if (each := found.get(frozenset((best, name)))) else 1.0
+        for name in ranked[1:]
+    }
+    equals = [name for name, p in p_values.items() if p > ALPHA]
+    ahead = _ahead(best, following, value, found.get(frozenset((best, following))))
+    if not equals:
+        others = f"the other {len(ranked) - 1}" if len(ranked) > 2 else following
+        yield (
+            f"{best} is the best {one} for scenarios such as these: {_rate(known[best])}, {ahead}; a test "
+            f"separates it from {others} (p {max(p_values.values()):.3g}, Holm)."
+        )
+        return
+    level = f"p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm"
+    alike = [name for name in equals if value[name] == value[best]]
+    highest = (
+        f"{_named([best, *alike])} have the highest rate, {_rate(known[best])}, and no test separates {best}"
+        if alike
+        else f"{best} has the highest rate, {_rate(known[best])}, {ahead}, but no test separates it"
+    )
+    yield (
+        f"Undecided which of the {len(ranked)} {several} is best for scenarios such as these: {highest} from "
+        f"{_named(equals)} ({level})."
+    )
+
+
+def _rate(total: Total) -> str:
+    rate = total.rate
+    return f"{100 * rate.rate:.1f} % (95 % interval {rate})" if rate else "no valid run"
+
+
+def _ahead(best: str, following: str, value: Mapping[str, float], found: Contrast | None) -> str:
+    """By how much: on the tasks that both have where they were compared, else the difference of the rates."""
+    if found is None:
+        return f"{100 * (value[best] - value[following]):+.1f} points over {following}"
+    sign = 1 if found.second == best else -1
+    measured = found.difference
+    low, high = sorted((sign * measured.low, sign * measured.high))
+    return (
+        f"{100 * sign * measured.difference:+.1f} points over {following} "
+        f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,1 +1,0 @@
-"""Tables of an evaluation: Markdown, JUnit, plain text."""

@@ -1,0 +1,244 @@
+"""Records: what the journal of an evaluation stores of each finished run, one JSON line each.
+
+Fields with their default value are not written, so that a new field changes no old line. Lines written by
+other programs are validated as strictly as ours; errors name the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
+
+from toolreel_core._errors import CodecError
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._verdicts import Verdict
+
+VERSION = 1
+"""Version of the format of headers and records."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """One request of a run, in the order in which they were sent, retries included."""
+
+    turn: int
+    ms: int
+    """Milliseconds until the reply was complete."""
+    status: int | None
+    """The HTTP status, where there was one."""
+    failure: str = ""
+    """The kind of a failure on the wire, such as ``timeout``."""
+    finish: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+    """The cost reported by the provider; ``None`` if it reports none."""
+    model: str = ""
+    """The model that answered, as reported."""
+    provider: str = ""
+    fingerprint: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a real tool returned; a replay takes it from here."""
+
+    name: str
+    arguments: JsonText
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of a run; all but the last were retried."""
+
+    ms: int
+    verdict: Verdict
+    asked: tuple[SentRequest, ...]
+    base_url: str = ""
+    """Where its requests went, without credentials; empty of a script."""
+    results: tuple[ToolResult, ...] = ()
+    """Of the scenario's real tools, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finished run."""
+
+    key: str
+    cell: Cell
+    trial: int
+    version: int
+    """Of the scenario."""
+    configuration: JsonText
+    """The effective configuration, whole, in the form of :attr:`Configuration.text`."""
+    digest: str
+    """Of the effective configuration."""
+    tools_sent: bool
+    verdict: Verdict
+    loop: str
+    """The name of the loop's outcome."""
+    final: str
+    """The final text; empty if there is none."""
+    world: Json
+    """The contents of the world at the end."""
+    turns: int
+    calls: int
+    attempts: tuple[Attempt, ...]
+    error_status: int | None = None
+    error_body: Json = None
+    """The body of an error response, parsed where it is JSON; at most 20,000 characters of it."""
+    error_hint: str = ""
+    """``provider: message``, as reported by a router."""
+    cassette: str = ""
+    """The path of the recording, relative to the evaluation's directory; empty if nothing was recorded."""
+
+    @property
+    def ms(self) -> int:
+        """Milliseconds of all attempts together."""
+        return sum(attempt.ms for attempt in self.attempts)
+
+
+_OF_CELL: Final = ("model", "profile", "strategy", "scenario")
+_PARTS: Final = (Cell, Verdict)
+"""What a record or an attempt has among its own fields."""
+
+
+def record_line(record: Record) -> JsonText:
+    """The record in one line, without its end."""
+    return canonical(record_tree(record))
+
+
+def record_tree(record: Record) -> Tree:
+    """A record as a JSON object."""
+    return {"record": VERSION, **_tree_of(record), "configuration": parse(record.configuration)}
+
+
+def record_of(line: str, place: str = "record") -> Record:
+    """Read a line.
+
+    :param place: what errors call it, such as ``journal.jsonl, line 3``
+    :raises CodecError: if it is no record of this version; names the place
+    """
+    match either(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
+        case CodecError() as error:
+            raise error
+        case Mapping() as tree:
+            if (version := tree.get("record")) != VERSION:
+                what = f"of version {_cut(version)}; this toolreel reads version {VERSION}"
+                raise CodecError(f"{place}: {what}")
+            fields = {key: value for key, value in tree.items() if key != "record"}
+            if isinstance(configuration := fields.get("configuration"), Mapping):
+                fields["configuration"] = canonical(configuration)
+            return cast("Record", _read(Record, fields, place))
+        case tree:
+            raise _wrong(place, "an object", tree)
+
+
+def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
+    """What a record of this version is about, a cell and a trial, without a look at the rest of it.
+
+    :return: ``None`` if the record has another version, or does not say it
+    """
+    axes = [tree.get(axis) for axis in _OF_CELL]
+    names = [name for name in (*axes, tree.get("endpoint", "")) if isinstance(name, str)]
+    trial = tree.get("trial")
+    if tree.get("record") != VERSION or len(names) <= len(_OF_CELL) or type(trial) is not int:
+        return None
+    return Cell(*names), trial
+
+
+def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
+    """A value as an object; a cost of 0.0 is kept, since it is known to be zero."""
+    tree: dict[str, Json] = {}
+    for name, (_, default) in _fields_of(value.__class__).items():
+        content = getattr(value, name)
+        if isinstance(content, _PARTS):
+            tree |= _tree_of(content)
+        elif default is MISSING or content != default:
+            several = isinstance(content, tuple)
+            tree[name] = (
+                [each if isinstance(each, str) else _tree_of(each) for each in content]
+                if several
+                else content
+            )
+    return tree
+
+
+@cache
+def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a class with fields
+    """The annotation and the default of each field."""
+    hints = get_type_hints(kind, localns={"Json": Any})
+    return {each.name: (hints[each.name], each.default) for each in fields(kind)}
+
+
+@cache
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The keys of an object, those of its parts too."""
+    found = _fields_of(kind).items()
+    return tuple(key for name, (hint, _) in found for key in (_names_of(hint) if hint in _PARTS else (name,)))
+
+
+def _read(kind: type, tree: Json, place: str, *, part: bool = False) -> object:
+    if not isinstance(tree, Mapping):
+        raise _wrong(place, "an object", tree)
+    for key in () if part else tree:
+        if key not in (known := _names_of(kind)):
+            raise CodecError(f"{place}: {unknown_name('field', key, known)}")
+    values = {}
+    for name, (hint, default) in _fields_of(kind).items():
+        if hint in _PARTS:
+            values[name] = _read(hint, tree, place, part=True)
+        elif name in tree:
+            values[name] = _value(hint, tree[name], f"{place}.{name}")
+        elif get_origin(hint) is tuple or NoneType in get_args(hint):
+            values[name] = () if get_origin(hint) is tuple else None
+        elif default is MISSING:
+            raise CodecError(f"{place}: {name} is missing")
+    return kind(**values)
+
+
+_SCALARS: Final[Mapping[object, tuple[str, Callable[[Any], bool]]]] = {
+    str: ("a text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number of at least 0", lambda value: type(value) is int and value >= 0),
+    float: ("a number of at least 0", lambda value: type(value) in {int, float} and value >= 0),
+}
+"""What is expected for an annotation, and whether a value is that."""
+
+
+def _value(hint: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - an annotation
+    if get_origin(hint) is Literal:
+        if tree not in get_args(hint):
+            raise _wrong(place, f"one of {', '.join(get_args(hint))}", tree)
+        return tree
+    if get_origin(hint) is tuple:
+        if not isinstance(tree, list | tuple):
+            raise _wrong(place, "a list", tree)
+        item = get_args(hint)[0]
+        return tuple(_value(item, each, f"{place}[{index}]") for index, each in enumerate(tree))
+    if is_dataclass(hint):
+        return _read(cast("type", hint), tree, place)
+    if hint is Any or (tree is None and NoneType in get_args(hint)):
+        return tree
+    kind = next((one for one in _SCALARS if one in get_args(hint)), hint if hint in _SCALARS else str)
+    expected, fits = _SCALARS[kind]
+    if not fits(tree):
+        raise _wrong(place, "an object" if place.endswith(".configuration") else expected, tree)
+    return tree
+
+
+def _wrong(place: str, expected: str, tree: Json) -> CodecError:
+    return CodecError(f"{place}: expected {expected}, got {_cut(tree)}")
+
+
+def _cut(value: Json) -> str:
+    text = canonical(value)
+    return text if len(text) <= 80 else text[:80] + "…"

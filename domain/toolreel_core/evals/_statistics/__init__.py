@@ -1,1 +1,0 @@
-"""Statistics that need no package: counts, pass@k, gates."""

@@ -1,0 +1,351 @@
+"""The table of trials: a row for each run, those that are missing too. Everything downstream reads it.
+
+Summaries, comparisons, gates, pages and exports are functions of such rows; a group of them is a filter. The
+rows are in the order of the plan, whatever the order of the records was.
+
+Percentiles are not interpolated: each is a measured value. The two functions differ where ``percent`` of the
+values is a whole number: of twenty values, the 95th percentile by nearest rank is the 19th, while the
+reference takes the 20th, which is the maximum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import fsum
+from typing import Literal, TypeAlias, TypeVar
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import Json, canonical, chain
+from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._record import Record
+from toolreel_core.evals._verdicts import Result
+
+TrialOutcome: TypeAlias = Result | Literal["missing"]
+"""``missing``: the plan asks for the run, and nobody has made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run."""
+
+    cell: Cell
+    trial: int
+    outcome: TrialOutcome = "missing"
+    category: str = ""
+    """Why it did not pass, is void or unsupported, such as ``task.outcome:draft``; empty for a pass."""
+    control: bool = False
+    """Whether it is a plain conversation, which is counted apart."""
+    planned: bool = True
+    """Whether the plan asks for it; others are in the figures, and fill no gap."""
+    lacking: bool = True
+    """Whether it has to be made, or made again: it is missing, void and not accepted, or unsupported where
+    the same cell took tools."""
+    accepted: bool = False
+    """Whether it is void, and the plan goes without it."""
+    reason: str = ""
+    """The first reason in words; empty for a pass."""
+    hint: str = ""
+    """A router's hint about the error."""
+    status: int | None = None
+    turns: int = 0
+    calls: int = 0
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float = 0.0
+    """As far as it is known, in the provider's currency."""
+    unpriced: int = 0
+    """Answered requests without a reported cost."""
+    ms: int = 0
+    """Of all attempts."""
+    last_ms: int = 0
+    """Of the last attempt."""
+    attempts: int = 0
+    after_silence: bool = False
+    """Whether an attempt before the last ended in an empty text, so that the model was asked again."""
+    text_calls: bool = False
+    """Whether calls were to be read from text."""
+    version: int = 0
+    """Of the scenario."""
+    digest: str = ""
+    """Of the effective configuration."""
+    key: str = ""
+    cassette: str = ""
+    server: str = ""
+    """Where it was made, as a base URL; empty for a script."""
+    served: tuple[str, ...] = ()
+    """Who answered, as ``model`` or ``model at provider``."""
+    replies: str = ""
+    """A digest of what the model was sent and what it did: the same for a copy."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it passed, exercised or not."""
+        return self.outcome in {"pass", "pass_unexercised"}
+
+    @property
+    def valid(self) -> bool:
+        """Whether it says something about the model, and counts in rates."""
+        return self.ok or self.outcome == "fail"
+
+    @property
+    def error(self) -> str:
+        """What is wrong, as one line; empty for a pass."""
+        return ": ".join(filter(None, (self.category, self.reason)))
+
+
+def trials_of(
+    records: Iterable[Record], planned: Mapping[Cell, range], controls: Iterable[str], options: Options
+) -> tuple[Trial, ...]:
+    """The table of an evaluation.
+
+    :param records: one of each run, in any order
+    :param planned: the cells of the plan, in its order, each with the trials that it needs; what it does
+        not ask for comes after, by name
+    """
+    plain, places = frozenset(controls), {cell: place for place, cell in enumerate(planned)}
+    rows = {
+        (cell, trial): Trial(cell, trial, control=cell.scenario in plain)
+        for cell, trials in planned.items()
+        for trial in trials
+    }
+    for record in records:
+        at = record.cell, record.trial
+        rows[at] = _row(record, options, control=record.cell.scenario in plain, planned=at in rows)
+    order = sorted(rows, key=lambda at: (places.get(at[0], len(places)), *at[0].axes, at[1]))
+    found = list[Trial]()
+    for _, cell in groupby(order, key=lambda at: at[0]):
+        trials = [rows[at] for at in cell]
+        tools = any(one.valid for one in trials)
+        found += (
+            replace(one, lacking=True) if tools and one.planned and one.outcome == "unsupported" else one
+            for one in trials
+        )
+    return tuple(found)
+
+
+def _row(record: Record, options: Options, *, control: bool, planned: bool) -> Trial:
+    verdict, sent = record.verdict, [each for attempt in record.attempts for each in attempt.asked]
+    last = record.attempts[-1]
+    accepted = verdict.result == "void" and verdict.category in options.accept_void
+    return Trial(
+        record.cell,
+        record.trial,
+        verdict.result,
+        verdict.category,
+        control,
+        planned,
+        lacking=planned and verdict.result == "void" and not accepted,
+        accepted=accepted and planned,
+        reason=next(iter(verdict.reasons), ""),
+        hint=record.error_hint,
+        status=record.error_status,
+        turns=record.turns,
+        calls=record.calls,
+        requests=len(sent),
+        prompt_tokens=sum(each.prompt_tokens for each in sent),
+        completion_tokens=sum(each.completion_tokens for each in sent),
+        reasoning_tokens=sum(each.reasoning_tokens for each in sent),
+        cost=fsum(each.cost or 0.0 for each in sent),
+        unpriced=sum(each.cost is None and not each.failure for each in sent),
+        ms=record.ms,
+        last_ms=last.ms,
+        attempts=len(record.attempts),
+        # Only two things are tried again: what the provider failed, and an empty text.
+        after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
+        text_calls='"text_dialects":[]' not in record.configuration,
+        version=record.version,
+        digest=record.digest,
+        key=record.key,
+        cassette=record.cassette,
+        server=last.base_url,
+        served=tuple(
+            f"{one.model} at {one.provider}" if one.provider else one.model for one in sent if one.model
+        ),
+        replies=chain(
+            "replies",
+            record.final,
+            canonical(record.world),
+            canonical([[one.finish, one.prompt_tokens, one.completion_tokens] for one in last.asked]),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a group of trials comes to.
+
+    A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it is
+    neither void nor unsupported. Rates are of valid runs; the coverage is the share of runs that are valid.
+    """
+
+    outcomes: Mapping[TrialOutcome, int]
+    after_silence: int
+    """Passes that took another attempt, after one that ended in an empty text."""
+    requests: int
+    turns: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    known_cost: float
+    unpriced: int
+
+    @classmethod
+    def of(cls, trials: Iterable[Trial]) -> Tally:
+        """The tally of some trials; the missing ones are no runs."""
+        rows = [*trials]
+        return cls(
+            Counter(one.outcome for one in rows),
+            sum(one.ok and one.after_silence for one in rows),
+            sum(one.requests for one in rows),
+            sum(one.turns for one in rows),
+            sum(one.calls for one in rows),
+            sum(one.prompt_tokens for one in rows),
+            sum(one.completion_tokens for one in rows),
+            sum(one.reasoning_tokens for one in rows),
+            fsum(one.cost for one in rows),
+            sum(one.unpriced for one in rows),
+        )
+
+    @property
+    def ok(self) -> int:
+        """Those that passed, exercised or not."""
+        return self.outcomes["pass"] + self.outcomes["pass_unexercised"]
+
+    @property
+    def valid(self) -> int:
+        """Those that say something about the model."""
+        return self.ok + self.outcomes["fail"]
+
+    @property
+    def runs(self) -> int:
+        """Those that were made."""
+        return self.valid + self.outcomes["unsupported"] + self.outcomes["void"]
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of runs that are valid, from 0 to 1; ``None`` if there is none."""
+        return self.valid / self.runs if self.runs else None
+
+    @property
+    def cost(self) -> float | None:
+        """In the provider's currency; ``None`` if the cost of a request is not known."""
+        return None if self.unpriced else self.known_cost
+
+    def counts(self) -> dict[str, Json]:
+        """The counts, for a summary."""
+        return {
+            "runs": self.runs,
+            "ok": self.ok,
+            **{name: self.outcomes[name] for name in ("pass", "pass_unexercised", "fail")},
+            "unsupported": self.outcomes["unsupported"],
+            "void": self.outcomes["void"],
+            "valid": self.valid,
+            "rate": self.ok / self.valid if self.valid else None,
+            "coverage": self.coverage,
+        }
+
+    def usage(self) -> dict[str, Json]:
+        """What the runs have used, for a summary."""
+        return {
+            "requests": self.requests,
+            "turns": self.turns,
+            "tool_calls": self.calls,
+            **{name: getattr(self, name) for name in _TOKENS},
+            "cost": self.cost,
+            "known_cost": self.known_cost,
+        }
+
+
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+
+
+def copies(trials: Iterable[Trial]) -> tuple[int, int]:
+    """How many valid trials repeat an earlier one of their cell word for word, and how many could.
+
+    A server that ignores seeds, or samples at temperature 0, gives the same replies to the same requests.
+    Such trials are one trial: whatever takes them for several is too sure.
+    """
+    seen: dict[Cell, list[str]] = {}
+    for one in trials:
+        if one.valid and one.requests:
+            seen.setdefault(one.cell, []).append(one.replies)
+    return sum(len(each) - len({*each}) for each in seen.values()), sum(
+        len(each) - 1 for each in seen.values()
+    )
+
+
+def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
+    """What an evaluation lacks, in a sentence; empty if nothing."""
+    asked = [one for one in trials if one.planned]
+    lacking = Counter(one.outcome for one in asked if one.lacking)
+    if lacking:
+        refused = f", refused tools that other trials were given: {lacking['unsupported']}"
+        return (
+            f"Incomplete (runs not made: {lacking['missing']}, void: {lacking['void']}"
+            f"{refused if lacking['unsupported'] else ''}); "
+            "`toolreel eval run` with the same plan and directory continues."
+        )
+    accepted = sum(one.accepted for one in asked)
+    if accepted and len(asked) - accepted < min_coverage * len(asked) - 1e-9:
+        return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
+    return ""
+
+
+def acceptance(trials: Iterable[Trial], options: Options) -> str:
+    """How many void runs are accepted, in a sentence; empty where none is to be."""
+    categories, asked = options.accept_void, [one for one in trials if one.planned]
+    if not categories:
+        return ""
+    accepted = sum(one.accepted for one in asked)
+    covered = 100 * (len(asked) - accepted) / max(1, len(asked))
+    enough = "at least" if covered >= 100 * options.min_coverage - 1e-7 else "less than"
+    return (
+        f"{accepted} of {len(asked)} runs void and accepted ({', '.join(categories)}): "
+        f"{covered:.1f} % covered, {enough} min_coverage ({100 * options.min_coverage:.1f} %)"
+    )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def nearest_rank(values: Iterable[_Number], percent: int) -> _Number | None:
+    """The nearest-rank percentile: the smallest value that is at least ``percent`` % of the values.
+
+    It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
+    there are no values.
+
+    >>> nearest_rank(range(1, 21), 95)
+    19
+
+    :param percent: 1 to 100
+    """
+    ordered = _sorted(values, percent)
+    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
+
+
+def reference_percentile(values: Iterable[int], percent: int) -> int:
+    """The percentile as the reference harness computes it; 0 if there are no values.
+
+    It is the element at ``floor(n * percent / 100)``, counted from 0, of the sorted values, or the last.
+
+    >>> reference_percentile(range(1, 21), 50), reference_percentile(range(1, 21), 95)
+    (11, 20)
+
+    :param percent: 1 to 100
+    """
+    ordered = _sorted(values, percent)
+    return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)] if ordered else 0
+
+
+def _sorted(values: Iterable[_Number], percent: int) -> Sequence[_Number]:
+    # A share such as 0.95 would pick the smallest value, and nobody would notice.
+    if not 1 <= percent <= 100:
+        raise ConfigError(f"percent: expected a whole number from 1 to 100, got {percent!r}")
+    return sorted(values)

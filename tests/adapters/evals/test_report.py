@@ -1,0 +1,300 @@
+"""The report of an evaluation that was really run: one page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.evals.evaluated import evaluated
+from toolreel.evals import Results, plan_of_header, report_page, run_data, transcript_of
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import EvalPlan, Trial
+
+VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
+LOADING: Final = {
+    "src",
+    "srcset",
+    "data",
+    "poster",
+    "background",
+    "action",
+    "formaction",
+    "ping",
+    "xlink:href",
+}
+ALLOWED: Final = """
+    html head meta title style script body a header h1 h2 h3 h4 p code pre dl div dt dd ul li nav main section
+    table thead tbody tr th td span strong small wbr noscript
+    svg desc g rect line circle polygon text
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("results")
+    evaluated(folder, "local-good", "local-hostile", "local-skipping")
+    return Results.open(folder)
+
+
+@pytest.fixture(scope="module")
+def plan(results: Results) -> EvalPlan:
+    return plan_of_header(results.header)
+
+
+@pytest.fixture(scope="module")
+def trials(results: Results, plan: EvalPlan) -> tuple[Trial, ...]:
+    return results.trials(plan)
+
+
+@pytest.fixture(scope="module")
+def page(results: Results) -> str:
+    return report_page(results)
+
+
+class Strict(HTMLParser):
+    """Fails where elements do not nest, and keeps what the page holds."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.said: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._seen(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._seen(tag, attrs)
+
+    def _seen(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            assert name not in LOADING, f"<{tag} {name}={value}> loads something"
+            assert not name.startswith("on"), f"<{tag} {name}> runs something"
+            assert name != "style", "the page's policy forbids styles in attributes"
+            self.links += [value or ""] if name == "href" else []
+            self.ids += [value or ""] if name == "id" else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, self.getpos()
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
+
+
+def test_the_page_nests_and_asks_for_nothing_from_outside(page: str) -> None:
+    parsed = Strict(page)
+    assert parsed.tags <= set(ALLOWED.split()), "no element that could load something"
+    assert all(link.startswith("#") for link in parsed.links)
+    anchors = {link[1:] for link in parsed.links if "=" not in link}
+    assert anchors <= set(parsed.ids), "links lead nowhere"
+    assert len(parsed.ids) == len(set(parsed.ids))
+    css = page.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in css
+    assert "@import" not in css
+
+
+def test_a_policy_allows_no_script_and_no_style_but_the_pages_own(page: str) -> None:
+    policy = page.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; "
+        r"form-action 'none'; require-trusted-types-for 'script'",
+        html.unescape(policy),
+    )
+
+
+def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
+    """An element of the page's data."""
+    text = page.partition(f' id="{ident}">')[2].partition("</script>")[0]
+    return json.loads(text if text.startswith("{") else gzip.decompress(base64.b64decode(text)))
+
+
+def told(page: str, key: str) -> dict[str, Any]:
+    """The transcript of a run, as the page's script reads it."""
+    ((cell, told),) = [(run[0], run[7]) for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
+    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]] if told else {}
+    return found
+
+
+def test_what_a_model_writes_is_shown_and_never_obeyed(trials: tuple[Trial, ...], page: str) -> None:
+    assert page.count("<script>") == 1
+    assert "<img" not in page
+    assert "</pre>" not in page
+    (one, *_) = runs_of(trials, "local-hostile", "chat_only")
+    said = told(page, one.key)["turns"][0]["text"]
+    assert "<script>alert('run')</script>" in said
+    assert "{{ 7 * 7 }}" in said
+    # Nothing moves a terminal's cursor or turns the text around.
+    assert r"\x1b[31m \u202egnp.exe" in said
+    assert page.encode()
+
+
+def runs_of(trials: tuple[Trial, ...], model: str, scenario: str) -> list[Trial]:
+    return [one for one in trials if (one.cell.model, one.cell.scenario) == (model, scenario)]
+
+
+def test_the_same_results_give_the_same_bytes(results: Results, page: str) -> None:
+    assert report_page(Results.open(results.path)) == page
+    assert "2026-11-22T08:30:00Z" in page
+
+
+def test_the_page_begins_with_what_one_has_to_know(page: str) -> None:
+    said = " ".join(" ".join(Strict(page).said).split())
+    assert "Evaluation of 3 models" in said
+    assert "Complete: every run of the plan has ended" in said
+    assert "models are compared on" in said
+    assert "production over raw" in said
+    assert said.index("of the 3 models is best") < said.index("strategies, without controls")
+
+
+def test_each_cell_of_the_heat_map_has_its_rate_and_leads_to_its_runs(page: str) -> None:
+    """Scenarios stand under their pack; the control, which all pass, is in no mean of it."""
+    table = page.partition('<table class="heat"')[2].partition("</table>")[0]
+    head, *rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+    assert head[:3] == ["scenario", "local-good:raw", "local-good:production"]
+    assert [row[0] for row in rows] == [
+        *("pack reference", "happy_path", "partial_success_failure", "chat_only"),
+    ]
+    assert rows[0][1:4] == ["mean 100%", "mean 100%", "mean 0%"]
+    skipping = rows[2][5]
+    assert "100% (34.2 to 100 %): 2 passed without the hard part" in skipping
+    assert re.match(r'<a href="#cell=[0-9a-f]{12}">', skipping)
+    assert 'class="heat10"' in table
+
+
+def test_runs_are_listed_with_what_plays_them_again(
+    results: Results, trials: tuple[Trial, ...], page: str
+) -> None:
+    index = data_of(page, "run-index")
+    assert [run[2] for run in index["runs"]] == [one.key[:12] for one in trials]
+    assert [index["texts"][run[4]] for run in index["runs"]] == [one.category for one in trials]
+    assert index["folder"] == results.path.name
+    assert {run[8] for run in index["runs"]} == {1}
+    assert str(results.path.parent) not in page
+    assert 'href="#category=task.outcome:final"' in page
+
+
+def test_a_run_is_told_turn_by_turn_from_its_cassette(trials: tuple[Trial, ...], page: str) -> None:
+    (one, *_) = runs_of(trials, "local-good", "happy_path")
+    run = told(page, one.key)
+    assert [role for role, _ in run["opening"]] == ["system", "user"]
+    assert [[call["name"] for call in turn["calls"]] for turn in run["turns"]] == [
+        ["state_get"],
+        ["state_patch"],
+        [],
+    ]
+    assert "draft:1" in run["turns"][1]["calls"][0]["result"]
+    assert run["turns"][-1]["text"] == "Done."
+    assert run["ending"] == "completed: the model gave a final answer"
+
+
+def test_runs_of_one_task_that_went_otherwise_are_listed_in_pairs(tmp_path: Path) -> None:
+    tight = {"extends": "raw", "config": {"max_tool_args_bytes": 20}}
+    evaluated(
+        tmp_path,
+        "local-good",
+        strategies=["raw", "tight"],
+        strategy={"tight": tight},
+        scenarios=["happy_path"],
+    )
+    pairs = report_page(Results.open(tmp_path))
+    pairs = pairs.partition('<section id="pairs"')[2].partition("</section>")[0]
+    said = " ".join(re.sub(r"<[^>]+>", "", pairs).split())
+    assert "2 of 2 pairs" in said
+    assert "happy_path, trial 1: raw passed, tight failed" in said
+    assert re.search(r'href="#runs=[0-9a-f]{12},[0-9a-f]{12}"', pairs)
+
+
+def test_some_runs_alone_can_be_told_the_failures_first(
+    results: Results, trials: tuple[Trial, ...], page: str
+) -> None:
+    failed = {one.key[:12] for one in trials if one.outcome == "fail"}
+    seen: list[tuple[int, int]] = []
+    some = report_page(results, len(failed), lambda done, runs: seen.append((done, runs)))
+    chosen = {run[2] for run in data_of(some, "run-index")["runs"] if run[7]}
+    assert chosen == failed
+    assert seen == [(at, len(failed)) for at in range(1, len(failed) + 1)]
+    assert f"Of 36 runs, {len(failed)} are told turn by turn, failures first." in some
+    assert len(some) < len(page)
+    assert "All runs are told turn by turn." in page
+
+
+def test_texts_are_shortened_until_all_runs_fit(
+    results: Results, trials: tuple[Trial, ...], plan: EvalPlan
+) -> None:
+    assert 'id="cell-' not in report_page(results, 0), "no transcripts can be asked for"
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 4_000)))
+    long: Json = {"opening": [["user", {"cut": text, "more": 5_000}]]}
+    elements, longest = run_data(trials, plan, {one.key: long for one in trials}, "results", limit=80_000)
+    assert longest == 1_000
+    assert sum(map(len, elements[1:])) < 90_000
+    for run in data_of("".join(elements), "cell-0").values():
+        assert len(run["opening"][0][1]["cut"]) == 1_000
+        assert run["opening"][0][1]["more"] == 8_000
+
+
+def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
+    evaluated(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
+    results = Results.open(tmp_path)
+    (record,) = results.records()
+    (tmp_path / record.cassette).unlink()
+    page = report_page(results)
+    assert (
+        told(page, record.key)["problem"] == f"{record.cassette}: there is no such cassette: record it first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"version": 99}, "its scenario was at version 99, and is at version 2 now"),
+        ({"digest": "other"}, "its configuration is not the one that its digest names"),
+        ({"cassette": ""}, "was not recorded"),
+    ],
+)
+def test_a_run_that_would_be_another_now_is_not_told(
+    results: Results, plan: EvalPlan, changes: dict[str, Any], problem: str
+) -> None:
+    record = replace(next(results.records()), **changes)
+    assert problem in str(transcript_of(record, plan, results.path)["problem"])
+
+
+def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
+    evaluated(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
+    (tmp_path / "journal.jsonl").write_bytes(b"")
+    page = report_page(Results.open(tmp_path))
+    Strict(page)
+    assert "Incomplete (runs not made: 1, void: 0)" in page
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(("mode", "ink"), [(0, "#1b1f24"), (1, "#e8ecf1")], ids=["light", "dark"])
+def test_every_rate_can_be_read(mode: int, ink: str, page: str) -> None:
+    shades = re.findall(r"td\.heat\d+\{background:(#[0-9a-f]{6})\}", page)
+    assert len(shades) == 22
+    for shade in shades[11 * mode : 11 * mode + 11]:
+        dark, light = sorted((luminance(ink), luminance(shade)))
+        assert (light + 0.05) / (dark + 0.05) >= 7

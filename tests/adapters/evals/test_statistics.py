@@ -1,0 +1,331 @@
+"""Intervals, differences and power: against closed forms, published figures and what must hold of any
+sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from toolreel.evals import (
+    Difference,
+    PairedCell,
+    Rate,
+    broken,
+    detectable,
+    difference,
+    holm,
+    mean_bounds,
+    mean_p,
+    more_to_show,
+    pass_hat,
+    power,
+    rate_of,
+    wilson_bounds,
+)
+from toolreel_core.evals import SAMPLE, THESE, About, Cell, Trial
+
+RATES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
+
+
+def gaffke(rates: Sequence[float]) -> tuple[float, float]:
+    return mean_bounds([(str(place), "", rate) for place, rate in enumerate(rates)])
+
+
+@pytest.mark.parametrize(("passed", "clusters"), [(0, 3), (1, 1), (4, 4), (18, 20), (20, 20), (150, 200)])
+def test_clusters_that_pass_or_fail_as_a_whole_have_clopper_and_pearsons_interval(
+    passed: int, clusters: int
+) -> None:
+    found = gaffke([1.0] * passed + [0.0] * (clusters - passed))
+    exact = stats.binomtest(passed, clusters).proportion_ci(0.95, method="exact")
+    assert found == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 100))
+def test_where_clusters_agree_no_valid_interval_could_be_narrower(rate: float, clusters: int) -> None:
+    # A population in which a share fails (passes) altogether, and the others are at this rate, shows nothing
+    # but this rate with a chance of 2.5 %: its mean may not be left out more often than that.
+    kept = 0.025 ** (1 / clusters)
+    assert gaffke([rate] * clusters) == pytest.approx((rate * kept, 1 - (1 - rate) * kept), abs=1e-6)
+
+
+@given(RATES, st.data(), st.randoms(use_true_random=False))
+def test_a_better_result_never_has_a_lower_bound_and_the_order_says_nothing(
+    rates: list[float], data: st.DataObject, random: Random
+) -> None:
+    better = [data.draw(st.floats(rate, 1)) for rate in rates]
+    worse, now = gaffke(rates), gaffke(better)
+    assert now[0] >= worse[0] - 1e-9
+    assert now[1] >= worse[1] - 1e-9
+    assert gaffke(random.sample(rates, len(rates))) == pytest.approx(worse, abs=1e-9)
+    nudged = [min(1.0, rate + 1e-6) for rate in rates]
+    assert gaffke(nudged) == pytest.approx(worse, abs=1e-4), "a tiny change makes no jump"
+
+
+@given(RATES)
+def test_the_mean_is_inside_and_no_sample_is_taken_for_everything(rates: Sequence[float]) -> None:
+    low, high = gaffke(rates)
+    assert low - 1e-9 <= sum(rates) / len(rates) <= high + 1e-9
+    # What nobody has run: one unseen cluster can weigh as much as that.
+    assert high - low >= 1 - 0.025 ** (1 / len(rates)) - 1e-9
+
+
+@given(RATES, st.floats(0.01, 0.99))
+def test_the_p_value_of_a_mean_is_the_level_at_which_the_interval_ends_there(
+    rates: Sequence[float], mean: float
+) -> None:
+    cells = [(str(place), "", rate) for place, rate in enumerate(rates)]
+    low, high = mean_bounds(cells)
+    if abs(mean - low) > 1e-6 and abs(mean - high) > 1e-6:
+        assert (mean_p(cells, mean) <= 0.05) is not (low <= mean <= high)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[tuple[str, str, float]]:
+    """Cells of some scenarios and six models, not all of which were run."""
+    scenarios, rates = draw(st.integers(2, 6)), st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
+    every = [(str(scenario), str(model)) for scenario in range(scenarios) for model in range(6)]
+    return [
+        (*each, draw(rates)) for each in every if each[0] == each[1] or each[1] == "5" or draw(st.booleans())
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), st.data())
+def test_over_models_too_a_better_result_never_has_a_lower_bound(
+    cells: list[tuple[str, str, float]], data: st.DataObject
+) -> None:
+    worse, place = mean_bounds(cells), data.draw(st.integers(0, len(cells) - 1))
+    scenario, model, rate = cells[place]
+    now = mean_bounds([*cells[:place], (scenario, model, data.draw(st.floats(rate, 1))), *cells[place + 1 :]])
+    assert now[0] >= worse[0] - 1e-9
+    assert now[1] >= worse[1] - 1e-9
+    assert mean_bounds(cells[::-1]) == pytest.approx(worse, abs=1e-9)
+    nudged = [(scenario, model, min(1.0, rate + 1e-6)) for scenario, model, rate in cells]
+    assert mean_bounds(nudged) == pytest.approx(worse, abs=1e-4)
+
+
+def test_models_that_nobody_has_run_make_it_wider() -> None:
+    def low(models: int) -> float:
+        return mean_bounds([(str(s), str(m), 1.0) for s in range(30) for m in range(models)])[0]
+
+    assert low(6) < low(12) < low(40) < low(1) == low(5) == pytest.approx(gaffke([1.0] * 30)[0])
+
+
+# Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to them. It
+# is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
+@pytest.mark.parametrize(
+    ("passed", "runs", "alpha", "bounds"),
+    [
+        (496, 580, 0.05, (0.8241935027072511, 0.8814775211220638)),
+        (1, 3, 0.01, (0.04042662929608465, 0.855783984952333)),
+        (37, 1000, 0.1, (0.028364863423138147, 0.048133709816880095)),
+        (20, 20, 0.05, (0.8388748419471804, 1.0)),
+        (0, 7, 0.05, (0.0, 0.3543304350666875)),
+    ],
+)
+def test_wilsons_interval(passed: int, runs: int, alpha: float, bounds: tuple[float, float]) -> None:
+    # proportion_confint(passed, runs, alpha, method="wilson")
+    assert wilson_bounds(passed, runs, alpha) == pytest.approx(bounds, rel=1e-13)
+    assert wilson_bounds(0, runs)[0] == 0
+    assert wilson_bounds(runs, runs)[1] == 1
+
+
+def trials(scenario: str, passed: int, runs: int, model: str = "m") -> list[Trial]:
+    cell = Cell(model, "default", "raw", scenario)
+    return [Trial(cell, at, "pass" if at <= passed else "fail", lacking=False) for at in range(1, runs + 1)]
+
+
+def rated(*groups: Iterable[Trial]) -> Rate:
+    found = rate_of(one for group in groups for one in group)
+    assert found
+    return found
+
+
+def test_each_scenario_counts_once_and_in_it_each_cell() -> None:
+    found = rated(trials("a", 20, 20), trials("b", 1, 4), trials("a", 0, 4, "other"))
+    assert found.rate == ((1 + 0) / 2 + 0.25) / 2
+    assert (found.passed, found.of, found.scenarios, found.models) == (21, 28, 2, 2)
+    assert found.about == "Gaffke over scenarios: about scenarios such as these, on these models"
+    void = [Trial(Cell("m", "default", "raw", "c"), 1, "void")]
+    assert rated(trials("a", 20, 20), trials("b", 1, 4), trials("a", 0, 4, "other"), void) == found
+    assert rate_of(void) is None
+
+
+def test_one_scenario_has_wilsons_interval_of_its_runs() -> None:
+    found = rated(trials("a", 15, 20))
+    assert (found.low, found.high) == pytest.approx(wilson_bounds(15, 20))
+    assert found.about == "Wilson: about this scenario, on this model"
+    several = rated(*(trials("a", 3, 5, model) for model in "wxyz"))
+    assert (several.low, several.high) == pytest.approx(wilson_bounds(12, 20))
+    uneven = [rated(trials("a", 50, 100), trials("a", *one, "other")) for one in ((1, 2), (5, 10), (50, 100))]
+    widths = [one.high - one.low for one in uneven]
+    assert widths == sorted(widths, reverse=True), "a mean of cells is as sure as its smallest ones"
+
+
+def test_six_models_are_a_sample_too() -> None:
+    rows = [one for name in "abcdefgh" for model in "123456" for one in trials(name, 4, 5, model)]
+    both = rated(rows)
+    assert both.about == "Gaffke over scenarios and models: about scenarios and models such as these"
+    assert both.low < rated(one for one in rows if one.cell.model != "6").low
+    assert rated(one for one in rows if one.cell.scenario == "a").about == (
+        "Gaffke over models: about models such as these, on this scenario"
+    )
+
+
+def test_a_better_result_never_has_a_lower_bound_and_more_trials_no_narrower_interval() -> None:
+    """400 of 400 on four scenarios once had a lower bound of 51 %, and 396 of 400 one of 97.5 %."""
+    bounds = [rated(*(trials(name, passed, 100) for name in "abcd")).low for passed in range(0, 101, 4)]
+    assert bounds == sorted(bounds)
+    assert max(after - before for before, after in pairwise(bounds)) < 0.03
+    few, many = (rated(*(trials(name, 4 * k, 5 * k) for name in "abcd")) for k in (1, 20))
+    assert (few.low, few.high) == (many.low, many.high)
+
+
+def test_pass_hat_is_over_cells_that_have_enough_trials() -> None:
+    rows = [*trials("a", 5, 5), *trials("b", 3, 5), *trials("c", 2, 2)]
+    assert pass_hat(rows, 3) == (0.55, 2, 1)
+    assert pass_hat(rows, 6) == (None, 0, 3)
+
+
+def scenarios(*pairs: tuple[int, int, int, int]) -> list[PairedCell]:
+    return [PairedCell(f"scenario {at}", "model", *each) for at, each in enumerate(pairs)]
+
+
+def compared(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference:
+    found = difference(cells, about)
+    assert found
+    return found
+
+
+def test_a_scenario_counts_once_however_often_and_under_whatever_it_was_run() -> None:
+    gained, same = (0, 0, 4, 0), (4, 0, 0, 0)
+    once = compared(scenarios(*[gained] * 3, *[same] * 5))
+    often = compared(
+        PairedCell(name, model, *pairs)
+        for name, pairs in zip("abcdefgh", [gained] * 3 + [same] * 5, strict=True)
+        for model in ("one", "two", "three")
+    )
+    assert (often.p_value, often.low) == (once.p_value, once.low)
+    assert often.difference == pytest.approx(3 / 8)
+    assert (once.scenarios, once.models, once.runs, often.runs) == (8, 1, 32, 96)
+    assert compared(scenarios((0, 0, 1, 0), (9, 0, 0, 0))).difference == 0.5, "not over pairs"
+
+
+@pytest.mark.parametrize("many", range(1, 9))
+def test_a_collapse_has_the_smallest_p_that_so_many_scenarios_allow(many: int) -> None:
+    found = compared(scenarios(*[(0, 20, 0, 0)] * many))
+    assert found.p_value == pytest.approx(min(1.0, 2.0 ** (1 - many)))
+    assert found.smallest_p == pytest.approx(found.p_value)
+
+
+@pytest.mark.parametrize("pairs", [(5, 0, 0, 0), (500, 0, 0, 0), (0, 0, 0, 2)])
+def test_what_agrees_leaves_room_for_what_breaks(pairs: tuple[int, int, int, int]) -> None:
+    sample = compared(scenarios(*[pairs] * 20))
+    assert (sample.difference, sample.p_value) == (0, 1)
+    assert sample.low == pytest.approx(0.025 ** (1 / 20) - 1)
+    assert sample.high == pytest.approx(-sample.low)
+    squared = 1.959963984540054**2
+    room = squared / (20 * sum(pairs) + squared)
+    alone = compared(scenarios(*[pairs] * 20), THESE)
+    assert (alone.low, alone.high) == pytest.approx((-room, room))
+
+
+def test_with_many_models_a_difference_must_hold_for_both() -> None:
+    """Every scenario gains, but on one half of the models only; on the other half it loses as much."""
+
+    def square(models: int) -> Difference:
+        return compared(
+            PairedCell(f"scenario {at}", f"model {of}", *((0, 0, 2, 0) if of % 2 else (0, 1, 0, 1)))
+            for at in range(12)
+            for of in range(models)
+        )
+
+    few, many = square(5), square(6)
+    assert many.p_value > 0.3
+    assert many.high - many.low > 1.5 * (few.high - few.low)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "bounds"),
+    [
+        ((496, 580), (503, 580), (-0.027864663997349194, 0.05201124273683357)),
+        ((0, 3), (3, 3), (0.2059232824597782, 1.0)),
+    ],
+)
+def test_one_cell_has_newcombes_interval(
+    first: tuple[int, int], second: tuple[int, int], bounds: tuple[float, float]
+) -> None:
+    # confint_proportions_2indep(*second, *first, method="newcomb", compare="diff", alpha=0.05)
+    lost = max(0, first[0] - second[0])
+    both = first[0] - lost
+    cell = (both, lost, second[0] - both, first[1] - both - lost - second[0] + both)
+    found = compared(scenarios(cell), THESE)
+    assert (found.low, found.high) == pytest.approx(bounds, rel=1e-9)
+
+
+TABLE = st.tuples(*[st.integers(0, 5)] * 4).filter(any)
+
+
+@given(st.lists(TABLE, min_size=1, max_size=6), st.sampled_from([SAMPLE, THESE]))
+def test_the_interval_and_the_p_value_agree_both_ways_round(
+    pairs: list[tuple[int, int, int, int]], about: About
+) -> None:
+    there = compared(scenarios(*pairs), about)
+    back = compared(scenarios(*((both, gained, lost, none) for both, lost, gained, none in pairs)), about)
+    assert back.p_value == pytest.approx(there.p_value, abs=1e-6)
+    ends = (there.difference, there.low, there.high)
+    assert ends == pytest.approx((-back.difference, -back.high, -back.low), abs=1e-6)
+    assert there.low - 1e-9 <= there.difference <= there.high + 1e-9
+    if min(abs(there.low), abs(there.high)) > 1e-6:
+        assert (there.p_value <= 0.05) is not (there.low <= 0 <= there.high)
+    worse = compared(scenarios((0, sum(pairs[0]), 0, 0), *pairs[1:]), SAMPLE)
+    assert worse.low <= compared(scenarios(*pairs), SAMPLE).low + 1e-9, "a further loss never raises it"
+
+
+def test_nothing_is_compared_without_pairs() -> None:
+    assert difference([]) is None
+    assert difference(scenarios((0, 0, 0, 0)), THESE) is None
+
+
+@pytest.mark.parametrize(("margin", "sample", "these"), [(0.02, 183, 189), (0.1, 36, 35)])
+def test_how_many_more_would_show_a_margin(margin: float, sample: int, these: int) -> None:
+    few = scenarios(*[(3, 0, 0, 0)] * 4)
+    assert more_to_show(few, margin, SAMPLE) == sample
+    assert more_to_show(scenarios((30, 0, 0, 0)), margin, THESE) == pytest.approx(these, abs=1)
+    for many, shown in ((sample, True), (sample - 1, False)):
+        assert (compared(scenarios(*[(3, 0, 0, 0)] * many)).low >= -margin) is shown
+    assert more_to_show(scenarios((0, 9, 0, 0), (9, 0, 0, 0)), margin, SAMPLE) is None
+
+
+def test_one_cell_that_breaks_is_seen_by_fishers_test() -> None:
+    assert broken(PairedCell("", "", 0, 5, 0, 0)) == pytest.approx(1 / 252)
+    assert broken(PairedCell("", "", 0, 0, 5, 0)) == 1
+
+
+def test_holm_never_ranks_a_weaker_finding_above_a_stronger_one() -> None:
+    # multipletests([0.01, 0.04, 0.03, 0.005], method="holm")[1]
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    assert holm({}) == {}
+
+
+def test_the_power_that_is_promised_is_found() -> None:
+    for count, trials_ in ((20, 5), (60, 10)):
+        size = detectable(count, trials_)
+        assert size
+        random = np.random.default_rng(7)
+        found = 0
+        for _ in range(300):
+            drawn = np.clip(random.normal(size, (0.15**2 + 0.1 / trials_) ** 0.5, count), -1, 1)
+            found += mean_p([(str(at), "", (1 + each) / 2) for at, each in enumerate(drawn)]) <= 0.05
+        assert found / 300 == pytest.approx(0.8, abs=0.075)
+    assert power(0.0, 20, 5) <= 0.025
+    assert [detectable(many, 0.01) for many in range(1, 6)] == [None] * 5, "however exact they are"
+    sizes = [detectable(many, 10) or 1.0 for many in (6, 12, 20, 60)]
+    assert sizes == sorted(sizes, reverse=True)

@@ -1,0 +1,125 @@
+"""Gates as a plan and ``eval compare --gate`` write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import THESE, Gate, Options, gate_from, gate_option, gates_of
+
+BOTH = {"no_regression_of": "production", "against": "raw"}
+
+
+@pytest.mark.parametrize(
+    ("values", "gate", "name"),
+    [
+        (
+            {"metric": "lower_bound", "strategy": "production", "at_least": 0.85},
+            Gate("figure", 0.85, "lower_bound", ">=", strategy="production"),
+            "lower_bound of production at least 0.85",
+        ),
+        (
+            {"metric": "p95_ms", "model": "m", "scenario": "happy_path", "at_most": 9000},
+            Gate("figure", 9000, "p95_ms", "<=", model="m", scenario="happy_path"),
+            "p95_ms of m / happy_path at most 9000",
+        ),
+        (
+            {**BOTH, "alpha": 0.01, "about": THESE},
+            Gate("no-regression", 0.01, strategy="production", against="raw", about=THESE),
+            "no regression of production against raw",
+        ),
+        (
+            {**BOTH, "margin": 0.02, "model": "m"},
+            Gate("margin", 0.02, strategy="production", model="m", against="raw"),
+            "production / m at most 0.02 worse than raw",
+        ),
+        (
+            {"nothing_broke_in": "production", "against": "raw"},
+            Gate("nothing-broke", strategy="production", against="raw"),
+            "nothing broke in production against raw",
+        ),
+    ],
+)
+def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) -> None:
+    assert gate_from(Table.of(values, "gate")) == gate
+    assert str(gate) == name
+    assert gates_of(Options.of({"gate": [values]})) == (gate,)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({}, "gate: a gate has a metric, no_regression_of, or nothing_broke_in"),
+        ({"metric": "rate"}, "gate: a gate about a metric has either at_least or at_most"),
+        (
+            {"metric": "rate", "at_least": 0, "at_most": 1},
+            "gate: a gate about a metric has either at_least or at_most",
+        ),
+        ({"metric": "rate", "at_least": "high"}, "gate.at_least: expected a number, got 'high'"),
+        ({"metric": "rate", "at_least": True}, "gate.at_least: expected a number, got True"),
+        ({"metric": "rate", "atleast": 1}, "gate: there is no key 'atleast'; did you mean 'at_least'?"),
+        ({"no_regression_of": "production"}, "gate: no_regression_of and against each name a strategy"),
+        (
+            {**BOTH, "alpha": 0.05, "margin": 0.02},
+            "gate: either alpha, for a test, or margin, for the end of an interval",
+        ),
+        ({**BOTH, "margin": 2}, "gate.margin: expected a number between 0 and 1, got 2"),
+        ({**BOTH, "alpha": 5}, "gate.alpha: expected a number between 0 and 1, got 5"),
+        (
+            {**BOTH, "about": "these"},
+            "gate.about: expected one of scenarios-such-as-these, these-scenarios, got 'these'",
+        ),
+    ],
+)
+def test_what_is_no_gate_is_told_at_its_place(values: dict[str, Any], told: str) -> None:
+    assert complaint(PlaceError, lambda: gate_from(Table.of(values, "gate"))) == told
+
+
+def test_a_metric_that_nobody_measures_is_refused_in_a_plan() -> None:
+    plan = Options.of({"gate": [{"metric": "rates", "at_least": 1}]})
+    assert "did you mean 'rate'?" in complaint(PlaceError, lambda: gates_of(plan))
+
+
+@pytest.mark.parametrize(
+    ("words", "gate"),
+    [
+        ("no-regression", Gate("no-regression")),
+        ("no-regression=0.01", Gate("no-regression", 0.01)),
+        ("margin[these-scenarios]=0.02", Gate("margin", 0.02, about=THESE)),
+        ("no-regression[scenario=happy_path]", Gate("no-regression", scenario="happy_path", about=THESE)),
+        ("nothing-broke", Gate("nothing-broke")),
+        ("lower_bound >= 0.85", Gate("figure", 0.85, "lower_bound", ">=")),
+        (
+            "rate[strategy=production,model=m]<=0.9",
+            Gate("figure", 0.9, "rate", "<=", strategy="production", model="m"),
+        ),
+    ],
+)
+def test_the_command_line_says_the_same(words: str, gate: Gate) -> None:
+    assert gate_option(words) == gate
+    assert str(Gate("margin", 0.1)) == "second at most 0.1 worse than first"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("lower_bound", "is no gate; write no-regression"),
+        ("???", "is no gate; write such as"),
+        ("margin", "is no gate; write such as"),
+        ("margin>=0.1", "is no gate"),
+        ("margin[model=a,scenario=b]=0.1", "is no gate"),
+        ("margin=2", "between 0 and 1"),
+        ("rate>=often", "is no number"),
+        ("rate>=nan", "is no number that"),
+        ("rate[colour=red]>=1", "colour"),
+        ("rate[model=]>=1", "has no value"),
+        ("rate[these-scenarios]>=1", "belongs to no-regression and margin"),
+        ("margin[these]=0.1", "these-scenarios"),
+    ],
+)
+def test_mistakes_are_named(words: str, told: str) -> None:
+    assert told in complaint(ConfigError, lambda: gate_option(words))

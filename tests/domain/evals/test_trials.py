@@ -1,0 +1,137 @@
+"""The table of trials: a row for each run, what lacks, tallies, copies and percentiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from tests.evals.made import cell, record
+from tests.samples import complaint
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals import (
+    Cell,
+    Options,
+    Record,
+    SentRequest,
+    Tally,
+    Trial,
+    acceptance,
+    copies,
+    incompleteness,
+    nearest_rank,
+    reference_percentile,
+    trials_of,
+)
+
+HAPPY, CHAT = cell(), cell(scenario="chat_only")
+PLANNED = {HAPPY: range(1, 4), CHAT: range(1, 2)}
+
+
+def options(**axes: object) -> Options:
+    return Options.of({"eval": axes})
+
+
+def table(
+    *records: Record, planned: dict[Cell, range] | None = None, given: Options | None = None
+) -> tuple[Trial, ...]:
+    return trials_of(records, planned or PLANNED, ["chat_only"], given or options())
+
+
+def test_rows_are_in_the_order_of_the_plan_whatever_the_order_of_the_records() -> None:
+    other = cell(model="another")
+    records = [record("fail", other), record("pass", HAPPY, 3), record("pass"), record("pass", HAPPY, 9)]
+    found = table(*records)
+    assert [(one.cell, one.trial, one.outcome, one.planned) for one in found] == [
+        (HAPPY, 1, "pass", True),
+        (HAPPY, 2, "missing", True),
+        (HAPPY, 3, "pass", True),
+        (HAPPY, 9, "pass", False),
+        (CHAT, 1, "missing", True),
+        (other, 1, "fail", False),
+    ]
+    assert [one.control for one in found] == [False] * 4 + [True, False]
+    Random(1).shuffle(records)
+    assert table(*records) == found
+
+
+def test_a_run_lacks_if_it_is_missing_void_or_refused_tools_that_its_cell_was_given() -> None:
+    void, refused = record("void", HAPPY, 2), record("unsupported", HAPPY, 3)
+    assert [one.lacking for one in table(record(), void, refused)] == [False, True, True, True]
+    assert [one.lacking for one in table(record("void"), refused)][:3] == [True, True, False]
+    given = options(accept_void=["transport.rate_limit"], min_coverage=0.7)
+    rows = table(record(), void, record("pass", HAPPY, 3), record("pass", CHAT), given=given)
+    assert [(one.lacking, one.accepted) for one in rows] == [(False, one.trial == 2) for one in rows]
+    assert incompleteness(rows, 0.7) == ""
+    assert incompleteness(rows, 0.9).startswith("Incomplete: too many runs are void and accepted")
+    assert acceptance(rows, given).endswith("75.0 % covered, at least min_coverage (70.0 %)")
+    assert "less than" in acceptance(rows, options(accept_void=["transport.rate_limit"]))
+    assert acceptance(rows, options()) == ""
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        ([record()], "Incomplete (runs not made: 3, void: 0); `toolreel eval run` with the same plan"),
+        ([record("void")], "(runs not made: 3, void: 1)"),
+        ([record(), record("unsupported", HAPPY, 2)], "refused tools that other trials were given: 1"),
+    ],
+)
+def test_what_lacks_is_told(records: Sequence[Record], told: str) -> None:
+    assert told in incompleteness(table(*records), 0.9)
+
+
+def test_a_row_has_what_its_record_says() -> None:
+    asked = [
+        SentRequest(1, 10, 200, finish="stop", prompt_tokens=7, completion_tokens=3, cost=0.5, model="m"),
+        SentRequest(2, 10, 200, reasoning_tokens=2, model="m", provider="p"),
+        SentRequest(2, 10, None, failure="timeout"),
+    ]
+    made = record("fail", ms=(100, 200), reasons=("no draft",), status=400, hint="P: no", asked=asked)
+    (one, *_) = table(made)
+    assert (one.turns, one.calls, one.requests, one.attempts, one.ms, one.last_ms) == (3, 2, 6, 2, 300, 200)
+    assert (one.prompt_tokens, one.completion_tokens, one.reasoning_tokens) == (14, 6, 4)
+    assert (one.cost, one.unpriced) == (1.0, 2)
+    assert (one.error, one.status, one.hint) == ("task.outcome:draft: no draft", 400, "P: no")
+    assert {*one.served} == {"m", "m at p"}
+    assert one.after_silence
+    assert not one.text_calls
+
+
+def test_a_tally_counts_runs_and_what_they_used() -> None:
+    runs = [record("pass", HAPPY, 1), record("pass_unexercised", HAPPY, 2), record("void", HAPPY, 3)]
+    tally = Tally.of(table(*runs))
+    counts = tally.counts()
+    assert (counts["runs"], counts["ok"], counts["valid"], counts["void"]) == (3, 2, 2, 1)
+    assert (counts["rate"], counts["coverage"]) == (1.0, 2 / 3)
+    assert (tally.cost, tally.usage()["requests"]) == (None, 3)
+    nothing = Tally.of(())
+    assert (nothing.counts()["rate"], nothing.coverage, nothing.cost) == (None, None, 0.0)
+
+
+def test_copies_are_trials_that_repeat_an_earlier_one() -> None:
+    runs = [record("pass", HAPPY, trial) for trial in (1, 2, 3)]
+    assert copies(table(*runs)) == (2, 2)
+    assert copies(
+        table(runs[0], record("fail", HAPPY, 2, asked=[SentRequest(1, 1, 200, finish="length")]))
+    ) == (
+        0,
+        1,
+    )
+    assert copies(table(record("pass", asked=()), record("void", HAPPY, 2))) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "nearest", "reference"),
+    [(range(1, 21), 95, 19, 20), (range(1, 21), 50, 10, 11), ([7], 1, 7, 7), ([], 50, None, 0)],
+)
+def test_percentiles_are_measured_values(
+    values: Sequence[int], percent: int, nearest: int | None, reference: int
+) -> None:
+    assert nearest_rank(values, percent) == nearest
+    assert reference_percentile(values, percent) == reference
+
+
+def test_a_share_is_no_percentile() -> None:
+    assert "from 1 to 100, got 0" in complaint(ConfigError, lambda: nearest_rank([1], 0))
