@@ -158,6 +158,7 @@ class Agent(Generic[Value_co]):
         object.__setattr__(self, "_output", _output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
+        self._preset.settings_with(self._config())  # a misspelt setting is told here, not by the first run
         object.__setattr__(self, "at_fallbacks", _agents_of(self, self.fallbacks))
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
@@ -168,16 +169,14 @@ class Agent(Generic[Value_co]):
         :param streams: whether it is that of :meth:`stream`, whose replies are streamed unless ``config`` or
             a preset say otherwise
         """
-        config = (
-            as_tree(parse(exact_config(self.config))) if isinstance(self.config, LoopConfig) else self.config
-        )
+        config = self._config()
         always = streams and "stream" not in self._preset.changes()["config"]
         plan = self._preset.plan(
             model=self.model,
             messages=self._messages(prompt),
             tools=self._offered.surface,
             options=self.options,
-            settings={**({"stream": "always"} if always else {}), **(config or {})},
+            settings={**({"stream": "always"} if always else {}), **config},
             seed=self.seed,
             output=None if self._output is None else self._output.spec,
             price=self.price,
@@ -366,6 +365,12 @@ class Agent(Generic[Value_co]):
         system = SystemMessage(told)
         # A prompt that goes on with the messages of an earlier run begins with them.
         return given if not told or given[:1] == (system,) else (system, *given)
+
+    def _config(self) -> Mapping[str, Any]:
+        """The settings that the agent was given."""
+        if isinstance(self.config, LoopConfig):
+            return as_tree(parse(exact_config(self.config)))
+        return self.config or {}
 
     def _connection(self) -> dict[str, Any]:
         """The arguments of an endpoint."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncPorts, Later, Ports, Wanted, secrets_of
@@ -107,11 +107,18 @@ def check_approve(given: object) -> None:
 
     :raises ConfigError: if it is neither
     """
-    if given is not None and _deciding(given) is None and not callable(given):
-        raise ConfigError(
-            f"approve: expected a function of name and arguments, got {type(given).__name__}; write "
-            "approve=lambda name, arguments: True, or approve=Always()"
-        )
+    instead = "write approve=lambda name, arguments: True, or approve=Always()"
+    if given is None or (_deciding(given) is not None and not isinstance(given, type)):
+        return
+    if isinstance(given, type) or not callable(given):
+        kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise ConfigError(f"approve: expected a function of name and arguments, got {kind}; {instead}")
+    try:
+        signature(given).bind("name", {})
+    except TypeError as error:
+        raise ConfigError(f"approve: it is called with name and arguments: {error}; {instead}") from None
+    except ValueError:  # some functions of C have no signature
+        return
 
 
 def _deciding(given: object) -> object:

@@ -94,6 +94,7 @@ class AgentSettings(TypedDict, total=False):
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "model": (str,),
+    "seed": (int,),
     "base_url": (str,),
     "instructions": (str,),
     "provider": (str,),
@@ -104,7 +105,13 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "config": (LoopConfig, Mapping),
     "price": (Price,),
 }
-_KIND_NAMES: Final = {str: "a text", Mapping: "an object", LoopConfig: "a LoopConfig", Price: "a Price"}
+_KIND_NAMES: Final = {
+    str: "a text",
+    int: "a whole number",
+    Mapping: "an object",
+    LoopConfig: "a LoopConfig",
+    Price: "a Price",
+}
 
 
 def check_kinds(agent: object, headers: Mapping[str, object] | None) -> None:
@@ -114,9 +121,11 @@ def check_kinds(agent: object, headers: Mapping[str, object] | None) -> None:
     """
     for name, kinds in _KINDS.items():
         value = getattr(agent, name)
-        if value is not None and not isinstance(value, kinds):
+        if (value is not None or name in {"model", "seed"}) and not isinstance(value, kinds):
             expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
             raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
+    if not str(getattr(agent, "model", "")).strip():
+        raise ConfigError("model: expected the name of a model, got an empty text")
     for name, value in (headers or {}).items():
         if not isinstance(value, (str, Secret)):
             raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")

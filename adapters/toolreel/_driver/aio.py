@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
-from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -50,7 +50,8 @@ async def arun(
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), async_performer_of(plan, performer), journal, observe, inbox)
+    able = async_performer_of(plan, performer)
+    return await _run(start(plan), able, journal, observe, inbox)
 
 
 async def ago_on(
@@ -65,6 +66,7 @@ async def ago_on(
 
     The async version of :func:`~toolreel._driver.sync.go_on`, with the same parameters.
     """
+    check_state(state)
     return await _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
 
 
@@ -97,7 +99,8 @@ def astream(
     The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    return _stream(start(plan), async_performer_of(plan, performer), journal, inbox)
+    able = async_performer_of(plan, performer)
+    return _stream(start(plan), able, journal, inbox)
 
 
 def astream_on(

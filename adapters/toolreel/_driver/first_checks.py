@@ -37,11 +37,25 @@ def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
 
     :raises ConfigError: if it cannot perform the plan; says what to write
     """
+    check_plan(plan, _RUN)
     performer = sync_performer(given, _RUN)
     _check_tools(plan, performer)
     if isinstance(performer, Ports):
         check_endpoints(plan, performer.endpoint, "Endpoints")
     return performer
+
+
+def check_plan(plan: object, call: Call) -> None:
+    """Check that a driver was given a plan.
+
+    :raises ConfigError: if not; says what to write
+    """
+    if not isinstance(plan, Plan):
+        text = repr(plan) if isinstance(plan, str) else "..."
+        instead = f"write {call.name}(Plan.of(model=..., messages={text}), ...)"
+        if callable(getattr(plan, call.name, None)):
+            instead = f"an agent runs itself: {call.name.replace('run', 'agent.run')}(prompt)"
+        raise ConfigError(f"{call.name}: expected a Plan, got {type(plan).__name__}; {instead}")
 
 
 def sync_performer(given: Performer | Endpoint, call: Call) -> Performer:
@@ -65,6 +79,7 @@ def sync_performer(given: Performer | Endpoint, call: Call) -> Performer:
 
 def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> AsyncPerformer:
     """The async version of :func:`performer_of`."""
+    check_plan(plan, _ARUN)
     performer = async_performer(given, _ARUN)
     _check_tools(plan, performer)
     if isinstance(performer, AsyncPorts):

@@ -77,12 +77,23 @@ def hear(
         yield event, at
 
 
+def check_state(state: object) -> None:
+    """Check that a driver was given the state of a run to go on with.
+
+    :raises ConfigError: if not; says what to write
+    """
+    if not isinstance(state, State):
+        kind = type(state).__name__
+        raise ConfigError(f"state: expected the state of a run, got {kind}; write run.state")
+
+
 def spoken_to(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
     """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
 
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
     state = run.state if isinstance(run, Run) else run
+    check_state(state)
     event = message_of(content)
     if why := refusal(event.parts, state.present.provider):
         raise ConfigError(f"content: {why}")

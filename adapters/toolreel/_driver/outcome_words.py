@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, assert_never
 
 from toolreel_core._jsontext import canonical
+from toolreel_core._loop import NO_REPLIES
 from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
 
@@ -172,7 +173,7 @@ def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
     """Whether its words have what the model said."""
     match outcome:
         case outcomes.InvalidReply():
-            return outcome.problem not in {*_NO_CHAT, "PROVIDER_ERROR", "RATE_LIMITED"}
+            return outcome.problem not in {*NO_REPLIES, "RATE_LIMITED"}
         case outcomes.InvalidOutput() | outcomes.Refused() | outcomes.ContentFiltered() | Resting():
             return True
         case _:

@@ -82,7 +82,7 @@ class Ports:
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
-        _check_tools(self.tools, "PythonTools")
+        _check_ports(self, "HttpEndpoint", "PythonTools")
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -123,7 +123,7 @@ class AsyncPorts:
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
     def __post_init__(self) -> None:
-        _check_tools(self.tools, "AsyncPythonTools")
+        _check_ports(self, "AsyncHttpEndpoint", "AsyncPythonTools")
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -157,10 +157,21 @@ class AsyncPorts:
                 yield piece
 
 
-def _check_tools(tools: object, host: str) -> None:
-    if not callable(getattr(tools, "run", None)):
-        kind = type(tools).__name__
-        raise ConfigError(f"tools: expected a tool host, got {kind}; write {host}([function, ...])")
+def _check_ports(ports: Ports | AsyncPorts, endpoint: str, tools: str) -> None:
+    """Check that each port has its method.
+
+    :raises ConfigError: if one has not, or is a class; says what to write
+    """
+    for name, what, method, instead in (
+        ("endpoint", "an endpoint", "send", f"{endpoint}(base_url)"),
+        ("tools", "a tool host", "run", f"{tools}([function, ...])"),
+        ("approver", "an approver", "decide", "Always(), Never() or Later(), or Agent(approve=function)"),
+        ("clock", "a clock", "wait", "SystemClock() or InstantClock()"),
+    ):
+        port = getattr(ports, name)
+        if isinstance(port, type) or not callable(getattr(port, method, None)):
+            kind = f"the class {port.__name__}" if isinstance(port, type) else type(port).__name__
+            raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
 
 
 # Only for sync ports that never block (scripts, recordings): a blocking one would block the event loop.

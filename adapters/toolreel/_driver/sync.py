@@ -7,7 +7,7 @@ from contextlib import closing
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import Incoming, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -59,7 +59,8 @@ def run(
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer_of(plan, performer), journal, observe, inbox)
+    able = performer_of(plan, performer)
+    return _run(start(plan), able, journal, observe, inbox)
 
 
 def go_on(
@@ -80,6 +81,7 @@ def go_on(
     :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
     """
+    check_state(state)
     return _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
 
 
@@ -132,7 +134,8 @@ def stream(
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _stream(start(plan), performer_of(plan, performer), journal, inbox)
+    able = performer_of(plan, performer)
+    return _stream(start(plan), able, journal, inbox)
 
 
 def stream_on(

@@ -8,21 +8,23 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
-from toolreel._driver import Lap, Wanted
+from toolreel._driver import Lap, Resting, Wanted
 from toolreel._internal import AdapterError, CassetteError
 from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import Breaks, came_whole
 from toolreel._replay.trace import Trace, retrace
-from toolreel_core._errors import ReplayMismatch
+from toolreel_core._errors import ReplayMismatch, ToolreelError
+from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import CancelRequested, Event, SendRequest
+from toolreel_core._protocol import CancelRequested, Event, ReplyRead, SendRequest
 from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
     from toolreel.cassette import Mode, Session
 
 Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
-"""When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if the files exist.
+"""When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if there are files of a
+run that got a reply.
 ``record`` and ``extend`` save a run that completes or waits, and otherwise leave the files unchanged;
 ``extend`` replays the existing recording first."""
 
@@ -86,8 +88,9 @@ class RecordedFiles(_Files[FileJournal]):
         self.before = _extended(path) if keeping == "extend" else None
         """The recorded run that is extended."""
         self.tape = _session(path, "extend" if self.before else "record")
+        replaces = keeping != "new" or companion(path).exists()
         journal = FileJournal(
-            companion(path), plan, known_secrets=secrets, overwrite=keeping != "new", durable=durable
+            companion(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
         )
         super().__init__(path, secrets, journal)
 
@@ -156,16 +159,26 @@ class ResumedFiles(_Files[ReopenedJournal]):
 
 
 def check_free(cassette: Path) -> None:
-    """Check that there is no recording yet.
+    """Check that there is no recording yet, or one of a run that never got a reply.
 
     :raises CassetteError: if there is one
     """
     for existing in (cassette, companion(cassette)):
-        if existing.exists():
+        if existing.exists() and not _never_answered(companion(cassette)):
             raise CassetteError(
                 f"{existing} exists already: record under another name, or replace it with --overwrite "
                 "(overwrite=True)"
             )
+
+
+def _never_answered(journal: Path) -> bool:
+    """Whether a run ended without any reply of a model: a wrong key, URL or model left it."""
+    try:
+        run = retrace(read_journal(journal)).run
+    except ToolreelError:  # there is none, or none that can be read
+        return False
+    problems = [note.problem for note in run.notes if isinstance(note, ReplyRead)]
+    return not isinstance(run.outcome, Resting) and all(problem in NO_REPLIES for problem in problems)
 
 
 def _extended(path: Path) -> Recorded | None:

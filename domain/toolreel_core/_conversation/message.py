@@ -21,6 +21,9 @@ class SystemMessage:
 
     content: str
 
+    def __post_init__(self) -> None:
+        _check_text("content", self.content, 'write "\\n\\n".join(texts) for several texts')
+
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
@@ -34,6 +37,9 @@ class UserMessage:
     """Who of several users says it; empty where that is not told."""
 
     def __post_init__(self) -> None:
+        _check_text(
+            "content", self.content, "write user_message([...]) for texts with images, audio and files"
+        )
         if self.parts and self.content != text_of(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_message(parts)")
 
@@ -56,6 +62,9 @@ class SentCall:
     object that is merged into the call's entry."""
 
     def __post_init__(self) -> None:
+        _check_text("id", self.id, "write SentCall(id, name, arguments)")
+        _check_text("name", self.name, "write SentCall(id, name, arguments)")
+        _check_text("arguments", self.arguments, "write json.dumps(arguments)")
         if self.extras is not NOTHING:
             _check_extras(self.extras)
 
@@ -71,6 +80,9 @@ class AssistantMessage:
     a JSON object that is merged into the message."""
 
     def __post_init__(self) -> None:
+        _check_text("content", self.content, 'write "" for a message that has calls alone')
+        if self.calls:
+            _check_calls(self.calls)
         if self.extras is not NOTHING:
             _check_extras(self.extras)
 
@@ -86,6 +98,10 @@ class ToolMessage:
     """The tool's outward name, for providers that want it told."""
     parts: tuple[Media, ...] = ()
     """What the tool gave besides text; the content mentions each by its label."""
+
+    def __post_init__(self) -> None:
+        _check_text("call_id", self.call_id, "write the id of the call that it answers")
+        _check_text("content", self.content, "write json.dumps(result)")
 
     def __repr__(self) -> str:
         """Without parts where there are none."""
@@ -138,6 +154,16 @@ def shown_content(message: Message) -> str:
     if isinstance(message, UserMessage) and message.parts:
         return shown_parts(message.parts)
     return message.content
+
+
+def _check_text(place: str, given: object, instead: str) -> None:
+    if not isinstance(given, str):
+        raise ConfigError(f"{place}: expected a text, got {type(given).__name__}; {instead}")
+
+
+def _check_calls(calls: object) -> None:
+    if not isinstance(calls, tuple) or not all(isinstance(call, SentCall) for call in calls):
+        raise ConfigError("calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)")
 
 
 def _check_extras(extras: JsonText) -> None:

@@ -29,6 +29,7 @@ from toolreel_core._loop.finish import (
     outcome_of,
 )
 from toolreel_core._loop.foreign_history import extras_of, is_signed, moved, without_extras
+from toolreel_core._loop.next_endpoint import NO_REPLIES
 from toolreel_core._loop.next_request import (
     opening_notes,
     send_next_request,

@@ -58,7 +58,7 @@ _BY_STATUS: Final[dict[int, FallbackReason]] = {
     410: "not_found",
     429: "rate_limit",
 }
-_NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
+NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
 """Problems of a body with status 200 that has nothing of a model."""
 _FORMS: Final = ("response_format", "json_schema", "structured_output")
 """Words in the messages with which servers reject the form of an answer, in lower case."""
@@ -79,7 +79,7 @@ def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
         case InvalidReply():
             if outcome.problem == "RATE_LIMITED":
                 return "rate_limit"
-            return "server_error" if outcome.problem in _NO_REPLIES else None
+            return "server_error" if outcome.problem in NO_REPLIES else None
         case (
             Completed()
             | NoToolCalls()

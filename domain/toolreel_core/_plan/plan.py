@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Final, cast
 
 from toolreel_core._conversation import (
@@ -70,6 +71,19 @@ _ANSWER_TAKEN: Final = (
     f"constrained_calls: the answer is a call of {ANSWER_TOOL.name!r}, and there is a tool of that name; "
     "rename the tool"
 )
+_IN_FINAL_FORM: Final = "Plan(...) takes it only in its final form; write Plan.of(...)"
+_FIELDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "model": ((str,), "the name of a model"),
+    "messages": ((tuple,), _IN_FINAL_FORM),
+    "options": ((str,), _IN_FINAL_FORM),
+    "tools": ((ToolSurface,), _IN_FINAL_FORM),
+    "overrides": ((str,), _IN_FINAL_FORM),
+    "config": ((LoopConfig,), "config=LoopConfig(max_turns=3)"),
+    "seed": ((int,), "a whole number"),
+    "provider": ((Provider,), "provider=Provider(...), or take a preset: shipped().for_(name).plan(...)"),
+    "price": ((Price, NoneType), "price=Price(input=..., output=...), per million tokens"),
+}
+"""The kinds of the fields, and what to write."""
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -121,9 +135,9 @@ class Plan:
     """The plan as it is at each fallback."""
 
     def __post_init__(self) -> None:
+        _check_kinds({key: getattr(self, key) for key in _FIELDS})
         if not self.model.strip():
             raise ConfigError("model: expected the name of a model, got an empty text")
-        _check_ready(self.messages, self.options, self.tools, self.overrides)
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         for number, message in enumerate(self.messages):
@@ -238,7 +252,7 @@ class Plan:
         """
         return cls(
             model,
-            messages_of(messages),
+            _with_prompt(messages_of(messages)),
             json_text(options or {}, "options"),
             tools if isinstance(tools, ToolSurface) else ToolSurface(_definitions(tools)),
             config or _DEFAULTS,
@@ -388,16 +402,27 @@ def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
     )
 
 
-def _check_ready(messages: object, options: object, tools: object, overrides: object) -> None:
-    """Check that the fields hold what :meth:`Plan.of` makes of everyday values."""
-    ready = {
-        "messages": isinstance(messages, tuple) and all(isinstance(each, Message) for each in messages),
-        "options": isinstance(options, str),
-        "tools": isinstance(tools, ToolSurface),
-        "overrides": isinstance(overrides, str),
-    }
-    if wrong := [key for key, is_ready in ready.items() if not is_ready]:
-        raise ConfigError(f"{wrong[0]}: Plan(...) takes it only in its final form; write Plan.of(...)")
+def _check_kinds(given: Mapping[str, object]) -> None:
+    """Check the kinds of a plan's fields.
+
+    :raises ConfigError: at the first that is of another kind; says what to write
+    """
+    for key, (kinds, instead) in _FIELDS.items():
+        value = given[key]
+        if not isinstance(value, kinds):
+            got = "" if instead == _IN_FINAL_FORM else f"got {type(value).__name__}; write "
+            raise ConfigError(f"{key}: {got}{instead}")
+    messages = given["messages"]
+    if not (isinstance(messages, tuple) and all(isinstance(each, Message) for each in messages)):
+        raise ConfigError(f"messages: {_IN_FINAL_FORM}")
+
+
+def _with_prompt(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages, unless the last one is of the user and says nothing."""
+    last = messages[-1] if messages else None
+    if isinstance(last, UserMessage) and not last.parts and not last.content.strip():
+        raise ConfigError("messages: the prompt is empty; write what the user says")
+    return messages
 
 
 def _definitions(tools: object) -> tuple[ToolDefinition, ...]:

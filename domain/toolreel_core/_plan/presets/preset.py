@@ -146,6 +146,17 @@ class Preset:
         lists = {key: _names(table, key) for key in LISTS if key in settings}
         return LoopConfig.of(_plain(_over(_tree(self.config), {**settings, **lists})))
 
+    def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
+        """The settings of the loop and of the provider, with others over them.
+
+        :raises ConfigError: if a setting does not exist, or has no such value
+        """
+        if strange := [key for key in settings if key not in (*_SETTINGS, *_TRAITS)]:
+            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        traits = {key: value for key, value in settings.items() if key in _TRAITS}
+        choices = {key: value for key, value in settings.items() if key in _SETTINGS}
+        return self.config_with(choices), Provider.of({**_tree(self.provider), **traits})
+
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
         requested = _tree(self.request)
@@ -172,14 +183,8 @@ class Preset:
         :param settings: of the loop, as for :meth:`config_with`, and of the provider
         :raises ConfigError: if the parts are invalid or contradict each other
         """
-        given = settings or {}
-        if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
-            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        config, provider = self.settings_with(settings or {})
         own = self.changes()
-        traits = {key: value for key, value in given.items() if key in _TRAITS}
-        provider = Provider.of({**own["provider"], **traits})
-        choices = {key: value for key, value in given.items() if key in _SETTINGS}
-        config = self.config_with(choices)
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:

@@ -1,0 +1,122 @@
+"""Mistakes of a first program: each is told where it is made, with what to write, before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn, cast
+
+import pytest
+
+from toolreel import (
+    Agent,
+    Always,
+    AssistantMessage,
+    AsyncPorts,
+    ConfigError,
+    Fallback,
+    Plan,
+    Ports,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    arun,
+    astream,
+    go_on,
+    run,
+    speak,
+    stream,
+)
+from toolreel.http import HttpEndpoint
+from toolreel.testing import ScriptedEndpoint
+from toolreel_core import SentCall
+
+WRONG: Any = None
+ENDPOINT = ScriptedEndpoint([])
+"""Whatever is sent to it raises."""
+PLAN = Plan.of(model="m", messages="hi")
+CALL = SentCall("a", "b", "{}")
+a: Any = partial(cast, Any)
+"""A value that a type checker lets pass."""
+
+
+def agent(**settings: object) -> Agent[Any]:
+    return Agent("m", endpoint=ENDPOINT, **cast("Any", settings))
+
+
+def plan(**parts: object) -> Plan:
+    return Plan.of(**cast("Any", {"model": "m", "messages": "hi", **parts}))
+
+
+MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
+    "a message of nothing": (lambda: UserMessage(WRONG), "content: expected a text, got NoneType"),
+    "of a number": (lambda: UserMessage(a(3)), "expected a text, got int"),
+    "of a list": (lambda: UserMessage(a(["a"])), r"write user_message\(\[\.\.\.\]\)"),
+    "a system message of a list": (lambda: SystemMessage(a(["a"])), "for several texts"),
+    "an answer of nothing": (lambda: AssistantMessage(WRONG), 'write "" for a message that has calls alone'),
+    "calls in a list": (lambda: AssistantMessage("", a([CALL])), "calls: expected a tuple of SentCall"),
+    "calls as objects": (lambda: AssistantMessage("", a(({"id": "a"},))), "expected a tuple of SentCall"),
+    "a result of a value": (lambda: ToolMessage("a", a({"ok": True})), r"write json.dumps\(result\)"),
+    "a result without id": (lambda: ToolMessage(WRONG, ""), "the id of the call that it answers"),
+    "arguments of a value": (lambda: SentCall("a", "b", a({})), r"write json.dumps\(arguments\)"),
+    "a call without a name": (lambda: SentCall("a", WRONG, "{}"), "name: expected a text, got NoneType"),
+    "an empty prompt": (lambda: agent().run(""), "the prompt is empty; write what the user says"),
+    "a blank prompt": (lambda: agent().run("  \n"), "the prompt is empty"),
+    "an empty prompt after others": (lambda: agent().run(["hi", UserMessage("")]), "the prompt is empty"),
+    "an empty prompt of a plan": (lambda: plan(messages=""), "the prompt is empty"),
+    "a plan without a model": (lambda: plan(model=None), "model: got NoneType; write the name of a model"),
+    "a plan of settings in an object": (lambda: plan(config={"max_turns": 3}), "write config=LoopConfig"),
+    "a provider's name in a plan": (lambda: plan(provider="openai"), r"shipped\(\).for_\(name\)"),
+    "a price in figures": (lambda: plan(price=3), "write price=Price"),
+    "a seed in letters": (lambda: plan(seed="7"), "seed: got str; write a whole number"),
+    "an agent without a model": (lambda: Agent(WRONG, endpoint=ENDPOINT), "model: expected a text, got None"),
+    "an agent of a blank model": (lambda: Agent(" ", endpoint=ENDPOINT), "expected the name of a model"),
+    "an agent's seed": (lambda: agent(seed="x"), "seed: expected a whole number, got str"),
+    "a misspelt setting": (lambda: agent(config={"max_turn": 3}), "'max_turn'.*max_turns"),
+    "a setting in letters": (lambda: agent(config={"max_turns": "3"}), "max_turns: expected a whole number"),
+    "a misspelt setting of a fallback": (
+        lambda: agent(fallbacks=[Fallback("b", config={"max_turn": 3})]),
+        r"fallbacks\[0\]: .*'max_turn'",
+    ),
+    "a prompt instead of a plan": (
+        lambda: run(a("hi"), ENDPOINT),
+        r"run: expected a Plan, got str; write run\(Plan.of\(model=..., messages='hi'\), ...\)",
+    ),
+    "the same, async": (lambda: asyncio.run(arun(a("hi"), AsyncPorts(a(Lazy())))), "arun: expected"),
+    "the same, streamed": (lambda: stream(a("hi"), ENDPOINT), "expected a Plan, got str"),
+    "the same, streamed and async": (lambda: astream(a("hi"), AsyncPorts(a(Lazy()))), "expected a Plan"),
+    "an agent instead of a plan": (lambda: run(a(agent()), ENDPOINT), r"agent.run\(prompt\)"),
+    "a run instead of its state": (lambda: go_on(a(PLAN), Ports(ENDPOINT)), "got Plan; write run.state"),
+    "a text instead of a run": (lambda: speak(a("hi"), "x", Ports(ENDPOINT)), "got str; write run.state"),
+    "ports of a URL": (lambda: Ports(a("http://x")), r"got str; write HttpEndpoint\(base_url\)"),
+    "ports of a class": (lambda: Ports(a(HttpEndpoint)), "got the class HttpEndpoint"),
+    "an approver that is a function": (
+        lambda: Ports(ENDPOINT, approver=a(lambda *_: True)),
+        r"approver: expected an approver, got function; write Always\(\)",
+    ),
+    "an approver that is a class": (lambda: Ports(ENDPOINT, approver=a(Always)), "got the class Always"),
+    "a clock that is none": (lambda: Ports(ENDPOINT, clock=a(3)), r"clock: .* write SystemClock\(\)"),
+    "an async approver that is none": (lambda: AsyncPorts(a(Lazy()), approver=a(3)), "expected an approver"),
+    "approve without arguments": (lambda: agent(approve=lambda: True), "called with name and arguments"),
+    "approve with one": (lambda: agent(approve=lambda call: call), "too many positional arguments"),
+    "approve with three": (lambda: agent(approve=lambda x, y, z: (x, y, z)), "missing a required argument"),
+    "approve is a class": (lambda: agent(approve=Always), "got the class Always"),
+}
+
+
+class Lazy:
+    """An endpoint that is never asked."""
+
+    async def send(self, effect: object) -> NoReturn:
+        raise AssertionError(effect)
+
+
+@pytest.mark.parametrize(("make", "words"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_told_where_it_is_made(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()
+
+
+def test_what_has_no_signature_may_approve_all_the_same() -> None:
+    assert repr(agent(approve=max)) == "Agent('m', endpoint=ScriptedEndpoint, tools=[])"
