@@ -416,9 +416,11 @@ def test_budgets_of_tokens_and_cost_stop_the_next_request(
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
 def test_a_limited_cost_that_nobody_knows_stops_the_next_request(limit: str) -> None:
-    silent = body_of(None, LOOKS) | {"usage": {"prompt_tokens": 60, "completion_tokens": 40}}
-    one = (asks(), replies_with(silent), RUNS_LOOK, returns(1))
+    unpriced: dict[str, Json] = {"usage": {"prompt_tokens": 60, "completion_tokens": 40}}
+    one = (asks(), replies_with(body_of(None, LOOKS) | unpriced), RUNS_LOOK, returns(1))
     book(**{limit: 0.5}).play(*one, finishes(CostUnknown(1, 0.5)))
+    busy = replies_with({"error": {"message": "Overloaded.", "code": 503}, **unpriced})
+    book(**{limit: 0.5}).play(asks(), busy, waits(713), elapses(), finishes(CostUnknown(1, 0.5)))
     goes_on: tuple[Turn, ...] = (asks(calling(LOOKS), LOOKED), *DONE)
     book(unknown_cost="allow", **{limit: 0.5}).play(*one, *goes_on)
     book(**{limit: 0.5}).play(asks(), *DONE)
