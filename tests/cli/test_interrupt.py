@@ -16,8 +16,6 @@ from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay import DRIVERS
 
-EACH = [pytest.param(each, marks=pytest.mark.slow if each == "asyncio" else ()) for each in DRIVERS]
-
 
 def interrupted(
     arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None

@@ -15,13 +15,16 @@ from tests.cli.test_durable import MINE, PAYING, TOOLS, serve
 from tests.cli.test_terminal import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
-from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.postgres import Postgres, found, serving_postgres
 from toolreel.testing import saying
 
 
 @pytest.fixture(scope="module")
 def postgres() -> Generator[Postgres]:
-    with serving_postgres() as server:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
         yield server
 
 

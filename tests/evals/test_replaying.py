@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -14,8 +13,6 @@ from tests.evals.trying import evaluated, plan_of, records
 from toolreel.evals import Results, replays
 from toolreel_core._conversation import UserMessage
 from toolreel_core.evals import Case, Check, EvalPlan, Scenario
-
-CHATS: Final = frozenset({"chat_only", "chat_only_capped"})
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from examples.job_queue import worker
 from tests.docs.snippets import ROOT, blocks_of
 from tests.patience import HANG, eventually
-from tests.servers.postgres import serving_postgres
+from tests.servers.postgres import found, serving_postgres
 from toolreel import Json, Ports
 from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
@@ -28,7 +28,10 @@ PROGRAM = ROOT / "examples" / "job_queue" / "worker.py"
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
-    with serving_postgres() as server:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
         url = server.create()
         monkeypatch.setenv("DATABASE", url)
         with worker.connected() as connection:

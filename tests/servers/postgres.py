@@ -13,9 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
-import pytest
 
-__all__ = ["Postgres", "serving_postgres"]
+__all__ = ["Postgres", "found", "serving_postgres"]
 
 _SETTINGS = {
     "listen_addresses": "",
@@ -26,7 +25,7 @@ _SETTINGS = {
 }
 
 
-def _found() -> Path | None:
+def found() -> Path | None:
     """The folder with the newest server that is installed."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     on_path = shutil.which("postgres")
@@ -111,11 +110,8 @@ class Postgres:
 
 
 @contextmanager
-def serving_postgres() -> Generator[Postgres]:
-    """A server for the time of the block; where none is installed, the test is skipped."""
-    programs = _found()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+def serving_postgres(programs: Path) -> Generator[Postgres]:
+    """A server for the time of the block."""
     folder = Path(tempfile.mkdtemp(prefix="toolreel-pg-"))
     if os.getuid() == 0:
         shutil.chown(folder, "postgres", "postgres")

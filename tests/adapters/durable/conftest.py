@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.postgres import Postgres, found, serving_postgres
 from toolreel.durable import DurableRuns
 
 __all__ = ["database", "postgres", "sqlite_template"]
@@ -16,7 +16,10 @@ __all__ = ["database", "postgres", "sqlite_template"]
 
 @pytest.fixture(scope="session")
 def postgres() -> Generator[Postgres]:
-    with serving_postgres() as server:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
         DurableRuns(server.create()).close()  # tests_1, migrated once, is the template of all others
         yield server
 

@@ -275,9 +275,6 @@ def test_an_edited_plan_is_refused() -> None:
     )
 
 
-AT_LEAST_1 = "expected a whole number of at least 1"
-
-
 @pytest.mark.parametrize(
     ("line", "old", "new", "told"),
     [

@@ -32,7 +32,6 @@ from toolreel_core._protocol import (
     BudgetSpent,
     CallAbandoned,
     CallEnded,
-    CallRejected,
     CallRepeated,
     Completed,
     QuirkApplied,
@@ -44,7 +43,6 @@ from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import (
     Envelope,
-    Fault,
     ToolDefinition,
     ToolFailure,
     arguments_violate_schema,
@@ -159,19 +157,6 @@ def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
     assert CallRepeated(2, cut, 2) in played.notes
     assert CallAbandoned(3, "call_3", cut) in played.notes
     assert played.state.memory.called == (cut,)
-
-
-def refused(call: tuple[str, str, str], fault: Fault, sent: str, **settings: int) -> None:
-    """The call runs no tool: the model is told the fault, and the run goes on."""
-    identity, name, _ = call
-    played = book(**settings).play(
-        asks(),
-        replies_calling(call),
-        asks(calling((identity, name, sent)), faults(identity, name, fault)),
-        *DONE,
-    )
-    assert CallRejected(1, identity, name, fault.code, fault.message) in played.notes
-    assert (played.state.tally.tool_calls, played.state.tally.failed_calls) == (0, 1)
 
 
 def told(output: str, message: ToolMessage, **settings: int) -> Playbook:

@@ -14,7 +14,6 @@ from toolreel_core.evals import (
     Workspace,
 )
 
-PATCH = next(tool for tool in WORKSPACE_TOOLS.definitions if tool.name == "state_patch")
 BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 
 
@@ -129,9 +128,6 @@ def test_the_reads_that_are_to_be_cut_or_huge_are() -> None:
     assert len(text) > 9_000
     assert contents(text)["ok"]
     assert "history" not in call(after, "state_get")[1]["data"]
-
-
-SET: Json = {"op": "set", "path": "/draft/foo", "value": "bar"}
 
 
 def test_two_tools_are_sent_and_the_third_is_hidden() -> None:
