@@ -48,8 +48,8 @@ from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Break,
     StoredResponse,
+    answer_in,
     is_stored,
-    stored_response,
 )
 from toolreel.cassette._transports import BODY_LIMIT, is_stream
 from toolreel.cassette._yaml import load_yaml
@@ -385,7 +385,7 @@ def export_cassette(
     broken = {
         number: f"interaction {number} ({broke.kind})"
         for number, entry in enumerate(entries, 1)
-        if (broke := Break.found_in(entry["response"]))
+        if (broke := Break.found_in(entry))
     }
     if broken and not skip_broken:
         raise CassetteError(
@@ -396,21 +396,21 @@ def export_cassette(
     file.secret_rules = rules_in() if rules is None else rules
     file.known_secrets = known_secrets(os.environ, file.secret_rules) if known is None else known
     file.save(target, whole, _stock_text)
-    streams = (n for n, one in enumerate(whole, 1) if is_stream(stored_response(one["response"], None)))
+    answers = enumerate(map(answer_in, whole), 1)
+    streams = (n for n, one in answers if isinstance(one, StoredResponse) and is_stream(one))
     return Exported(source, target, len(whole), tuple(broken.values()), tuple(streams))
 
 
 def _stock_text(_header: Header, interactions: Sequence[Interaction]) -> str:
     """The text as stock vcrpy writes it, with texts instead of bytes."""
     entries = [
-        {part: compat.convert_to_unicode(_copy(entry[part])) for part in ("request", "response")}
+        {
+            "request": compat.convert_to_unicode(dict(entry["request"])),
+            "response": compat.convert_to_unicode(
+                {**entry["response"], "body": {"string": entry["response"]["body"]}}
+            ),
+        }
         for entry in interactions
     ]
     text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
     return text
-
-
-def _copy(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy, since vcrpy's conversion modifies it; the body of a response is a mapping."""
-    body = part["body"]
-    return {**part, "body": dict(body) if isinstance(body, dict) else body}

@@ -381,7 +381,7 @@ def test_an_exchange_that_broke_off_is_refused_or_left_out(tmp_path: Path) -> No
     source, target = tmp_path / "a.yaml", tmp_path / "b.yaml"
     tape = Recording.blank(source)
     kind = (("content-type", "text/event-stream"),)
-    tape.append_break("POST", URL, JSON, b"{}", Break("ReadTimeout", "too late"))
+    tape.append("POST", URL, JSON, b"{}", Break("ReadTimeout", "too late"))
     tape.append(
         "POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data", Break("ReadError", "gone"))
     )
