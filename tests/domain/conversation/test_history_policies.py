@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
+from tests.samples import IF_YOUR_OWN, complaint
 from toolreel_core._conversation import (
     AssistantMessage,
     Cost,
@@ -233,7 +233,7 @@ def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     ]
     for each in act:
         assert complaint(ConfigError, each) == (
-            "there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'?"
+            f"there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'? {IF_YOUR_OWN}"
         )
 
 
