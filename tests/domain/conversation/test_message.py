@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -84,3 +85,13 @@ def test_content_that_came_in_parts_goes_back_in_parts() -> None:
 def test_fields_of_the_providers_own_are_an_object(make: Callable[[JsonText], object], extras: Json) -> None:
     text = canonical(extras)
     assert complaint(ConfigError, lambda: make(text)) == f"extras: expected a JSON object, got {text}"
+
+
+def test_texts_and_calls_of_other_types_are_told_with_what_to_write() -> None:
+    value: Any = {"ok": True}
+    assert complaint(ConfigError, lambda: ToolMessage("a", value)) == (
+        "content: expected a text, got dict; write json.dumps(result)"
+    )
+    assert complaint(ConfigError, lambda: AssistantMessage("", value)) == (
+        "calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)"
+    )

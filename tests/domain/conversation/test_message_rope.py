@@ -85,6 +85,10 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
     assert hash(recalled(one)) == hash(recalled([*one]))
 
 
+def test_a_history_shows_its_messages() -> None:
+    assert repr(recalled([HI, BYE])) == f"StoredMessages([{HI!r}, {BYE!r}])"
+
+
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
     assert (memo(message) == wire(message)) == wire_is_memo(message)

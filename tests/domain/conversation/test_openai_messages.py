@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from tests.strategies import json_objects
-from toolreel_core._conversation import (
-    messages_from,
-    messages_to,
-)
+from toolreel_core._conversation import UserMessage, messages_from, messages_to
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
 
@@ -206,3 +203,7 @@ LOST = "it would be lost, since no request sends it; leave it out"
 )
 def test_what_would_be_lost_is_told_with_its_place(given: object, why: str) -> None:
     assert complaint(ConfigError, lambda: messages_from(cast("Any", given))) == why
+
+
+def test_texts_and_parts_of_our_own_may_stand_in_a_content() -> None:
+    assert messages_from([{"role": "user", "content": ["a", {"text": "b"}]}]) == (UserMessage("ab"),)

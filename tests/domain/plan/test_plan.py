@@ -173,6 +173,10 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
             )
         ),
         (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
+        (
+            lambda: Plan.of(model="m", messages=" "),
+            "messages: the prompt is empty; write what the user says",
+        ),
         (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),
         (
             lambda: Plan.of(model="m", messages="hi", options={"a": deep(128)}),
