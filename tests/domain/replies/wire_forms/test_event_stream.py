@@ -156,40 +156,6 @@ def piece(kind: str, **said: Json) -> dict[str, Json]:
 END: dict[str, Json] = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 
 
-def test_thinking_is_joined_with_its_signature() -> None:
-    events: Events = (
-        start({"type": "thinking", "thinking": "", "signature": ""}, index=0),
-        piece("thinking_delta", thinking="It is ", index=0),
-        piece("thinking_delta", thinking="a.", index=0),
-        piece("signature_delta", signature="c2ln", index=0),
-        END,
-    )
-    assert whole("messages", *events)["content"] == [
-        {"type": "thinking", "thinking": "It is a.", "signature": "c2ln"}
-    ]
-    _, shown = fed("messages", *map(frame, events))
-    assert [(delta.kind, delta.text) for delta in shown] == [("reasoning", "It is "), ("reasoning", "a.")]
-
-
-def test_blocks_without_an_index_follow_each_other() -> None:
-    events: Events = (
-        start({"type": "text", "text": "He"}),
-        piece("text_delta", text="llo."),
-        start({"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {}}),
-        piece("input_json_delta", partial_json="{}"),
-        END,
-    )
-    blocks = whole("messages", *events)["content"]
-    assert [block["type"] for block in blocks] == ["text", "tool_use"]
-    assert blocks[0]["text"] == "Hello."
-
-
-def test_a_block_that_was_never_begun_is_known_by_its_pieces() -> None:
-    assert whole("messages", piece("text_delta", text="Hi.", index="0"), END)["content"] == [
-        {"type": "text", "text": "Hi."}
-    ]
-
-
 def test_what_stands_in_the_beginning_of_a_block_is_shown() -> None:
     _, shown = fed(
         "messages",
@@ -203,33 +169,6 @@ def test_what_stands_in_the_beginning_of_a_block_is_shown() -> None:
         ("reasoning", "Hm."),
         ("tool_call", "ping"),
     ]
-
-
-def test_citations_stay_with_their_text() -> None:
-    events: Events = (
-        start({"type": "text", "text": ""}, index=0),
-        piece("text_delta", text="Found.", index=0),
-        piece("citations_delta", citation={"url": "https://example.org"}, index=0),
-        piece("citations_delta", citation={"url": "https://example.com"}, index=1),
-        piece("text_delta", text=None, index=0),
-        piece("text_delta", text=3, index=0),
-        END,
-    )
-    first, second = whole("messages", *events)["content"]
-    assert first == {"type": "text", "text": "Found.", "citations": [{"url": "https://example.org"}]}
-    assert second["citations"] == [{"url": "https://example.com"}]
-
-
-def test_a_message_may_begin_with_content_and_end_without_a_word() -> None:
-    begun: dict[str, Json] = {
-        "role": "assistant",
-        "content": [{"type": "text", "text": "Hi."}],
-        "usage": {"input_tokens": 3},
-    }
-    counted: dict[str, Json] = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 2}}
-    body = whole("messages", {"type": "message_start", "message": begun}, counted, {"type": "message_stop"})
-    assert (body["content"][0]["text"], body["usage"]) == ("Hi.", {"input_tokens": 3, "output_tokens": 2})
-    assert "error" not in body
 
 
 # Responses
@@ -269,39 +208,3 @@ def test_a_response_without_its_output_at_the_end_is_put_together() -> None:
         ("tool_call", "ping"),
         ("tool_call", "{}"),
     ]
-
-
-def test_reasoning_may_be_streamed_at_length() -> None:
-    events: Events = (
-        {"type": "response.reasoning_text.delta", "output_index": 0, "delta": "At length."},
-        {"type": "response.done"},
-    )
-    body = whole("responses", *events)
-    assert body["output"] == [
-        {"type": "reasoning", "content": [{"type": "output_text", "text": "At length."}]}
-    ]
-
-
-def test_what_an_item_says_at_its_end_counts() -> None:
-    call: dict[str, Json] = {"type": "function_call", "call_id": "call_1", "name": "ping", "arguments": "{}"}
-    events: Events = (
-        added({**call, "arguments": ""}, output_index=0),
-        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{"},
-        {"type": "response.output_item.done", "output_index": 0, "item": call},
-        {"type": "response.output_item.done", "output_index": 1, "item": {"type": "other"}},
-        COMPLETED,
-    )
-    assert whole("responses", *events)["output"] == [call, {"type": "other"}]
-
-
-@pytest.mark.parametrize("content", [[], [{"type": "output_text", "text": ""}], "", None])
-def test_the_deltas_of_an_item_count_where_its_end_lacks_their_text(content: Json) -> None:
-    message: dict[str, Json] = {"type": "message", "id": "m", "content": []}
-    events: Events = (
-        added(message, output_index=0),
-        {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."},
-        {"type": "response.output_item.done", "output_index": 0, "item": {**message, "content": content}},
-        COMPLETED,
-    )
-    (item,) = whole("responses", *events)["output"]
-    assert "".join(part["text"] for part in item["content"]) == "Hi."
