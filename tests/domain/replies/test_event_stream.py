@@ -171,6 +171,33 @@ def test_what_stands_in_the_beginning_of_a_block_is_shown() -> None:
     ]
 
 
+def test_citations_stay_with_their_text() -> None:
+    events: Events = (
+        start({"type": "text", "text": ""}, index=0),
+        piece("text_delta", text="Found.", index=0),
+        piece("citations_delta", citation={"url": "https://example.org"}, index=0),
+        piece("citations_delta", citation={"url": "https://example.com"}, index=1),
+        piece("text_delta", text=None, index=0),
+        piece("text_delta", text=3, index=0),
+        END,
+    )
+    first, second = whole("messages", *events)["content"]
+    assert first == {"type": "text", "text": "Found.", "citations": [{"url": "https://example.org"}]}
+    assert second["citations"] == [{"url": "https://example.com"}]
+
+
+def test_a_message_may_begin_with_content_and_end_without_a_word() -> None:
+    begun: dict[str, Json] = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Hi."}],
+        "usage": {"input_tokens": 3},
+    }
+    counted: dict[str, Json] = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 2}}
+    body = whole("messages", {"type": "message_start", "message": begun}, counted, {"type": "message_stop"})
+    assert (body["content"][0]["text"], body["usage"]) == ("Hi.", {"input_tokens": 3, "output_tokens": 2})
+    assert "error" not in body
+
+
 # Responses
 
 
