@@ -210,7 +210,7 @@ def test_a_line_that_begins_with_a_slash_is_a_command(tmp_path: Path) -> None:
     assert code == 0
     assert lines.count("/exit       end the conversation, as Ctrl-D and /quit do") == 2
     unknown = lines.index("error: there is no command /hlep")
-    assert lines[unknown + 1] == "  /help lists them; //hlep is a message"
+    assert lines[unknown + 1] == "  /help lists them; //hlep sends it as a message"
     sent = [json.loads(seen.body)["messages"][-1]["content"] for seen in server.seen]
     assert sent == ["/help", "/etc/hosts says?"]
     assert retrace(read_journal(tmp_path / "talk.journal.jsonl")).run.completed

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from tests.cli.commands import assert_mistake, said_by_each, toolreel
-from toolreel._cli import LazyCommand, cassettes_command, durable_command, eval_command
+from toolreel._cli import LazyCommand
 from toolreel._cli import toolreel as toolreel_group
 from toolreel._replay import DRIVERS
 
@@ -35,19 +35,6 @@ from toolreel.__main__ import main
 main()
 """
 """A process in which one package is not installed."""
-
-
-LATER = [
-    each
-    for lazy in (toolreel_group, cassettes_command, eval_command, durable_command)
-    for each in lazy.commands.values()
-]
-
-
-@pytest.mark.parametrize("later", LATER, ids=lambda later: later.name)
-def test_a_command_is_told_of_before_it_is_loaded_as_it_tells_of_itself(later: click.Command) -> None:
-    command = loaded(later)
-    assert (later.name, later.get_short_help_str(80)) == (command.name, command.get_short_help_str(80))
 
 
 def loaded(later: click.Command) -> click.Command:

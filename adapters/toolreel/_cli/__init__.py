@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolreel._cli.lazy import LazyCommand
     from toolreel._cli.live_run import LiveSession
     from toolreel._cli.live_target import LiveTarget
-    from toolreel._cli.main import cassettes_command, durable_command, toolreel
+    from toolreel._cli.main import toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, SetOptions, parse_settings
     from toolreel._cli.view import view_command
     from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns

@@ -53,7 +53,7 @@ class _Age(click.ParamType[timedelta]):
         return int(found[1]) * timedelta(weeks=found[2] == "w", days=found[2] == "d")
 
 
-@click.command("check", epilog=EPILOG, short_help="Look for leaks, orphans, age and drift.")
+@click.command("check", epilog=EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option(
     "--tests",
@@ -137,7 +137,7 @@ def check_command(
     return FAILED if failing else 0
 
 
-@click.command("journal", epilog=EPILOG, short_help="Make the journal of any client's cassette.")
+@click.command("journal", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--plan",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolreel.cassette import Exported, Imported
 
 
-@click.command("export", epilog=EPILOG, short_help="Convert to stock vcrpy's format.")
+@click.command("export", epilog=EPILOG)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
@@ -71,7 +71,7 @@ def export_command(
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
-@click.command("import", epilog=EPILOG, short_help="Convert stock vcrpy's cassettes.")
+@click.command("import", epilog=EPILOG)
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option(

@@ -42,7 +42,7 @@ _NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
 """The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
 
 
-@click.command("chat", epilog=EPILOG, short_help="Talk with a model and its tools, and record it.")
+@click.command("chat", epilog=EPILOG)
 @click.option("--model", metavar="NAME", help="Model name, as the server lists it.")
 @server_options()
 @click.option("--system", metavar="TEXT", help="System message.")
@@ -121,8 +121,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             code = _talk(chat, progress, server)
         finally:
             saved = chat.close()
-    if chat.refused:
-        complain(f"the conversation was not saved: {chat.refused}", hint=resume_hint(chat.left))
+    if chat.files and chat.files.refused:
+        complain(f"the conversation was not saved: {chat.files.refused}", hint=resume_hint(chat.files.left))
         return USAGE
     if saved:
         show_saved(saved, err)
@@ -150,7 +150,7 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
         cost = cost_in_words(run)
         if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
             err.print(shown, style="dim")
-        if chat.refused or isinstance(outcome, ConversationSpent | CostUnknown):
+        if (chat.files and chat.files.refused) or isinstance(outcome, ConversationSpent | CostUnknown):
             break
     return code
 

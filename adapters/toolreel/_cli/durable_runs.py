@@ -43,7 +43,7 @@ _ENDS: Final = {
 _run_argument = click.argument("run_id", metavar="RUN")
 
 
-@click.command("submit", epilog=EPILOG, short_help="Queue a run for a worker.")
+@click.command("submit", epilog=EPILOG)
 @click.argument("prompt")
 @click.option("--model", required=True, help="Model name, as the worker's server lists it.")
 @source_options
@@ -91,7 +91,7 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     return 0
 
 
-@click.command("adopt", epilog=EPILOG, short_help="Queue abandoned or failed runs again.")
+@click.command("adopt", epilog=EPILOG)
 @click.argument("slots", metavar="[SLOT]...", nargs=-1)
 @click.option(
     "--failed",
@@ -127,7 +127,7 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     return 0
 
 
-@click.command("list", epilog=EPILOG, short_help="List the runs, the newest first.")
+@click.command("list", epilog=EPILOG)
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
@@ -201,7 +201,7 @@ def _short(summary: RunSummary) -> str:
     return calls or summary.problem.partition(";")[0]
 
 
-@click.command("show", epilog=EPILOG, short_help="Show what a run did, and what it waits for.")
+@click.command("show", epilog=EPILOG)
 @_run_argument
 @click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
 @click.option(
@@ -256,7 +256,7 @@ def summary_tree(summary: RunSummary) -> dict[str, Json]:
     return {**asdict(summary), "waits_for": waits, **times}
 
 
-@click.command("export", epilog=EPILOG, short_help="Write a run to a file.")
+@click.command("export", epilog=EPILOG)
 @_run_argument
 @export_options(
     ("journal", *RUN_FORMATS),
@@ -286,7 +286,7 @@ def export_command(
     return write_run(recorded, form, run_id, target, overwrite=overwrite, as_machine=as_machine)
 
 
-@click.command("approve", epilog=EPILOG, short_help="Approve or deny a call.")
+@click.command("approve", epilog=EPILOG)
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
 @click.option("--reason", default="", metavar="TEXT", help="With --deny: why; the model reads it.")
@@ -316,7 +316,7 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
     return 0
 
 
-@click.command("say", epilog=EPILOG, short_help="Say something to a run.")
+@click.command("say", epilog=EPILOG)
 @_run_argument
 @click.argument("text")
 @database_option
@@ -334,7 +334,7 @@ def say_command(run_id: str, text: str, database: str | None) -> int:
     return 0
 
 
-@click.command("cancel", epilog=EPILOG, short_help="Cancel runs.")
+@click.command("cancel", epilog=EPILOG)
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
 @database_option

@@ -29,7 +29,7 @@ _FEWEST: Final = 3
 _WIDE: Final = 60
 
 
-@click.command("watch", epilog=EPILOG, short_help="Watch runs live: turn, age and cost.")
+@click.command("watch", epilog=EPILOG)
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option(

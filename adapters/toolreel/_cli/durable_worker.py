@@ -195,7 +195,7 @@ def run_durably(
                 raise
 
 
-@click.command("worker", epilog=EPILOG, short_help="Perform the runs of a queue.")
+@click.command("worker", epilog=EPILOG)
 @server_options()
 @source_options
 @database_option

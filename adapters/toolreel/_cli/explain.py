@@ -48,7 +48,7 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 }
 
 
-@click.command("explain", epilog=EPILOG, short_help="Say why a run ended as it did, or where two differ.")
+@click.command("explain", epilog=EPILOG)
 @click.argument("file", metavar="NAME")
 @click.argument("other", metavar="[OTHER]", required=False)
 @click.option(

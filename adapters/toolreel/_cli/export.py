@@ -56,7 +56,7 @@ def export_options(
     return decorate
 
 
-@click.command("export", epilog=EPILOG, short_help="Write a recorded run in the format of another tool.")
+@click.command("export", epilog=EPILOG)
 @click.argument("file", metavar="NAME")
 @export_options(
     (*RUN_FORMATS, "vcrpy"),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
 
 
-@click.command("fork", epilog=EPILOG, short_help="Continue a recorded run from any event, with a change.")
+@click.command("fork", epilog=EPILOG)
 @click.argument("file")
 @click.option(
     "--at",

@@ -52,21 +52,15 @@ if TYPE_CHECKING:
     from toolreel.cassette import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """Where a live run begins, and its recording."""
+@dataclass(slots=True)
+class _Live:
+    """A run, or a conversation, and its recording."""
 
     plan: Plan
     log: EventLog
-    tape: Session | None
+    files: RecordedFiles | ResumedFiles | None
     state: State | None = None
-    """The state from which the run continues; ``None`` for a new run."""
-    before: Recorded | None = None
-    """The recording that is replayed first, if it is extended."""
-    files: RecordedFiles | ResumedFiles | None = None
-    """The files of the recording."""
-    said: str | None = None
-    """What the user says to the run that continues; ``None`` if nothing."""
+    """The state from which it continues; ``None`` at the beginning."""
 
     @property
     def reached(self) -> Run:
@@ -114,23 +108,19 @@ class LiveSession:
         if record and (notice := self.target.key_notice):
             err.print(notice, style="yellow")
         files = RecordedFiles(record, plan, secrets, keeping, durable=self.durable) if record else None
-        log = EventLog(files)
-        worth, over = keeping in {"new", "overwrite"}, False
+        live, worth, over = _Live(plan, EventLog(files), files), keeping in {"new", "overwrite"}, False
         try:
             for effect, event in earlier:
-                log.record(effect, event)
-            state = None
+                live.log.record(effect, event)
             if earlier:
-                at = fold(plan, log.events)
+                at = fold(plan, live.log.events)
                 tell(self.observe, at.notes)
-                state = at.state
-            tape, before = (files.tape, files.before) if files and not earlier else (None, None)
-            begun = Beginning(plan, log, tape, state, before, files)
-            self.go(begun)
-            ended, over = begun.reached, True
+                live.state = at.state
+            self.go(live, tape=files.tape if files and not earlier else None)
+            ended, over = live.reached, True
             worth = worth or isinstance(outcome_of(ended), Completed | None)
         finally:
-            keep = worth and bool(log.events)
+            keep = worth and bool(live.log.events)
             saved = files.close(keep=keep, ended=over) if files else ()
         if files is None:
             return EndedRun(ended)
@@ -157,7 +147,7 @@ class LiveSession:
         try:
             if say is not None or not isinstance(state.phase, Settled):
                 self.check_tools(recorded, others)
-                self.go(Beginning(recorded.plan, log, files.tape, state, files=files, said=say))
+                self.go(_Live(recorded.plan, log, files, state), tape=files.tape, said=say)
         finally:
             saved = files.close()
         say_withheld(files.withheld)
@@ -175,61 +165,53 @@ class LiveSession:
         if recorded.plan.sends_tools:
             check_surface(recorded, ToolSurface((*Toolbox(self.tools).surface.definitions, *others)))
 
-    def go(self, begun: Beginning) -> None:
-        """Run to the end (``begun.reached``), or until Ctrl-C or an event that cannot be written.
+    def go(self, live: _Live, *, tape: Session | None, said: str | None = None) -> None:
+        """Run to the end (``live.reached``), or until Ctrl-C or an event that cannot be written.
 
         Ctrl-C is recorded as a cancellation, unless the run has already ended.
-        """
-        began, done = monotonic(), len(begun.log.laps)
-        try:
-            self._perform(begun)
-        except KeyboardInterrupt:
-            if not isinstance(begun.reached.state.phase, Settled):
-                since = (lap.passed_ms or 0 for _, lap in [*begun.log.laps.values()][done:])
-                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
-                begun.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
-        except AdapterError as error:
-            if begun.files is None or error is not begun.files.refused:
-                raise
-            if not isinstance(begun.reached.state.phase, Settled):  # not recorded: the run can be resumed
-                begun.log.events.append(CancelRequested("the recording could not be written"))
 
-    def _perform(self, begun: Beginning) -> None:
-        tape, log, observe = begun.tape, begun.log, self.observe
+        :param said: what the user says to the run that continues
+        """
+        began, done = monotonic(), len(live.log.laps)
+        try:
+            self._perform(live, tape, said)
+        except KeyboardInterrupt:
+            if not isinstance(live.reached.state.phase, Settled):
+                since = (lap.passed_ms or 0 for _, lap in [*live.log.laps.values()][done:])
+                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
+                live.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
+        except AdapterError as error:
+            if live.files is None or error is not live.files.refused:
+                raise
+            if not isinstance(live.reached.state.phase, Settled):  # not recorded: the run can be resumed
+                live.log.events.append(CancelRequested("the recording could not be written"))
+
+    def _perform(self, live: _Live, tape: Session | None, said: str | None) -> None:
+        log, observe = live.log, self.observe
         if self.figures:
-            self.figures.begin(begun.plan, begun.state)
+            self.figures.begin(live.plan, live.state)
             log.watch = self.figures.answered
+        before = live.files.before if isinstance(live.files, RecordedFiles) and tape else None
         with self.target.opened(self.on_delta, tape) as endpoint:
             ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
-            if begun.state and begun.said is not None:
-                speak(begun.state, begun.said, ports, journal=log, observe=observe)
-            elif begun.state:
-                go_on(begun.state, ports, journal=log, observe=observe)
-            elif begun.before and tape:
+            if live.state and said is not None:
+                speak(live.state, said, ports, journal=log, observe=observe)
+            elif live.state:
+                go_on(live.state, ports, journal=log, observe=observe)
+            elif before and tape:
                 breaks = Breaks(tape.recording)
-                rehearsal = Rehearsal(begun.before, endpoint=endpoint, breaks=breaks, live=ports)
-                rehearsal.play(begun.plan, journal=log, observe=observe)
+                rehearsal = Rehearsal(before, endpoint=endpoint, breaks=breaks, live=ports)
+                rehearsal.play(live.plan, journal=log, observe=observe)
                 rehearsal.finish()
                 tape.finish()
             else:
-                run(begun.plan, ports, journal=log, observe=observe)
+                run(live.plan, ports, journal=log, observe=observe)
 
 
 def say_withheld(places: Sequence[str]) -> None:
     """Tell which results were withheld."""
     for place in places:
         err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
-
-
-@dataclass(slots=True)
-class _Talk:
-    """A conversation that has begun."""
-
-    plan: Plan
-    log: EventLog
-    files: RecordedFiles | ResumedFiles | None
-    state: State | None = None
-    """The state after the latest exchange."""
 
 
 class LiveChat:
@@ -251,7 +233,7 @@ class LiveChat:
         self._begin = begin
         self._record = record
         self._keeping: Keeping = keeping
-        self._talk: _Talk | None = None
+        self._live: _Live | None = None
         if record and keeping == "new":
             check_free(record)  # before the user has typed anything
         if record and (notice := session.target.key_notice):
@@ -273,45 +255,33 @@ class LiveChat:
             raise
         chat = cls(session, lambda _: recorded.plan, record, "overwrite")
         log = EventLog(files, recorded.events)
-        chat._talk = _Talk(recorded.plan, log, files, files.trace.run.state)
+        chat._live = _Live(recorded.plan, log, files, files.trace.run.state)
         return chat
 
     @property
-    def state(self) -> State | None:
-        """The state after the latest exchange; ``None`` before the first."""
-        return self._talk.state if self._talk else None
-
-    @property
-    def refused(self) -> AdapterError | None:
-        """Why the recording could not be written, which ended the conversation."""
-        return self._talk.files.refused if self._talk and self._talk.files else None
-
-    @property
-    def left(self) -> Path | None:
-        """The unfinished journal that was left, if the recording could not be written."""
-        return self._talk.files.left if self._talk and self._talk.files else None
+    def files(self) -> RecordedFiles | ResumedFiles | None:
+        """The recording, with why it could not be written, if so, which ended the conversation."""
+        return self._live.files if self._live else None
 
     def ask(self, content: str) -> Run:
         """One exchange: what the user says, and all up to its end. Ctrl-C cancels it."""
-        talk = self._talk = self._talk or self._opened(content)
-        tape = talk.files.tape if talk.files else None
-        said = None if talk.state is None else content
-        begun = Beginning(talk.plan, talk.log, tape, talk.state, files=talk.files, said=said)
-        self._session.go(begun)
-        talk.state = begun.reached.state
-        return begun.reached
+        if self._live is None:
+            plan, secrets = self._begin(content), self._session.target.secrets
+            path, durable = self._record, self._session.durable
+            files = RecordedFiles(path, plan, secrets, self._keeping, durable=durable) if path else None
+            self._live = _Live(plan, EventLog(files), files)
+        live = self._live
+        said = None if live.state is None else content
+        self._session.go(live, tape=live.files.tape if live.files else None, said=said)
+        reached = live.reached
+        live.state = reached.state
+        return reached
 
     def close(self) -> tuple[Path, ...]:
         """Write the recording; returns its files."""
-        files = self._talk.files if self._talk else None
+        files = self.files
         if files is None:
             return ()
         saved = files.close(keep=True, ended=False) if isinstance(files, RecordedFiles) else files.close()
         say_withheld(files.withheld)
         return saved
-
-    def _opened(self, content: str) -> _Talk:
-        plan, secrets, durable = self._begin(content), self._session.target.secrets, self._session.durable
-        path = self._record
-        files = RecordedFiles(path, plan, secrets, self._keeping, durable=durable) if path else None
-        return _Talk(plan, EventLog(files), files)

@@ -112,10 +112,7 @@ _SECTIONS: Final = {
         LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
     ),
 }
-"""A test checks that each line equals the short help of the command itself.
-
-There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page.
-"""
+"""There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 
 
 class _Root(LazyGroup):

@@ -53,7 +53,7 @@ _KEPT: Final[Mapping[str, str]] = {
 }
 
 
-@click.command("normalize", epilog=EPILOG, short_help="Parse replies of models into calls and content.")
+@click.command("normalize", epilog=EPILOG)
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
 @click.option("--dialects", "listed", is_flag=True, help="List the dialects of calls in text, and exit.")

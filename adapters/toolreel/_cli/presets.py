@@ -156,9 +156,7 @@ def _profile(profile: SamplingProfile) -> dict[str, Json]:
     }
 
 
-@click.group(
-    "presets", invoke_without_command=True, epilog=EPILOG, short_help="Show what presets change, and why."
-)
+@click.group("presets", invoke_without_command=True, epilog=EPILOG)
 @catalogue_option
 @json_option
 @click.pass_context

@@ -46,7 +46,7 @@ _HINTS: Final[dict[StoppedWhy, str]] = {
 _SHOWN: Final = 90
 
 
-@click.command("probe", epilog=EPILOG, short_help="Find an endpoint's quirks, and write its preset.")
+@click.command("probe", epilog=EPILOG)
 @click.option("--model", metavar="MODEL", help="Model name, as the server lists it.")
 @server_options(required=False, fallbacks=False, seconds=60.0)
 @click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")

@@ -113,49 +113,6 @@ def _tokens(before: Tally, after: Tally) -> str:
     return f", {prompt} + {completion} tokens" if prompt + completion else ""
 
 
-class RunScreen:
-    """Redraws itself at each refresh; empty before the first step.
-
-    :param figures: what the run has done and spent
-    """
-
-    def __init__(self, figures: RunFigures) -> None:
-        self._figures = figures
-        self._spinner = Spinner("dots")
-        self._step, self._since = "", time.monotonic()
-        self._running: dict[str, str] = {}
-        """Names of the calls that are running, by id: several may be at once."""
-
-    def show(self, step: str) -> None:
-        """Show another step as the present one, which begins now."""
-        self._step, self._since = step, time.monotonic()
-
-    def calls_running(self, note: notes.Note) -> str:
-        """Which calls are running since a note that begins or ends one; empty for others."""
-        match note:
-            case notes.CallStarted():
-                self._running[note.call_id] = note.name
-            case notes.CallEnded() if note.call_id in self._running:
-                del self._running[note.call_id]
-            case _:
-                return ""
-        return f"turn {note.turn}: running {', '.join(self._running.values())}" if self._running else ""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lines that fit the width, each cut at its end but the figures, which are wrapped."""
-        if not self._step:
-            return
-        for line in self._figures.done:
-            yield _cut(Text(f"  {printable(line)}", style="dim"), options.max_width)
-        elapsed = timedelta(seconds=int(time.monotonic() - self._since))
-        spinner = self._spinner.render(time.monotonic())
-        mark = spinner.plain if isinstance(spinner, Text) else ""
-        end = f" {elapsed}"
-        yield _cut(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(end, style="cyan")
-        for part in Text(printable(self._figures.text), style="bold").wrap(console, options.max_width - 2):
-            yield Text("  ") + part
-
-
 def _cut(text: Text, width: int) -> Text:
     text.truncate(max(1, width), overflow="ellipsis")
     return text
@@ -170,11 +127,15 @@ class RunProgress:
     def __init__(self) -> None:
         self.figures = RunFigures()
         """What the run has done and spent; to be told of its events."""
-        self._screen = RunScreen(self.figures)
         self._drawn = err.is_terminal and not err.is_dumb_terminal
         self._live: Live | None = None
-        """What draws the screen now, below what was printed. One that is started again would first erase the
-        lines that it drew when it stopped, and what is there by then is not its own."""
+        """What draws this now, below what was printed. One that is started again would first erase the lines
+        that it drew when it stopped, and what is there by then is not its own."""
+        self._spinner = Spinner("dots")
+        self._step, self._since = "", time.monotonic()
+        """The present step, and when it began; empty before the first."""
+        self._running: dict[str, str] = {}
+        """Names of the calls that are running, by id: several may be at once."""
         self._streaming = ""
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
@@ -182,9 +143,34 @@ class RunProgress:
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
-        text = self._screen.calls_running(note) if self._drawn else ""
+        text = self._calls_running(note) if self._drawn else ""
         if text := text or _words(note):
             self._show(printable(text))
+
+    def _calls_running(self, note: notes.Note) -> str:
+        """Which calls are running since a note that begins or ends one; empty for others."""
+        match note:
+            case notes.CallStarted():
+                self._running[note.call_id] = note.name
+            case notes.CallEnded() if note.call_id in self._running:
+                del self._running[note.call_id]
+            case _:
+                return ""
+        return f"turn {note.turn}: running {', '.join(self._running.values())}" if self._running else ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines that fit the width, each cut at its end but the figures, which are wrapped."""
+        if not self._step:
+            return
+        for line in self.figures.done:
+            yield _cut(Text(f"  {printable(line)}", style="dim"), options.max_width)
+        elapsed = timedelta(seconds=int(time.monotonic() - self._since))
+        spinner = self._spinner.render(time.monotonic())
+        mark = spinner.plain if isinstance(spinner, Text) else ""
+        end = f" {elapsed}"
+        yield _cut(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(end, style="cyan")
+        for part in Text(printable(self.figures.text), style="bold").wrap(console, options.max_width - 2):
+            yield Text("  ") + part
 
     def show_delta(self, delta: Delta, /) -> None:
         """Print a chunk of a streamed reply."""
@@ -205,7 +191,8 @@ class RunProgress:
             err.print(printable(text), style="yellow")
 
     def __enter__(self) -> Self:
-        self._screen = RunScreen(self.figures)  # an exchange before may have been cancelled within a call
+        self._step = ""
+        self._running.clear()  # an exchange before may have been cancelled within a call
         self._draw()
         return self
 
@@ -230,12 +217,12 @@ class RunProgress:
             err.print(text)
             return
         self._end_stream()
-        self._screen.show(text)
+        self._step, self._since = text, time.monotonic()
         self._draw()
 
     def _draw(self) -> None:
         if self._drawn and self._live is None:
-            self._live = Live(self._screen, console=err, transient=True, refresh_per_second=10)
+            self._live = Live(self, console=err, transient=True, refresh_per_second=10)
             self._live.start()
 
     def _erase(self) -> None:

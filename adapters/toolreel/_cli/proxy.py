@@ -28,7 +28,7 @@ _NOWHERE: Final = "http://replayed.invalid"
 """The upstream of a replay, which is never asked."""
 
 
-@click.command("proxy", epilog=EPILOG, short_help="Repair and record any client's traffic: a local server.")
+@click.command("proxy", epilog=EPILOG)
 @click.option("--upstream", metavar="URL", help="Server that requests go to, with or without /v1.")
 @click.option(
     "--routes",

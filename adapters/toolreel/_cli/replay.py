@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolreel.tools import ToolLike
 
 
-@click.command("replay", epilog=EPILOG, short_help="Replay a recorded run, and check that it is identical.")
+@click.command("replay", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--driver",

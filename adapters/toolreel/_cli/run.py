@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from toolreel.durable import DurableRun
 
 
-@click.command("run", epilog=EPILOG, short_help="Run a tool loop against a live server, and record it.")
+@click.command("run", epilog=EPILOG)
 @click.argument("prompt")
 @click.option("--model", required=True, help="Model name, as the server lists it.")
 @server_options()
@@ -161,7 +161,7 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
     return 0 if isinstance(ended, Completed | None) else FAILED
 
 
-@click.command("resume", epilog=EPILOG, short_help="Finish a recorded run that was killed.")
+@click.command("resume", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @server_options()
 @click.option(

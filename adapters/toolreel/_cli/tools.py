@@ -18,7 +18,7 @@ from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, lar
 _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 
 
-@click.command("tools", epilog=EPILOG, short_help="Show the tools of a run: names, sizes, flags.")
+@click.command("tools", epilog=EPILOG)
 @source_options
 @click.option(
     "--accept",
@@ -108,6 +108,7 @@ def _tree(surface: ToolSurface) -> Mapping[str, Json]:
             "flags": _flags(tool),
             "deadline_ms": tool.deadline_ms,
             "fingerprint": tool.fingerprint,
+            "left_out": list(tool.left_out),
         }
         for tool in surface.definitions
     ]

@@ -12,7 +12,7 @@ from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import port_option
 
 
-@click.command("view", epilog=EPILOG, short_help="Show recordings as pages: all, one, or two side by side.")
+@click.command("view", epilog=EPILOG)
 @click.argument("file", metavar="[NAME]", required=False)
 @click.argument("other", metavar="[OTHER]", required=False)
 @click.option(

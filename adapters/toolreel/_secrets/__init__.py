@@ -29,7 +29,13 @@ if TYPE_CHECKING:
         tree_texts,
         unseen,
     )
-    from toolreel._secrets.scrubbing import RunningScrub, scrubbed, searched_for
+    from toolreel._secrets.scrubbing import (
+        RunningBodyScrub,
+        RunningScrub,
+        scrubbed,
+        scrubbed_body,
+        searched_for,
+    )
     from toolreel._secrets.secret import Secret
     from toolreel._secrets.secret_candidates import candidates
     from toolreel._secrets.split_texts import put_together

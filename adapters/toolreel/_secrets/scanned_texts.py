@@ -50,20 +50,20 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     [('body (a key)', 'a'), ('body.a[0]', 'hi')]
     """
     for text in readings(body):
+        yield from _text(place, text)
         for content in put_together(text):
             yield f"{place}, put together", content
-        yield from _text(place, text)
 
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
     """The texts of a line of a journal."""
+    yield from _text("", line)
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
             for content in put_together(as_ascii(body)):
                 yield "event.body, put together", content
         case _:
             pass
-    yield from _text("", line)
 
 
 def tree_texts(tree: Json) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Puts together what a stream sends in pieces, since its frames may split a secret.
+"""Puts together what a reply has in pieces, since its frames and content parts may split a secret.
 
 No protocol is known here: of whatever JSON objects a body has as events or lines, the texts with the same
 name are joined. Frames of several calls may come in turn, and what tells them apart is called differently by
@@ -7,104 +7,129 @@ each provider, so the texts are joined in each way that a reader may join them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from toolreel_core._jsontext import Json, read
 from toolreel_core._replies import Frames
 
+_TELLING: Final = ("index", "id", "type")
+"""Names, or their last words, of the scalars that say to which text of the reply a piece belongs."""
+_PARTS: Final = frozenset({"text", "content"})
+"""What content parts have their texts under."""
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+
+@dataclass(slots=True)
+class Piece:
     """A text in a frame, and what may say to which text of the reply it belongs."""
 
-    text: str = ""
-    names: tuple[str, ...] = ()
+    text: str
+    frame: int
+    holder: Any
+    """The list or object that it is in."""
+    key: Any
+    """Where it is in that."""
+    names: tuple[str, ...]
     """The keys on the way to it."""
-    positions: tuple[int, ...] = ()
+    positions: tuple[int, ...]
     """Its places in the lists on the way."""
-    indexes: tuple[Json, ...] = ()
-    """Values of keys such as ``index`` and ``output_index`` along the way."""
-    ids: tuple[Json, ...] = ()
-    """Likewise of keys such as ``id`` and ``item_id``; some servers send them with the first frame only."""
-    kinds: tuple[Json, ...] = ()
-    """Likewise of ``type``."""
+    told: tuple[tuple[Json, ...], ...]
+    """The values of keys such as ``index`` and ``output_index`` on the way, of ``id`` and ``item_id``, and of
+    ``type``. Some servers send ids with the first frame only."""
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Put another text in the place of a part of it, in the frame too."""
+        self.text = self.holder[self.key] = f"{self.text[:start]}{text}{self.text[end:]}"
+
+
+def pieces_in(frame: Json, number: int = 0) -> list[Piece]:
+    """The texts in a frame that have a name.
+
+    :param number: of the frame
+    """
+    found = list[Piece]()
+    if isinstance(frame, dict | list):
+        _add_pieces(found, frame, number, (), (), ((), (), ()))
+    return found
+
+
+def _add_pieces(
+    found: list[Piece],
+    holder: Any,  # noqa: ANN401 - a list or an object
+    number: int,
+    names: tuple[str, ...],
+    positions: tuple[int, ...],
+    told: tuple[tuple[Json, ...], ...],
+) -> None:
+    is_object = isinstance(holder, dict)
+    if is_object and (telling := [key for key in holder if key.endswith(_TELLING)]):
+        said = {key: holder[key] for key in telling if not isinstance(holder[key], list | dict)}
+        told = tuple((*values, *_values(said, name)) for name, values in zip(_TELLING, told, strict=True))
+    entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
+    for key, value in entries:
+        if isinstance(value, str | dict | list):
+            inside = (*names, key) if is_object else names
+            places = positions if is_object else (*positions, key)
+            if not isinstance(value, str):
+                _add_pieces(found, value, number, inside, places, told)
+            elif inside:
+                found.append(Piece(value, number, holder, key, inside, places, told))
+
+
+def _values(scalars: Mapping[str, Json], name: str) -> Iterator[Json]:
+    """The scalars under a key with this name, or whose last word it is."""
+    return (value for key, value in scalars.items() if key == name or key.endswith(f"_{name}"))
+
+
+def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """The pieces that may be of one text, in each way in which a reader may join them."""
+    by_name: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        by_name.setdefault(piece.names[-1], []).append(piece)
+    for named in by_name.values():
+        if len({piece.text for piece in named}) == 1:  # the model's name and the like are in every frame
+            yield named[:1]
+            continue
+        groups: dict[Hashable, list[Piece]] = {}
+        for piece in named:
+            indexes, ids, kinds = piece.told
+            keys: tuple[Hashable, ...] = (
+                ("by name",),
+                ("by path", piece.names),
+                ("by index", indexes),
+                ("by path and index", piece.names, indexes),
+                ("by index and id", indexes, ids),
+                ("by id", ids),
+                ("by place", piece.names, piece.positions, kinds),
+            )
+            for key in keys:
+                groups.setdefault(key, []).append(piece)
+        yield from groups.values()
 
 
 def put_together(text: str) -> tuple[str, ...]:
-    r"""The texts that the frames of a stream spell together; none if there are no frames.
+    r"""The texts that the frames of a stream, or the content parts of a reply, spell together.
 
     >>> put_together('{"response":"sec"}\n{"response":"ret"}\n')
     ('secret',)
     """
-    by_name: dict[str, list[_Piece]] = {}
-    for frame in _frames(text):
-        for piece in _pieces(frame, _Piece()):
-            by_name.setdefault(piece.names[-1], []).append(piece)
-    found = (joined for pieces in by_name.values() for joined in _joined(pieces))
-    return tuple(dict.fromkeys(found))
+    frames = [*_frames(text)]
+    if frames:
+        groups = groups_of(piece for frame in frames for piece in pieces_in(frame))
+    else:
+        whole = read(text).value_or(()) if text.lstrip()[:1] == "{" else ()
+        parts = (each for each in pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
+        groups = (group for group in groups_of(parts) if len(group) > 1)
+    return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
 
-def _frames(text: str) -> Iterator[Mapping[str, Json]]:
+def _frames(text: str) -> Iterator[Json]:
     if "\n" not in text and "\r" not in text:
         return
     whole = read(text).value_or(()) if text.lstrip()[:1] == "[" else ()
     if isinstance(whole, list):  # Gemini streams the items of one array
-        yield from (item for item in whole if isinstance(item, Mapping))
+        yield from (item for item in whole if isinstance(item, dict))
         return
     frames, found = Frames().feed(text)
-    yield from (frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping))
-
-
-def _pieces(value: Json, at: _Piece) -> Iterator[_Piece]:
-    match value:
-        case str():
-            if at.names:
-                yield replace(at, text=value)
-        case Mapping():
-            inside = _Piece(
-                names=at.names,
-                positions=at.positions,
-                indexes=(*at.indexes, *_values(value, "index")),
-                ids=(*at.ids, *_values(value, "id")),
-                kinds=(*at.kinds, *_values(value, "type")),
-            )
-            for key, item in value.items():
-                if isinstance(item, str | Mapping | list):
-                    yield from _pieces(item, replace(inside, names=(*at.names, key)))
-        case list():
-            for position, item in enumerate(value):
-                yield from _pieces(item, replace(at, positions=(*at.positions, position)))
-        case _:
-            pass
-
-
-def _values(tree: Mapping[str, Json], name: str) -> Iterator[Json]:
-    """The scalars under a key with this name, or whose last word it is."""
-    for key, value in tree.items():
-        if (
-            key.endswith(name)
-            and (key == name or key.endswith(f"_{name}"))
-            and not isinstance(value, list | Mapping)
-        ):
-            yield value
-
-
-def _joined(pieces: list[_Piece]) -> Iterator[str]:
-    if len({piece.text for piece in pieces}) == 1:  # the model's name and the like are in every frame
-        yield pieces[0].text
-        return
-    texts: dict[Hashable, list[str]] = {}
-    for piece in pieces:
-        keys: tuple[Hashable, ...] = (
-            ("by name",),
-            ("by path", piece.names),
-            ("by index", piece.indexes),
-            ("by path and index", piece.names, piece.indexes),
-            ("by index and id", piece.indexes, piece.ids),
-            ("by id", piece.ids),
-            ("by place", piece.names, piece.positions, piece.kinds),
-        )
-        for key in keys:
-            texts.setdefault(key, []).append(piece.text)
-    yield from map("".join, texts.values())
+    yield from (frame for frame in (*found, *frames.close()) if isinstance(frame, dict))

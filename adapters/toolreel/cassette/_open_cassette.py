@@ -6,14 +6,21 @@ vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Final, Self
 
 from toolreel._internal import CassetteError, MissingExtra, VaryError, log
-from toolreel._secrets import SecretRules, scrubbed_url, secrets_sent
+from toolreel._secrets import (
+    SecretRules,
+    scrubbed,
+    scrubbed_body,
+    scrubbed_url,
+    searched_for,
+    secrets_sent,
+)
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.cassette._file import CassetteFile
@@ -204,21 +211,33 @@ class Recording:
         self._found(method, url, *body, take=True)
 
     def append(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        response: StoredResponse,
+        credentials: Collection[str] = (),
     ) -> StoredResponse:
         """Add an interaction; headers that a cassette does not store are removed.
 
+        :param credentials: names of further headers whose values are secrets, in lower case
         :returns: the response as a replaying client will get it
         """
-        stored = response_dict(response)
-        self._add(method, url, headers, body, stored)
+        stored = self._add(method, url, headers, body, response_dict(response), credentials)
         return stored_response(stored, response.broke)
 
     def append_break(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, end: Break
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        end: Break,
+        credentials: Collection[str] = (),
     ) -> None:
         """Add an exchange that failed before there was a response."""
-        self._add(method, url, headers, body, unanswered(end.stored))
+        self._add(method, url, headers, body, unanswered(end.stored), credentials)
 
     def check(self) -> None:
         """Check that every request so far was in the recording: the client may have caught the exception.
@@ -292,17 +311,26 @@ class Recording:
         self._file.secret_rules = rules
 
     def _add(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, stored: Mapping[str, Any]
-    ) -> None:
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        stored: Mapping[str, Any],
+        credentials: Collection[str],
+    ) -> Mapping[str, Any]:
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
         kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
         request = Request(method, scrubbed_url(url), body, kept)
+        sent = secrets_sent(url, headers, credentials)
+        stored = _without(searched_for(sent), stored)
         with self._lock:
-            self._sent |= secrets_sent(url, headers)
+            self._sent |= sent
             self._cassette.append(request, stored)
             if self.rules.all:
                 self.rules.count(self.rules.compared(body))
+        return stored
 
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
@@ -344,6 +372,29 @@ class Recording:
 
     def _compared(self, body: bytes) -> bytes:
         return self.rules.compared(body).body if self.rules.all else canonical_body(body)
+
+
+def _without(secrets: Mapping[str, str], stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The response in the form of vcrpy, without what its request has sent.
+
+    A body in an encoding, or one that is not UTF-8, stays as it is: it is searched before it is written.
+    """
+    if not secrets:
+        return stored
+    body = stored["body"]["string"]
+    with suppress(UnicodeDecodeError):
+        body = scrubbed_body(body.decode(), secrets).encode()
+    headers = {
+        name: [scrubbed(value, secrets) for value in values] for name, values in stored["headers"].items()
+    }
+    error = {"error": {name: scrubbed(text, secrets) for name, text in stored.get("error", {}).items()}}
+    return {
+        **stored,
+        "status": {**stored["status"], "message": scrubbed(stored["status"]["message"], secrets)},
+        "headers": headers,
+        "body": {"string": body},
+        **(error if "error" in stored else {}),
+    }
 
 
 def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:

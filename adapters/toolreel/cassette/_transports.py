@@ -36,7 +36,7 @@ from typing import Final, cast
 from toolreel._internal import CassetteError, MissingExtra, log
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
-from toolreel.http import PACKAGES, BodyError, BoundedDecoder, UndecodableBody
+from toolreel.http import CREDENTIALS, PACKAGES, BodyError, BoundedDecoder, UndecodableBody
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
@@ -246,8 +246,11 @@ class Taping:
         if self._recording.under_way.pop(self, None) is None:
             return
         request, url = self._request, str(self._request.url)
+        credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
         if broke is not None and not self.streamed:
-            self._recording.append_break(request.method, url, request.headers, request.content, broke)
+            self._recording.append_break(
+                request.method, url, request.headers, request.content, broke, credentials
+            )
             return
         assert self._response is not None  # noqa: S101 - a body belongs to a response
         response = replace(self._response, broke=broke)
@@ -260,7 +263,7 @@ class Taping:
             headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
             response = replace(response, headers=tuple(headers))
         response = replace(response, body=body)
-        self._recording.append(request.method, url, request.headers, request.content, response)
+        self._recording.append(request.method, url, request.headers, request.content, response, credentials)
 
 
 class _StreamEnd:

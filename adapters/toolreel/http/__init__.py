@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolreel.http._request import (
         ANTHROPIC_VERSION,
         AUTHORIZATION,
+        CREDENTIALS,
         DEADLINE,
         MAX_RESPONSE_BYTES,
         NO_HEADERS,

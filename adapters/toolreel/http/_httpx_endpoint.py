@@ -7,17 +7,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar
 from typing import Final, Generic, Self, TypeVar, cast
 
 from toolreel._driver import Listener, aevent_of, apulled, event_of, pulled
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel._secrets import Secret, secrets_sent, shown_url
+from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace, limited, trace
 from toolreel.http._request import (
     AUTHORIZATION,
+    CREDENTIALS,
     DEADLINE,
     MAX_RESPONSE_BYTES,
     NO_HEADERS,
@@ -101,8 +102,22 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
         target = self._targets["chat_completions"]
-        sent = self._client.build_request("POST", target.url, headers=target.headers)
-        return secrets_sent(str(sent.url), sent.headers, self.address.credentials)
+        return self._sent_by(self._client.build_request("POST", target.url, headers=target.headers))
+
+    def _sent_by(self, request: httpx.Request) -> dict[str, str]:
+        return secrets_sent(str(request.url), request.headers, self.address.credentials)
+
+    def _incoming(self, exchange: Exchange, effect: SendRequest, response: httpx.Response) -> Incoming:
+        """What reads a response; hooks and auth of a client may have added credentials to its request."""
+        secrets = searched_for(self._sent_by(response.request))
+        return Incoming(self._intake, exchange, effect, response.status_code, headers_of(response), secrets)
+
+    def _failed(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
+        """The event for an exception, whose text may quote a URL with its key."""
+        event, secrets = failure_event(ref, error), searched_for(self.secrets)
+        return replace(
+            event, message=scrubbed(event.message, secrets), body=scrubbed_body(event.body, secrets)
+        )
 
     @abstractmethod
     def _connected(
@@ -121,7 +136,10 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             headers=target.headers,
             content=body,
             timeout=_at_most(exchange.left, timeout),
-            extensions={"trace": async_trace if self._is_async else trace},
+            extensions={
+                "trace": async_trace if self._is_async else trace,
+                CREDENTIALS: self.address.credentials,
+            },
         )
         built.stream = _Body(body)
         return built
@@ -207,7 +225,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
             ):
                 yield from pieces
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield failure_event(effect.ref, error)
+            yield self._failed(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
 
@@ -216,7 +234,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
     ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         chunks = chunks_of(response)
         try:
-            incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
+            incoming = self._incoming(exchange, effect, response)
             for chunk in chunks:
                 for delta in incoming.take(chunk):
                     yield delta
@@ -295,7 +313,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
                 async for piece in pieces:
                     yield piece
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield failure_event(effect.ref, error)
+            yield self._failed(effect.ref, error)
         except TooLarge as error:  # raised by a recording transport, which reads the body itself
             yield broken(effect.ref, None, error)
 
@@ -304,7 +322,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         chunks = async_chunks_of(response)
         try:
-            incoming = Incoming(self._intake, exchange, effect, response.status_code, headers_of(response))
+            incoming = self._incoming(exchange, effect, response)
             async for chunk in chunks:
                 for delta in incoming.take(chunk):
                     yield delta

@@ -40,6 +40,9 @@ _AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*
 _LABEL: Final = 63
 """Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
 
+CREDENTIALS: Final = "toolreel.credentials"
+"""The extension of a request that names further headers whose values are secrets, for what records it."""
+
 AUTHORIZATION: Final = "Authorization"
 """The header in which most servers expect the API key, as a bearer token."""
 

@@ -22,12 +22,14 @@ _QUOTED: Final = 300
 """Maximum characters of a provider's error message that an event quotes."""
 
 
-def answered(ref: int, status: int, headers: Mapping[str, str], body: bytes) -> ReplyReceived | RequestFailed:
+def answered(
+    ref: int, status: int, headers: Mapping[str, str], body: bytes | str
+) -> ReplyReceived | RequestFailed:
     """The event for a complete response.
 
     A status outside 2xx is a failure; its message is the provider's, if the body has one.
     """
-    text = body.decode("utf-8", "replace")
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
     if 200 <= status < 300:
         return ReplyReceived(ref, status, text)
     message = f"HTTP {status}: {_error_message(text)}"
@@ -157,7 +159,7 @@ def response_event(
     :returns: ``ReplyReceived`` for a status of 2xx, else ``RequestFailed`` with the provider's message
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    return answered(ref, status, lower, body.encode() if isinstance(body, str) else body)
+    return answered(ref, status, lower, body)
 
 
 def failure_event(ref: int, error: BaseException) -> RequestFailed:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel._driver import Listener, tell, time_left
+from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
 from toolreel.http._request import DEADLINE
 from toolreel.http._response_events import answered
@@ -23,6 +24,7 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta, deltas_in, stream_in
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
+_NO_SECRETS: Final[Mapping[str, str]] = {}
 
 HEAD_BYTES: Final = 256 * 1024
 """Maximum size of what comes before a body: the head of the response, and any 1xx responses."""
@@ -135,6 +137,7 @@ class Incoming:
 
     :param exchange: has the deadline; ``None`` for a recorded response
     :param headers: of the response; looked up in lower case
+    :param secrets: what the request has sent, by name; where the server says it back, it is replaced
     :raises UndecodableBody: if the encoding of the response is not supported
     """
 
@@ -145,8 +148,12 @@ class Incoming:
         effect: SendRequest,
         status: int,
         headers: Mapping[str, str],
+        secrets: Mapping[str, str] = _NO_SECRETS,
     ) -> None:
         self._intake = intake
+        self._secrets = secrets
+        self._scrub = RunningBodyScrub(secrets)
+        self._passed: list[str] = []
         self._listener = intake.on_delta if effect.purpose == "turn" else None
         self._exchange = exchange
         self._effect = effect
@@ -180,8 +187,7 @@ class Incoming:
         if not self._may_be_stream:
             return ()
         before = self._stream.progress
-        self._stream, deltas = self._stream.feed(self._text.decode(piece))
-        tell(self._listener, deltas)
+        deltas = self._feed(self._scrub.feed(self._text.decode(piece)))
         self._watch(now, progressed=self._stream.progress > before)
         return deltas
 
@@ -192,10 +198,22 @@ class Incoming:
         """
         # A stream that is over may lack the end of its compression, which finish() would reject.
         body = self._decoder.body if self.over else self._decoder.finish()
-        event = answered(self._effect.ref, self._status, self._headers, body)
-        rest = self._rest(event.body) if isinstance(event, ReplyReceived) and not self.over else ()
+        held: tuple[Delta, ...] = ()
+        if self._stream.streamed:
+            held = self._feed(self._scrub.feed(self._text.decode(b"", final=True)) + self._scrub.close())
+            text = "".join(self._passed)
+        else:
+            text = scrubbed_body(body.decode("utf-8", "replace"), self._secrets)
+        event = answered(self._effect.ref, self._status, self._headers, text)
+        rest = self._rest(text) if isinstance(event, ReplyReceived) and not self.over else ()
         tell(self._listener, rest)
-        return rest, event
+        return (*held, *rest), event
+
+    def _feed(self, text: str) -> tuple[Delta, ...]:
+        self._passed.append(text)
+        self._stream, deltas = self._stream.feed(text)
+        tell(self._listener, deltas)
+        return deltas
 
     def _watch(self, now: float, *, progressed: bool) -> None:
         if progressed:

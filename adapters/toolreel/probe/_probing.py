@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CassetteError, MissingExtra
-from toolreel._secrets import Secret, known_secrets
+from toolreel._secrets import Secret
+from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import Recording
 from toolreel.http import (
     AUTHORIZATION,
@@ -25,7 +26,6 @@ from toolreel.probe._probed import Probed, day_of
 from toolreel.probe._tape import (
     Answers,
     AnswersTransport,
-    ProbeTape,
     ProbeTransport,
     earlier_answers,
     model_of,
@@ -92,7 +92,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     path = Path(record) if record is not None else None
     url = checked_chat_url(base_url, api_prefix)
     answers = earlier_answers(path, url, model) if path else Answers()
-    tape = ProbeTape.blank(path or Path("probe.yaml"))
+    tape = Recording.blank(path or Path("probe.yaml"))
     inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
     with HttpEndpoint(
         base_url,
@@ -107,7 +107,8 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         max_response_bytes=_LIMIT,
         transport=ProbeTransport(tape, inner, answers, limit=_LIMIT),
     ) as endpoint:
-        tape.known = {**_known(known_secrets), **endpoint.secrets}
+        secrets = {**(known_secrets_of(os.environ) if known_secrets is None else known_secrets)}
+        secrets |= endpoint.secrets
         probing, saved = Probing(model, questions, repeat), time.monotonic()
         try:
             while ask := probing.ask:
@@ -115,7 +116,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
                 probing = probing.told(ask, endpoint.send(_effect(ask)))
                 # A probe that is killed loses little, and one of a fast server writes seldom.
                 if path and not answers.left and time.monotonic() - saved > _SAVED_EVERY:
-                    tape.save(tape.known)
+                    tape.save(secrets)
                     saved = time.monotonic()
                 if watch:
                     watch(probing)
@@ -125,7 +126,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
                 if only or probing.ask or probing.stopped:
                     answers.keep_in(tape, url)
                 if tape.grown:
-                    tape.save(tape.known)
+                    tape.save(secrets)
     return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
 
 
@@ -161,10 +162,6 @@ def _effect(ask: Ask) -> SendRequest:
 def _check_repeat(repeat: int) -> None:
     if not 1 <= repeat <= _MOST_REPEATS:
         raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
-
-
-def _known(given: Mapping[str, str] | None) -> Mapping[str, str]:
-    return known_secrets(os.environ) if given is None else given
 
 
 def _model_in(tape: Recording) -> str:

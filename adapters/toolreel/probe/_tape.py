@@ -1,19 +1,13 @@
-"""The recording of a probe: answers are kept as they come, and an interrupted probe asks only for the rest.
-
-Secrets that a server says back are replaced, instead of refusing the recording: a server that quotes the key
-in its errors is a finding too.
-"""
+"""The recording of a probe: answers are kept as they come, so an interrupted probe asks only for the rest."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CassetteError, MissingExtra
-from toolreel._secrets import scrubbed_url, spellings
+from toolreel._secrets import scrubbed_url
 from toolreel.cassette import Break, Exchange, Recording, RecordTransport, StoredResponse, replayed
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._probe import NO_MODEL
@@ -27,30 +21,6 @@ except ImportError:
 _PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """Statuses that say nothing about a quirk, so that an interrupted probe asks again."""
 _KEPT_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
-
-
-class ProbeTape(Recording):
-    """A recording without the secrets that a server says back."""
-
-    known: Mapping[str, str] = {}
-    """Secrets by name."""
-    _last: StoredResponse | None = None
-
-    def append(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, response: StoredResponse
-    ) -> StoredResponse:
-        """Add an interaction, without known secrets in the response."""
-        clean = response.body
-        for name, value in self.known.items():
-            for spelling in spellings(value.strip()) if value.strip() else ():
-                clean = clean.replace(spelling.encode(), f"[value of {name}]".encode())
-        self._last = super().append(method, url, headers, body, replace(response, body=clean))
-        return self._last
-
-    def take_last(self) -> StoredResponse | None:
-        """The response that was added since this was asked before."""
-        last, self._last = self._last, None
-        return last
 
 
 class Answers:
@@ -80,7 +50,7 @@ class Answers:
         found = self._left.get(_key(url, body))
         return found.popleft()[1] if found else None
 
-    def keep_in(self, tape: ProbeTape, url: str) -> None:
+    def keep_in(self, tape: Recording, url: str) -> None:
         """Add what was not given to a recording, so that another probe finds it."""
         base, question, query = _base(url).partition("?")
         for (form, body), answers in self._left.items():
@@ -131,7 +101,7 @@ def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
 class ProbeTransport(RecordTransport):
     """Answers from earlier ones, then over the network; records both, in the order of the requests."""
 
-    def __init__(self, tape: ProbeTape, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
+    def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
         super().__init__(tape, inner, limit=limit)
         self._tape = tape
         self._answers = answers
@@ -143,10 +113,7 @@ class ProbeTransport(RecordTransport):
         if isinstance(stored, StoredResponse):
             kept = self._tape.append(request.method, url, request.headers, body, stored)
             return replayed(kept, self._tape.path, request)
-        self._tape.take_last()
-        response = super().handle_request(request)
-        recorded = self._tape.take_last()  # none of a stream, which has only begun
-        return response if recorded is None else replayed(recorded, self._tape.path, request)
+        return super().handle_request(request)
 
 
 class AnswersTransport(httpx.BaseTransport):

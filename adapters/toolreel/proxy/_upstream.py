@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel._internal import MissingExtra
-from toolreel._secrets import scrubbed, searched_for, secrets_sent
+from toolreel._secrets import RunningBodyScrub, scrubbed, searched_for, secrets_sent
 from toolreel.http import (
     BoundedDecoder,
     Exchange,
@@ -23,6 +23,7 @@ from toolreel.http import (
     hang_up,
     within,
 )
+from toolreel.proxy._client.headers import KEYS
 from toolreel.proxy._settings import Limits
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
@@ -59,7 +60,7 @@ class Upstream:
 
 
 class Pieces:
-    """The reply to one request, which is sent when the first piece is wanted.
+    """The reply to one request, which is sent when the first piece is wanted. A key in it is masked.
 
     Nothing is read while a piece is in use. Closing it closes the connection. It is no generator: with one in
     another, each with its scope, a piece took twice the time.
@@ -71,6 +72,9 @@ class Pieces:
         self._sent: Final = sent
         self._exchange: Final = Exchange(limits.deadline_seconds, limits.response_bytes)
         self._text: Final = _UTF8("replace")
+        self._secrets: Final = searched_for(secrets_sent(sent.url, sent.headers, KEYS))
+        self._scrub: Final = RunningBodyScrub(self._secrets)
+        self._passed: Final[list[str]] = []
         self._incoming: _Incoming | None = None
         self._over = False
         self.headers: Sequence[tuple[str, str]] = ()
@@ -104,21 +108,33 @@ class Pieces:
             incoming = self._incoming or await self._begun()
             response, decoder = incoming.response, incoming.decoder(self._limits.response_bytes)
             async for chunk in incoming.chunks:
-                piece = self._text.decode(decoder.feed(chunk))
+                piece = self._take(self._scrub.feed(self._text.decode(decoder.feed(chunk))))
                 if piece and response.is_success:
                     return piece
-            return await self._ended(answered(0, response.status_code, response.headers, decoder.finish()))
+            decoder.finish()
+            piece = self._take(self._scrub.feed(self._text.decode(b"", final=True)) + self._scrub.close())
+            if piece and response.is_success:
+                return piece
+            return await self._ended(
+                answered(0, response.status_code, response.headers, "".join(self._passed))
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return await self._ended(failure_event(0, error))
+            event = failure_event(0, error)
+            return await self._ended(replace(event, message=scrubbed(event.message, self._secrets)))
         except (Stalled, TooLarge, UndecodableBody) as error:
             status = self._incoming.response.status_code if self._incoming else None
             return await self._ended(broken(0, status, error))
 
+    def _take(self, piece: str) -> str:
+        self._passed.append(piece)
+        return piece
+
     async def _begun(self) -> _Incoming:
         response = await self._transport.handle_async_request(self._request())
         self._incoming = _Incoming(response)
-        known = searched_for(secrets_sent(self._sent.url, self._sent.headers))
-        self.headers = [(name, scrubbed(value, known)) for name, value in response.headers.multi_items()]
+        self.headers = [
+            (name, scrubbed(value, self._secrets)) for name, value in response.headers.multi_items()
+        ]
         return self._incoming
 
     async def _ended(self, event: ReplyReceived | RequestFailed) -> ReplyReceived | RequestFailed:

@@ -209,10 +209,9 @@ def test_a_key_that_a_server_tells_back_is_replaced_too(tmp_path: Path) -> None:
         "body": {"string": f"no {KEY} {coded}"},
     }
     old.write_text(yaml.dump({"version": 1, "interactions": [{"request": request, "response": response}]}))
-    assert "value of the header x-api-key" in complaint(
-        SecretFound, lambda: import_cassette(old, new, known={})
-    )
-    done = import_cassette(old, new, known={}, redact=True)
+    import_cassette(old, new, known={})
+    assert "no [value of the header x-api-key] [value of" in new.read_text("utf-8")
+    done = import_cassette(old, new, known={}, redact=True, overwrite=True)
     assert done.redacted == {"value of the header x-api-key": 2}
     assert "no REDACTED-value-of-the-header-x-api-key-1" in new.read_text("utf-8")
 

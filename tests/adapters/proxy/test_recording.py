@@ -18,7 +18,7 @@ import pytest
 
 from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying
 from tests.patience import HANG
-from tests.servers.chat_server import replying, serving
+from tests.servers.chat_server import chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._journal import companion
@@ -205,18 +205,56 @@ def test_callers_with_other_keys_are_other_conversations(tmp_path: Path) -> None
     assert len([*tmp_path.glob("*.yaml")]) == 2
 
 
-def test_no_key_and_no_secret_is_written(tmp_path: Path) -> None:
+def test_a_conversation_with_a_secret_is_not_written(tmp_path: Path) -> None:
+    secret = "sk-another-0123456789abcdefgh"  # noqa: S105 - no key
     with (
-        serving(saying("Four."), saying("Your key is sk-client-0123456789.")) as server,
+        serving(saying("Four."), saying(f"Her key is {secret}.")) as server,
         proxying(ProxySettings((Route(server.url),), folder=tmp_path)) as proxy,
     ):
         ask(proxy.url)
-        ask(proxy.url, [{"role": "user", "content": "Say my key."}])
+        ask(proxy.url, [{"role": "user", "content": "Say her key."}])
     assert len([*tmp_path.glob("*.yaml")]) == 1
-    assert all("sk-client" not in path.read_text() for path in tmp_path.iterdir())
+    assert all(secret not in path.read_text() for path in tmp_path.iterdir())
     told = [entry for entry in proxy.log if entry.get("is") == "not recorded"]
     assert len(told) == 1
-    assert "sk-client" not in str(told)
+    assert secret not in str(told)
+
+
+@pytest.mark.parametrize("of_the_proxy", [False, True])
+def test_a_key_that_the_upstream_says_back_reaches_neither_client_nor_record_nor_log(
+    of_the_proxy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "upstreamkey12"  # it has no shape
+    monkeypatch.setenv("UPSTREAM", key)
+    said = f"Incorrect API key provided: {key} ."
+    frames = [chunk(said[start : start + 5]) for start in range(0, len(said), 5)]
+    parts: Any = [{"type": "text", "text": f"It is {key[:6]}"}, {"type": "text", "text": f"{key[6:]}."}]
+    with (
+        serving(
+            replying({"error": {"message": said}}, 401),
+            saying(said),
+            saying(parts),
+            streaming(*frames, chunk(None, "stop"), "data: [DONE]\n\n"),
+        ) as server,
+        proxying(
+            ProxySettings((Route(server.url, api_key_env="UPSTREAM" * of_the_proxy),), folder=tmp_path)
+        ) as proxy,
+    ):
+        answers = [
+            httpx.post(
+                f"{proxy.url}/chat/completions",
+                json={"model": "m", "messages": ASKED, "stream": streamed},
+                headers={"authorization": f"Bearer {'sk-client' if of_the_proxy else key}"},
+            )
+            for streamed in (False, False, False, True)
+        ]
+    assert [answer.status_code for answer in answers] == [401, 200, 200, 200]
+    for answer in answers[:2]:
+        assert "API key provided: [value of the header authorization] ." in answer.text
+    assert all(key not in text and key[6:] not in text for text in (each.text for each in answers))
+    written = [path.read_text("utf-8") for path in tmp_path.iterdir()]
+    assert len(written) >= 2
+    assert key not in f"{proxy.log} {written}"
 
 
 def test_a_replay_says_how_a_request_differs(tmp_path: Path) -> None:

@@ -11,20 +11,20 @@ _NESTED = 4
 
 
 def slow_line_texts(line: str) -> Iterator[tuple[str, str]]:
+    yield from _text("", line, 1)
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
             for content in put_together(as_ascii(body)):
                 yield "event.body, put together", content
         case _:
             pass
-    yield from _text("", line, 1)
 
 
 def slow_body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     for text in readings(body):
+        yield from _text(place, text, 1)
         for content in put_together(text):
             yield f"{place}, put together", content
-        yield from _text(place, text, 1)
 
 
 def slow_leaks(

@@ -1,10 +1,11 @@
-"""The key of an endpoint, said back by its server: no journal has it, though nobody named it as a secret."""
+"""The key of an endpoint, said back by its server: no record and no outcome has it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,15 +15,16 @@ import pytest
 
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel import AsyncPorts, FileJournal, Ports, aresume, arun, resume, run
-from toolreel._driver import Always, ImmediateApprover, Later, secrets_of
+from toolreel import Agent, AsyncPorts, FileJournal, Ports, Run, arun, replay, resume, run
+from toolreel._driver import Always, Later, secrets_of
 from toolreel._internal import EndpointConfigError, SecretFound
 from toolreel._journal import read_journal
 from toolreel._replay import Rehearsal
 from toolreel.http import Address, AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel.tools import AsyncPythonTools, PythonTools, Router, Tool
-from toolreel_core import Plan
+from toolreel_core import LoopConfig, Plan, ToolreelError
+from toolreel_core._replies import Delta
 
 KEY = "plainkey"
 """It has no shape, and its variable no name that says what it is."""
@@ -81,23 +83,30 @@ def endpoint_of(kind: str, url: str) -> Generator[HttpEndpoint]:
                 yield stack.enter_context(HttpEndpoint(url, transport=client))
 
 
+MASK = "[value of the header authorization]"
+
+
+def unharmed(ended: Run, folder: Path) -> None:
+    """The run has the reply, and neither it nor a file has the key."""
+    assert ended.state.outcome is not None
+    assert KEY not in f"{ended!r} {ended.outcome!r} {ended.text}"
+    assert on_disk(folder) == []
+
+
 @each_answer
 @pytest.mark.parametrize("kind", ["httpx", "a client's own header"])
-def test_a_file_journal_does_not_write_it(
+def test_neither_a_journal_nor_the_run_has_it(
     kind: str, answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
 ) -> None:
     echo.script = [answer()]
-    with (
-        endpoint_of(kind, server.url) as endpoint,
-        FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal,
-        pytest.raises(SecretFound, match="value of the header authorization"),
-    ):
-        run(PLAN, Ports(endpoint, Router({"a.": PythonTools()})), journal=journal)
-    assert on_disk(tmp_path) == []
+    path = tmp_path / "run.journal.jsonl"
+    with endpoint_of(kind, server.url) as endpoint, FileJournal(path, PLAN) as journal:
+        unharmed(run(PLAN, Ports(endpoint, Router({"a.": PythonTools()})), journal=journal), tmp_path)
+    assert MASK in path.read_text("utf-8")
 
 
 @each_answer
-def test_nor_does_it_on_an_event_loop(
+def test_nor_has_a_run_on_an_event_loop(
     answer: Callable[[], Answer],
     echo: Echo,
     server: Server,
@@ -105,14 +114,45 @@ def test_nor_does_it_on_an_event_loop(
 ) -> None:
     echo.script = [answer()]
 
-    async def asked() -> None:
+    async def asked() -> Run:
         async with AsyncHttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
             with FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal:
-                await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools()), journal=journal)
+                return await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools()), journal=journal)
 
-    with pytest.raises(SecretFound):
-        asyncio.run(asked())
-    assert on_disk(tmp_path) == []
+    unharmed(asyncio.run(asked()), tmp_path)
+
+
+def test_an_agent_that_records_says_why_it_failed(echo: Echo, server: Server, tmp_path: Path) -> None:
+    echo.script = [plainly(401)]
+    path = tmp_path / "run.yaml"
+    ended = Agent("m", base_url=server.url, api_key=KEY).run("hi", record=path)
+    unharmed(ended, tmp_path)
+    with pytest.raises(ToolreelError, match=re.escape(f"HTTP 401: Incorrect: {MASK}")):
+        ended.raise_for_outcome()
+    assert replay(path).run.outcome == ended.outcome
+
+
+def test_what_streams_is_masked_as_it_comes(echo: Echo, server: Server) -> None:
+    pieces = ["It is ", "plain", "key", ", it", " is p"]
+    frames = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+    events = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames) + "data: [DONE]\n\n"
+    echo.script = [Answer(events.encode(), headers={"content-type": "text/event-stream"})]
+    plan = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
+    deltas: list[Delta] = []
+    with HttpEndpoint(server.url, api_key=KEY, on_delta=deltas.append) as endpoint:
+        ended = run(plan, endpoint)
+    assert "".join(delta.text for delta in deltas) == ended.text == f"It is {MASK}, it is p"
+
+
+def test_a_key_in_a_url_is_in_no_error_of_the_network() -> None:
+    def fail(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadError(f"lost {request.url}")
+
+    url = f"http://nowhere.invalid?api-key={KEY}"
+    with HttpEndpoint(url, transport=httpx.MockTransport(fail)) as endpoint:
+        ended = run(PLAN, endpoint)
+    assert "lost http://nowhere.invalid/v1/chat/completions?api-key=[value of" in repr(ended.outcome)
+    assert KEY not in repr(ended.outcome)
 
 
 def paused(server: Server, echo: Echo, path: Path) -> Tool:
@@ -128,27 +168,14 @@ def paused(server: Server, echo: Echo, path: Path) -> Tool:
 
 
 @each_answer
-def test_nor_does_a_resumed_run(
+def test_nor_has_a_resumed_run(
     answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.journal.jsonl"
     tool = paused(server, echo, path)
     echo.script = [answer()]
-    with (
-        HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint,
-        pytest.raises(SecretFound),
-    ):
-        resume(path, Ports(endpoint, PythonTools([tool]), Always()))
-    assert on_disk(tmp_path) == []
-    echo.script = [answer()]
-
-    async def resumed() -> None:
-        async with AsyncHttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
-            await aresume(path, AsyncPorts(endpoint, AsyncPythonTools([tool]), ImmediateApprover(Always())))
-
-    with pytest.raises(SecretFound):
-        asyncio.run(resumed())
-    assert on_disk(tmp_path) == []
+    with HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
+        unharmed(resume(path, Ports(endpoint, PythonTools([tool]), Always())), tmp_path)
 
 
 def test_a_plan_with_the_key_does_not_stay_on_disk(server: Server, tmp_path: Path) -> None:

@@ -16,7 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.secrets.stream_forms import FORMS
-from toolreel._secrets import SecretRules, body_texts, leaks_at, line_texts, put_together
+from toolreel._secrets import (
+    RunningBodyScrub,
+    SecretRules,
+    body_texts,
+    leaks_at,
+    line_texts,
+    put_together,
+    scrubbed_body,
+)
 
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "plain": str,
@@ -74,6 +82,25 @@ def test_a_key_is_found_in_whatever_form_it_is_streamed(
 @each_form
 @given(
     key=keys,
+    spelling=st.sampled_from([*{*SPELLINGS} - {"JSON"}]),
+    at=st.lists(st.integers(1, 999), min_size=1),
+    size=st.integers(1, 99),
+)
+def test_and_it_is_masked_in_each_body_as_it_comes(
+    form: Callable[[list[str]], str], key: str, spelling: str, at: list[int], size: int
+) -> None:
+    known = {"K": key}
+    body, clean = form(cut(written(spelling, key), at)), form(["it is ", "[value of K] ."])
+    whole, running = scrubbed_body(body, known), RunningBodyScrub(known)
+    arriving = [running.feed(body[start : start + size]) for start in range(0, len(body), size)]
+    assert "".join([*arriving, running.close()]) == whole
+    assert not found(whole.encode(), key)
+    assert scrubbed_body(clean, known) == clean
+
+
+@each_form
+@given(
+    key=keys,
     spelling=st.sampled_from([*SPELLINGS]),
     wide=st.booleans(),
     at=st.lists(st.integers(1, 999), min_size=1),
@@ -93,6 +120,14 @@ def test_a_key_is_found_in_a_body_however_it_is_packed(
     packing: Callable[[str], bytes], key: str, spelling: str
 ) -> None:
     assert found(packing(json.dumps({"error": {"message": written(spelling, key)}})), key)
+
+
+@given(key=keys, at=st.lists(st.integers(1, 999), min_size=1), key_of=st.sampled_from(["text", "content"]))
+def test_a_key_over_the_parts_of_a_reply_is_found_and_masked(key: str, at: list[int], key_of: str) -> None:
+    parts = [{"type": "text", key_of: piece} for piece in cut(f"It is {key}.", at)]
+    body = json.dumps({"choices": [{"message": {"role": "assistant", "content": parts}}]}, indent=1)
+    assert found(body.encode(), key)
+    assert not found(scrubbed_body(body, {"K": key}).encode(), key)
 
 
 @given(body=st.binary(max_size=400), key=keys)

@@ -15,9 +15,7 @@ from toolreel_core.evals import Record, comma_separated, select_scenarios
 _BISECT_EPILOG = "Exit codes: 0 done, 2 usage."
 
 
-@click.command(
-    "bisect", epilog=_BISECT_EPILOG, short_help="Find the settings that turn lost runs into won ones."
-)
+@click.command("bisect", epilog=_BISECT_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("keys", metavar="[RUN]...", nargs=-1)
 @click.option(

@@ -27,9 +27,7 @@ _SHOWN = 20
 """Flips of each kind that the console lists."""
 
 
-@click.command(
-    "compare", epilog=GATES_EPILOG, short_help="Compare two evaluations, or two strategies of one."
-)
+@click.command("compare", epilog=GATES_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="[OTHER]...", nargs=-1)
 @click.option(

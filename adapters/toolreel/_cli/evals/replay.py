@@ -38,7 +38,7 @@ folder_argument = click.argument(
 )
 
 
-@click.command("replay", epilog=_REPLAY_EPILOG, short_help="Replay recorded runs, and judge them again.")
+@click.command("replay", epilog=_REPLAY_EPILOG)
 @folder_argument
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @click.option("--check", is_flag=True, help="List only runs that differ from the recording.")
@@ -117,7 +117,7 @@ def _show_replayed(again: Replayed) -> None:
         err.print(printable(f"  {again.drift}"), style="yellow")
 
 
-@click.command("promote", epilog=_PROMOTE_EPILOG, short_help="Make a regression test of a recorded run.")
+@click.command("promote", epilog=_PROMOTE_EPILOG)
 @folder_argument
 @click.argument("key", metavar="KEY")
 @click.option(

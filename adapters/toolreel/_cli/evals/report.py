@@ -15,7 +15,7 @@ from toolreel.evals import write_atomically
 from toolreel_core.evals import incompleteness
 
 
-@click.command("report", epilog=EPILOG, short_help="Show the results as one HTML page.")
+@click.command("report", epilog=EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--out",
@@ -77,11 +77,7 @@ def _shown_progress() -> Callable[[int, int], None] | None:
     )
 
 
-@click.command(
-    "export",
-    epilog="Exit codes: 0 written, 2 usage.",
-    short_help="Write an evaluation in another program's format.",
-)
+@click.command("export", epilog="Exit codes: 0 written, 2 usage.")
 @folder_argument
 @click.option("--to", "form", required=True, type=click.Choice(["inspect"]), help="The format.")
 @click.option(

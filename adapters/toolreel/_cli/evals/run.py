@@ -33,7 +33,7 @@ _KEY = 12
 """Hexadecimal digits of a key that identify a run."""
 
 
-@click.command("run", epilog=_EPILOG, short_help="Make the runs of a plan, or those that are missing.")
+@click.command("run", epilog=_EPILOG)
 @click.option(
     "--out",
     "folder",

@@ -187,7 +187,6 @@ def from_command(
     "scenario",
     commands=(check_command, from_command, new_command),
     epilog="Exit codes: 0 success, 1 a script got another verdict than it has to, 2 usage.",
-    short_help="Write scenarios of your own, prove them, make them of recordings.",
 )
 def scenario_command() -> None:
     """Write scenarios of your own: a TOML file with texts, tools, checks, and scripts that prove the checks.

@@ -36,9 +36,7 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
     return command
 
 
-@click.command(
-    "summarize", epilog=GATES_EPILOG, short_help="Sum an evaluation up, and judge the plan's gates."
-)
+@click.command("summarize", epilog=GATES_EPILOG)
 @click.argument(
     "folders",
     metavar="[DIR]...",

@@ -16,7 +16,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 TOKEN: Final = "x-toolreel-token"  # noqa: S105 - the name of a header
 """Header with the proxy's own token, for clients whose key goes on to the upstream."""
-_KEYS: Final = ("authorization", "x-api-key", "api-key")
+KEYS: Final = ("authorization", "x-api-key", "api-key")
 """Headers in which clients send keys."""
 _BEARER: Final = "bearer "
 _STAY: Final = frozenset(
@@ -105,13 +105,13 @@ def header(headers: Headers, name: str) -> str:
 def key_in(headers: Headers) -> str:
     """The key that a client sends for the upstream; empty without one."""
     listed = [*headers]
-    return next((value for name in _KEYS if (value := header(listed, name))), "")
+    return next((value for name in KEYS if (value := header(listed, name))), "")
 
 
 def shows(headers: Headers, token: str) -> bool:
     """Whether a client shows the proxy's token, in the header for it or as its API key."""
     listed = [*headers]
-    given = (header(listed, TOKEN), *(_without_bearer(header(listed, name)) for name in _KEYS))
+    given = (header(listed, TOKEN), *(_without_bearer(header(listed, name)) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 
 
@@ -133,18 +133,16 @@ def passed_on(
     kept = dict[str, str]()
     for name, value in listed:
         if name not in stay and not name.startswith(_STAY_TOO):  # a list may have several lines
-            kept[name] = f"{kept[name]}, {value}" if name in kept and name not in _KEYS else value
+            kept[name] = f"{kept[name]}, {value}" if name in kept and name not in KEYS else value
     if token:
         kept = {
-            name: value
-            for name, value in kept.items()
-            if name not in _KEYS or _without_bearer(value) != token
+            name: value for name, value in kept.items() if name not in KEYS or _without_bearer(value) != token
         }
     if api_key_env:
         key = os.environ.get(api_key_env, "").strip()
         if not key:
             raise ProxyConfigError(f"the environment variable {api_key_env} is not set")
-        kept = {name: value for name, value in kept.items() if name not in _KEYS}
+        kept = {name: value for name, value in kept.items() if name not in KEYS}
         kept["authorization"] = f"Bearer {key}"
     kept["content-type"] = "application/json"
     return _of_messages(kept, own=bool(api_key_env)) if form == "messages" else _of_openai(kept)
