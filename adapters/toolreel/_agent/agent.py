@@ -155,7 +155,8 @@ class Agent(Generic[Value_co]):
         if self.headers is not None:
             hidden = {name: Secret(value) for name, value in self.headers.items()}
             object.__setattr__(self, "headers", hidden)
-        object.__setattr__(self, "_output", _output_of(self.output))
+        is_ready = self.output is None or isinstance(self.output, Output)
+        object.__setattr__(self, "_output", self.output if is_ready else output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
         self._preset.settings_with(self._config())  # a misspelt setting is told here, not by the first run
@@ -392,10 +393,6 @@ class Agent(Generic[Value_co]):
             "api_key_env": server.api_key_env,
             "headers": {name: Secret(value).reveal() for name, value in (self.headers or {}).items()},
         }
-
-
-def _output_of(kind: object) -> Output[Any] | None:
-    return kind if kind is None or isinstance(kind, Output) else output_of(kind)
 
 
 def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:

@@ -124,12 +124,9 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
     """
     at: Any = performer
     while at is not None and not hasattr(at, "address"):
-        at = (at.fallbacks.get(fallback) if fallback else at.first) if _is_several(at) else _inside(at)
+        is_several = isinstance(at, Endpoints | AsyncEndpoints)
+        at = (at.fallbacks.get(fallback) if fallback else at.first) if is_several else _inside(at)
     return NO_SERVER if at is None else at.address.server
-
-
-def _is_several(endpoint: object) -> bool:
-    return isinstance(endpoint, Endpoints | AsyncEndpoints)
 
 
 def _inside(endpoint: object) -> Any:  # noqa: ANN401 - of any kind

@@ -28,7 +28,6 @@ from toolreel._driver.ports import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
-    ApprovalGiven,
     AskApproval,
     Event,
     ReplyReceived,
@@ -186,17 +185,6 @@ class ImmediateEndpoint:
         with closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:
                 yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class ImmediateApprover:
-    """Offers a sync approver that never blocks as an async one."""
-
-    approver: Approver
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Call the sync port."""
-        return self.approver.decide(effect)
 
 
 @dataclass(frozen=True, slots=True)
