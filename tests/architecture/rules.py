@@ -52,6 +52,9 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "what the provider is known not to take is left out, and the model is told": (
         "test_images_that_the_provider_takes_not_are_left_out_and_the_model_is_told",
     ),
+    "what cannot be used of a schema from outside is left out, and noted": (
+        "test_what_was_left_out_of_a_schema_is_noted",
+    ),
     "every call is checked in the same order, on one frozen value": (
         "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     ),

@@ -37,6 +37,7 @@ PURE = {
     "textwrap",
     "types",
     "typing",
+    "unicodedata",
 }
 LAZY = ("toolreel_core", "importlib")
 """The package itself loads its names when they are asked for; nothing else of the core loads by name."""

@@ -23,6 +23,8 @@ OTHERS: Final = (
     ("loop", "info", "run_stopped", ("turn",)),
     ("loop", "error", "run_broke", ("turn", "error")),
     ("tools", "error", "error", ("tool", "call_id", "turn")),
+    ("tools", "warning", "listing_ended", ("why",)),
+    ("tools", "warning", "tool_left_out", ("tool", "why")),
     ("cassette", "debug", "cassette_loaded", ("path",)),
     ("cassette", "info", "cassette_saved", ("path",)),
     ("cassette", "warning", "read_past_the_recording", ("path",)),

@@ -15,7 +15,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import mcp.types as t
@@ -36,6 +36,7 @@ options = argparse.ArgumentParser()
 options.add_argument("--words", type=Path)
 options.add_argument("--log", type=Path)
 options.add_argument("--legacy", action="store_true")
+options.add_argument("--forget", help="how it rejects a call in a session that it has forgotten")
 options.add_argument("--http", choices=["json", "events"], help="how it answers there")
 given = options.parse_args([])
 
@@ -175,10 +176,61 @@ async def over_stdio() -> None:
             await server.run(incoming, outgoing, begun)
 
 
+class Forgetful:
+    """Forgets its sessions when `/forget` is asked for, and rejects their calls as some servers do."""
+
+    ANSWERS: ClassVar[dict[str, tuple[int, str, str]]] = {
+        "empty": (404, "text/plain", ""),
+        "text": (404, "text/plain", "Session not found"),
+        "page": (404, "text/html", "<html>"),
+        "json": (404, "application/json", '{"error": "gone"}'),
+        "rpc": (
+            404,
+            "application/json",
+            '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"No."}}',
+        ),
+        "bad_request": (
+            400,
+            "application/json",
+            '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID provided"}}',
+        ),
+    }
+
+    def __init__(self, app: Any, how: str) -> None:  # noqa: ANN401 - an application of ASGI
+        self.app = app
+        self.how = how.removesuffix("_always")
+        self.always = how.endswith("_always")
+        self.known = set[bytes]()
+        self.forgotten = set[bytes]()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        headers = dict(scope.get("headers", ()))
+        session = headers.get(b"mcp-session-id", b"")
+        if scope.get("path") == "/forget":
+            self.forgotten |= self.known
+        else:
+            first = [await receive()]
+            calls = b'"tools/call"' in first[0].get("body", b"")
+            if session not in self.forgotten and not (self.always and calls):
+                self.known |= {session} - {b""}
+
+                async def again() -> object:
+                    return first.pop() if first else await receive()
+
+                await self.app(scope, again, send)
+                return
+        status, kind, answer = self.ANSWERS[self.how]
+        told = [(b"content-type", kind.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": told})
+        await send({"type": "http.response.body", "body": answer.encode()})
+
+
 def over_http() -> None:
     import uvicorn
 
-    app = server.streamable_http_app(json_response=given.http == "json")
+    app: Any = server.streamable_http_app(json_response=given.http == "json")
+    if given.forget:
+        app = Forgetful(app, given.forget)
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="critical")).run([listening])

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 WAY = sys.argv[1] if __name__ == "__main__" else ""
 MEGABYTE = "x" * 1_000_000
 ANNOUNCED: list[bool] = []
+PAGES: list[None] = []
 
 
 def main() -> None:
@@ -36,6 +37,9 @@ def unknown(message: dict[str, Any]) -> None:
 
 
 def initialized(message: dict[str, Any]) -> None:
+    if WAY == "spread":
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}, indent=2), flush=True)
+        return
     about = {"name": "rude", "version": "0"}
     version = message["params"]["protocolVersion"]
     if WAY != "mute":
@@ -45,7 +49,9 @@ def initialized(message: dict[str, Any]) -> None:
 def listed(message: dict[str, Any]) -> None:
     if ANNOUNCED:
         return
-    tell(message, {"tools": tools(), **({"nextCursor": "more"} if WAY == "endless" else {})})
+    PAGES.append(None)
+    cursor = {"endless": f"page {len(PAGES)}", "same_cursor": "more"}.get(WAY)
+    tell(message, {"tools": tools(), **({"nextCursor": cursor} if cursor else {})})
 
 
 def tools() -> list[dict[str, Any]]:
@@ -56,6 +62,18 @@ def tools() -> list[dict[str, Any]]:
         schemas: list[Any] = [{}, None, {"properties": {"a": {"type": "string"}}}, {"type": "string"}, []]
         listed = [{"name": f"t{at}", "inputSchema": each} for at, each in enumerate(schemas)]
         return [plain, *listed, {"name": "none"}, {**plain, "name": "out", "outputSchema": {}}]
+    if WAY == "odd_tools":
+        odd: dict[str, Any] = {
+            **plain,
+            "annotations": [],
+            "icons": ["x"],
+            "description": 5,
+            "_meta": 5,
+            "title": None,
+        }
+        wrong = {"type": "object", "properties": [], "required": True}
+        looks = {"name": "b", "inputSchema": wrong, "description": "Look.", "execution": 7}
+        return [plain, {**odd, "name": "a"}, looks, {"inputSchema": {}}]
     if WAY != "words":
         return [plain]
     with open(sys.argv[2]) as words:
@@ -171,6 +189,30 @@ def nonsense(message: dict[str, Any]) -> None:
     tell(message, {"content": "not a list"})
 
 
+def raw(form: str) -> Way:
+    """Write a line in which the id of the request is filled in."""
+
+    def write(message: dict[str, Any]) -> None:
+        done = json.dumps(text("done"))
+        line = form.replace("ID", str(message["id"])).replace("DONE", done)
+        sys.stdout.buffer.write(line.encode("latin-1") + b"\n")
+        sys.stdout.buffer.flush()
+
+    return write
+
+
+def unknown_block(message: dict[str, Any]) -> None:
+    blocks: list[Any] = [
+        {"type": "text", "text": "before"},
+        {"type": "video", "data": "x" * 2_000},
+        {"type": "text", "text": "annotated", "annotations": {"priority": 5}},
+        {"type": "image", "data": "eHh4"},
+        5,
+        {"type": "text", "text": "after"},
+    ]
+    tell(message, {"content": blocks, "structuredContent": [1]})
+
+
 def text(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
@@ -196,6 +238,25 @@ CALLS: Final[Mapping[str, Way]] = {
     "nonsense": nonsense,
     "notices": notices,
     "pid": pid,
+    "unknown_block": unknown_block,
+    "cut_off": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"te'),
+    "bad_error": raw('{"jsonrpc":"2.0","id":ID,"error":"no"}'),
+    "no_result": raw('{"jsonrpc":"2.0","id":ID}'),
+    "null_id": raw('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"I cannot read it."}}'),
+    "result_is_text": raw('{"jsonrpc":"2.0","id":ID,"result":"done"}'),
+    "wrapped": raw('{\n  "jsonrpc": "2.0",\n  "id": ID,\n  "result": DONE\n}'),
+    "marked": raw('\xef\xbb\xbf{"jsonrpc":"2.0","id":ID,"result":DONE}\r'),
+    "no_version": raw('{"id":ID,"result":DONE}'),
+    "id_as_text": raw('{"jsonrpc":"2.0","id":"ID","result":DONE}'),
+    "not_utf_8": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \xff"}]}}'),
+    "half": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \\ud800"}]}}'),
+    "batch": raw(
+        '[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},'
+        '{"jsonrpc":"2.0","id":ID,"result":DONE}]'
+    ),
+    "nan": raw(
+        '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done"}],"_meta":{"a":NaN}}}'
+    ),
 }
 
 if __name__ == "__main__":

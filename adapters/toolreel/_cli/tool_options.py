@@ -91,6 +91,9 @@ class SourceChoice:
                 remedy = f"; {each.remedy}: {again}" if each.remedy else ""
                 err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
             definitions = mcp.surface.definitions
+            for tool in definitions:
+                for part in tool.left_out:
+                    err.print(printable(f"left out    {tool.name}: {part}"), style="yellow")
             yield Sources(tools, definitions, {f"{MCP_PREFIX}_": mcp}, mcp.secrets, message=message)
             if accept:
                 write_pins(pins, pins_of(ToolSurface(definitions)))

@@ -108,6 +108,7 @@ def _tree(surface: ToolSurface) -> Mapping[str, Json]:
             "flags": _flags(tool),
             "deadline_ms": tool.deadline_ms,
             "fingerprint": tool.fingerprint,
+            "left_out": list(tool.left_out),
         }
         for tool in surface.definitions
     ]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         TokenizerError,
         ToolModuleError,
         VaryError,
+        check_version,
     )
-    from toolreel._internal.format_version import check_version
     from toolreel._internal.http_server import Page, listening, page_app, server_config
     from toolreel._internal.logs import (
         CONCERNS,
@@ -41,15 +41,16 @@ if TYPE_CHECKING:
         log_error,
         show_only_errors,
     )
-    from toolreel._internal.page_data import (
+    from toolreel._internal.page_frame import (
+        asset,
         cut_to,
+        framed,
         json_element,
         packed,
         packed_element,
         shortened,
         visible,
     )
-    from toolreel._internal.page_frame import asset, framed
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.toml_files import line_at, read_file, read_toml

@@ -1,13 +1,16 @@
 """The frame of a page: one HTML file, and a policy that allows nothing but its own style and scripts.
 
 A page asks for nothing from outside, and what models and servers wrote in it is inert: the policy names its
-style and scripts by their digests, and forbids scripts to make elements from text.
+style and scripts by their digests, and forbids scripts to make elements from text. Data is JSON in elements
+of its own, packed where there is much of it; no text can end the element that it is in.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import json
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -15,6 +18,74 @@ from types import ModuleType
 from typing import Final
 
 from toolreel._internal.visible_text import printable
+from toolreel_core._jsontext import Json
+
+_LEVEL: Final = 6
+
+
+def json_element(ident: str, value: Json) -> str:
+    """An element with JSON, which ``toolreel.data(ident)`` reads."""
+    text = _text(value).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{ident}">{text}</script>\n'
+
+
+def packed(value: Json) -> str:
+    """JSON, compressed and as letters; ``toolreel.unpack`` reads it."""
+    # Without a time in its head, so that the same values give the same page.
+    return base64.b64encode(gzip.compress(_text(value).encode(), _LEVEL, mtime=0)).decode()
+
+
+def packed_element(ident: str, value: str) -> str:
+    """An element with what :func:`packed` has made, which ``toolreel.packed(ident)`` reads."""
+    return f'<script type="text/plain" id="{ident}">{value}</script>\n'
+
+
+def _text(value: Json) -> str:
+    return json.dumps(visible(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def visible(value: Json) -> Json:
+    r"""The value with all that is unseen spelt out in its texts.
+
+    >>> visible(["\u202e", {"a": 1}])
+    ['\\u202e', {'a': 1}]
+    """
+    match value:
+        case str():
+            return printable(value)
+        case dict():
+            return {printable(key): visible(each) for key, each in value.items()}
+        case list() | tuple():
+            return [visible(each) for each in value]
+        case _:
+            return value
+
+
+def shortened(value: Json, longest: int) -> Json:
+    """The same with shorter texts.
+
+    >>> shortened(["abcdef", {"cut": "abc", "more": 4}], 2)
+    [{'cut': 'ab', 'more': 4}, {'cut': 'ab', 'more': 5}]
+    """
+    match value:
+        case str():
+            return cut_to(value, longest)
+        case {"cut": str(text), "more": int(more)}:
+            rest = max(0, len(text) - longest)
+            return {"cut": text[:longest], "more": more + rest}
+        case dict():
+            return {key: shortened(each, longest) for key, each in value.items()}
+        case list() | tuple():
+            return [shortened(each, longest) for each in value]
+        case _:
+            return value
+
+
+def cut_to(text: str, longest: int) -> Json:
+    """A text that models or servers wrote, and of a long one how much of it is left out."""
+    rest = len(text) - longest
+    return text if rest <= 0 else {"cut": text[:longest], "more": rest}
+
 
 _POLICY: Final = (
     "default-src 'none'; style-src '{css}'; script-src '{js}'; base-uri 'none'; form-action 'none'; "
@@ -42,7 +113,7 @@ def framed(
     :param body: HTML, in which all texts of others are escaped
     :param styles: CSS after that of all pages
     :param scripts: JavaScript after that of all pages
-    :param data: elements of :mod:`toolreel._internal.page_data`
+    :param data: elements with JSON
     :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """

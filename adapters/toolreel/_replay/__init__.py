@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel._replay.explain.plan_and_event_changes import plan_changes
-    from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff
+    from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
     from toolreel._replay.explain.sent_history import SentHistory, sent_history
     from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
     from toolreel._replay.explain.why import Why, advised, note_words, rule_of, why

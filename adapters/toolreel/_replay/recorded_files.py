@@ -196,8 +196,7 @@ def _extended(path: Path) -> Recorded | None:
 
 
 def _session(path: Path, mode: Mode) -> Session:
-    # Imported late: vcrpy imports every HTTP library that is installed, in a third of a second, and a run
-    # without a recording needs none of it.
+    # Imported late: a run without a recording needs none of it.
     from toolreel.cassette import Session
 
     return Session.of(path, mode)

@@ -7,11 +7,10 @@ of them, so conversations are compared in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
-from toolreel._replay.requests_of_other_forms import as_chat_request, list_of
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -24,8 +23,9 @@ from toolreel_core._conversation import (
     shown_parts,
 )
 from toolreel_core._errors import ConfigError, ToolreelError
-from toolreel_core._jsontext import Json, Tree, canonical, read
+from toolreel_core._jsontext import Json, Tree, canonical, items_of, read
 from toolreel_core._plan import Plan, Preset
+from toolreel_core._proxy import ClientRequest, Refusal, client_request
 from toolreel_core._settings import WireForm
 from toolreel_core._tools import ToolDefinition
 
@@ -171,14 +171,14 @@ def plan_in(
     tree = chat_tree(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = [
-        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(list_of(tree["messages"]))
+        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(items_of(tree, "messages"))
     ]
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     try:
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
-            tools=tuple(_definitions(tree.get("tools"), place)),
+            tools=tuple(_definitions(items_of(tree, "tools"), place)),
             options=options,
             settings={**spoken, **settings},
         )
@@ -193,15 +193,23 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
 
     :raises JournalError: if it is not one
     """
-    tree = read(body.decode(errors="replace")).value_or(None)
-    chat = as_chat_request(tree, form, place) if isinstance(tree, Mapping) else {}
-    if list_of(chat.get("messages")):
-        return chat
+    found = read(body.decode(errors="replace")).value_or(None)
+    tree = found if isinstance(found, Mapping) else {}
+    if form != "chat_completions":
+        asked = client_request(body, form)
+        tree = {} if isinstance(asked, Refusal) else asked.tree
+        if isinstance(asked, ClientRequest) and any(loss.code == "stored_response" for loss in asked.losses):
+            raise JournalError(
+                f"{place}: goes on with a response that the server has stored, so the tape lacks the "
+                "conversation; record with the whole input instead of previous_response_id"
+            )
+    if items_of(tree, "messages"):
+        return tree
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
-def _definitions(tools: Json, place: str) -> Iterator[ToolDefinition]:
-    for entry in list_of(tools):
+def _definitions(tools: Iterable[Json], place: str) -> Iterator[ToolDefinition]:
+    for entry in tools:
         match entry:
             case {"function": {"name": str() as name, **further}}:
                 words = further.get("description")

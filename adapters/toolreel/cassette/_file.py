@@ -1,59 +1,31 @@
-"""A cassette file; for writing, a persister of vcrpy that replaces files atomically.
-
-vcrpy's own persister treats an empty or unreadable file as missing and overwrites it, and can leave half a
-file. This one raises, and the old file stays until the new one is on disk.
-"""
+"""A cassette file, replaced atomically: the old one stays until the new one is on disk."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from toolreel._internal import CassetteError, MissingExtra, SecretFound, VaryError
+from toolreel._internal import CassetteError, SecretFound, VaryError
 from toolreel._secrets import SecretRules, SharedBeginnings, interaction_texts, leaks_at, secrets_in
 from toolreel.cassette._bodies import Body
 from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
-from toolreel.cassette._serializer import document
+from toolreel.cassette._serializer import Interaction, as_bytes, document, in_one_piece, serialize
 from toolreel.cassette._vary import stored
 from toolreel.cassette._yaml import TEXT_LIMIT
 from toolreel_core._jsontext import JsonText
-
-try:
-    from vcr.request import Request
-except ImportError as error:
-    raise MissingExtra.of("record", "vcrpy") from error
-
 
 _WORTH_KEEPING: Final = 100_000
 """Maximum characters of a file whose content is cached."""
 
 
-class _Writer(Protocol):
-    """The writing half of a vcrpy serializer; ours is :mod:`toolreel.cassette._serializer`."""
-
-    def serialize(self, cassette_dict: Mapping[str, Any], /) -> str: ...
-
-
-class _InPieces(Request):  # type: ignore[misc]
-    """A request whose body is joined on access: in a conversation, requests share most of their pieces."""
-
-    @property
-    def body(self) -> bytes:
-        return b"".join(self._pieces)
-
-    @body.setter
-    def body(self, value: tuple[bytes, ...]) -> None:
-        self._pieces = value
-
-
 class CassetteFile:
-    """The persister of one cassette."""
+    """The file of one cassette."""
 
     def __init__(self) -> None:
         self.keys: list[RequestKey] = []
@@ -65,67 +37,75 @@ class CassetteFile:
         self.secret_rules: SecretRules | None = None
         """Before saving: rules for secrets; by default, those in the file named by ``TOOLREEL_SECRETS``."""
 
-    def load_cassette(self, cassette_path: str) -> tuple[list[Any], list[dict[str, Any]]]:
-        """The requests and responses in a file.
+    def load(self, path: Path) -> list[Interaction]:
+        """The interactions in a file; the body of a request may be in pieces.
 
         :raises CassetteError: if it cannot be read or is invalid
         :raises VaryError: if it has a rule that cannot be used
         """
         try:
-            text = read_file(Path(cassette_path))
+            text = read_file(path)
         except CassetteError as error:
-            raise CassetteError(f"{cassette_path}: {error}") from error
-        return self.load_text(text, cassette_path)
+            raise CassetteError(f"{path}: {error}") from error
+        return self.load_text(text, path)
 
-    def load_text(self, text: str, cassette_path: str) -> tuple[list[Any], list[dict[str, Any]]]:
-        """The requests and responses in the text of a file, with the same errors."""
+    def load_text(self, text: str, path: Path) -> list[Interaction]:
+        """The interactions in the text of a file, with the same errors."""
         try:
             read = _read if len(text) > _WORTH_KEEPING else KEPT
-            self.header, requests, responses, keys = read(text)
+            self.header, interactions, keys = read(text)
         except (CassetteError, UnicodeEncodeError) as error:
-            raise CassetteError(f"{cassette_path}: {error}") from error
+            raise CassetteError(f"{path}: {error}") from error
         except VaryError as error:
-            raise VaryError(f"{cassette_path}: {error}") from error
+            raise VaryError(f"{path}: {error}") from error
         self.keys = [*keys]
-        return [*requests], [*responses]
+        return [*interactions]
 
-    def save_cassette(
-        self, cassette_path: str, cassette_dict: Mapping[str, Any], serializer: _Writer
+    def save(
+        self,
+        path: Path,
+        interactions: Iterable[Interaction],
+        write: Callable[[Header, Sequence[Interaction]], str] = serialize,
     ) -> None:
-        """Replace the file with these requests and responses.
+        """Replace the file with these interactions.
 
         :raises SecretFound: if it would contain a secret
         :raises CassetteError: if it cannot be written, or would not be read back the same
         """
         try:
-            text = self.text(cassette_dict, serializer)
+            text = self.text(interactions, write)
         except CassetteError as error:
-            raise type(error)(f"{cassette_path}: {error}") from error
-        replace_file(Path(cassette_path), text.encode())
+            raise type(error)(f"{path}: {error}") from error
+        replace_file(path, text.encode())
 
-    def text(self, cassette_dict: Mapping[str, Any], serializer: _Writer) -> str:
-        """The text that :meth:`save_cassette` writes.
+    def text(
+        self,
+        interactions: Iterable[Interaction],
+        write: Callable[[Header, Sequence[Interaction]], str] = serialize,
+    ) -> str:
+        """The text that :meth:`save` writes.
 
         :raises SecretFound: if it would contain a secret
         """
-        interactions = interaction_dicts(cassette_dict["requests"], cassette_dict["responses"])
-        self._mask_headers([entry["response"]["headers"] for entry in interactions])
-        self._refuse_secrets(interactions)
-        return serializer.serialize({"version": 1, "interactions": interactions, "header": self.header})
+        whole = self._masked([in_one_piece(entry) for entry in interactions])
+        self._refuse_secrets(whole)
+        return write(self.header, whole)
 
-    def _mask_headers(self, headers: Sequence[dict[str, list[str]]]) -> None:
+    def _masked(self, interactions: Sequence[Interaction]) -> list[Interaction]:
         """Mask secrets in headers of responses, which no program needs to find its next step."""
-        lines = {f"{name}: {value}" for each in headers for name, values in each.items() for value in values}
+        lines = {
+            f"{name}: {value}"
+            for entry in interactions
+            for name, values in entry["response"]["headers"].items()
+            for value in values
+        }
         found: dict[str, str] = {}
         for line, _ in leaks_at(((line, line) for line in lines), self.known_secrets, self.secret_rules):
             for _, secret in secrets_in(line, self.known_secrets, self.secret_rules):
                 found[line] = found.get(line, line).replace(secret, "REDACTED")
-        for each in headers if found else ():
-            for name, values in each.items():
-                lines_of = [f"{name}: {value}" for value in values]
-                each[name] = [found.get(line, line).removeprefix(f"{name}: ") for line in lines_of]
+        return [_with_headers(entry, found) for entry in interactions] if found else [*interactions]
 
-    def _refuse_secrets(self, interactions: list[dict[str, Any]]) -> None:
+    def _refuse_secrets(self, interactions: Sequence[Interaction]) -> None:
         seen: set[str] = set()
         beginnings = SharedBeginnings()
         said = (("vary", text) for rule in self.header.vary for text in stored(rule).values())
@@ -142,29 +122,33 @@ class CassetteFile:
                 )
 
 
-def _read(text: str) -> tuple[Header, list[Any], list[dict[str, Any]], list[RequestKey]]:
-    """The header of a text, its requests and responses, and the key of each request."""
+def _with_headers(entry: Interaction, found: Mapping[str, str]) -> Interaction:
+    """The interaction with other lines in the head of its response."""
+    headers = {
+        name: [found.get(line := f"{name}: {value}", line).removeprefix(f"{name}: ") for value in values]
+        for name, values in entry["response"]["headers"].items()
+    }
+    return {**entry, "response": {**entry["response"], "headers": headers}}
+
+
+def _read(text: str) -> tuple[Header, list[Interaction], list[RequestKey]]:
+    """The header of a text, its interactions, and the key of each request."""
     header, interactions = document(text)
-    requests = [_request(entry["request"]) for entry in interactions]
-    responses = [entry["response"] for entry in interactions]
-    for response in responses:
-        body = response["body"]["string"]
-        response["body"] = {"string": body.encode() if isinstance(body, str) else body}
-    return header, [one for one, _ in requests], responses, [key for _, key in requests]
+    return header, interactions, [_key(entry["request"]) for entry in interactions]
 
 
 KEPT: Final = lru_cache(maxsize=64)(_read)
 """A cached version, for files that are opened often; callers do not modify the result."""
 
 
-def _request(entry: Mapping[str, Any]) -> tuple[Request, RequestKey]:
-    body: Body = entry["body"] or b""
-    method, uri, headers = entry["method"], entry["uri"], entry["headers"]
+def _key(request: Mapping[str, Any]) -> RequestKey:
+    """The key of a request; its body may be in pieces."""
+    body: Body = request["body"]
     if isinstance(body, tuple):
-        return _InPieces(method, uri, body, headers), request_key(method, uri, *body)
-    data = body.encode() if isinstance(body, str) else body
+        return request_key(request["method"], request["uri"], *body)
+    data = as_bytes(body)
     compared = data if isinstance(body, JsonText) else canonical_body(data)
-    return Request(method, uri, data, headers), request_key(method, uri, compared)
+    return request_key(request["method"], request["uri"], compared)
 
 
 def read_file(path: Path) -> str:
@@ -184,22 +168,6 @@ def read_file(path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise CassetteError(f"not UTF-8 at byte {error.start}, so no cassette: record again") from error
-
-
-def interaction_dicts(requests: Iterable[Request], responses: Iterable[Any]) -> list[dict[str, Any]]:
-    """Interactions in the form of vcrpy's serializers."""
-    return [
-        {
-            "request": {
-                "method": request.method,
-                "uri": request.uri,
-                "headers": {name: [value] for name, value in request.headers.items()},
-                "body": request.body,
-            },
-            "response": response,
-        }
-        for request, response in zip(requests, responses, strict=True)
-    ]
 
 
 def replace_file(path: Path, data: bytes) -> None:

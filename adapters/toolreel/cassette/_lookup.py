@@ -19,16 +19,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
 from toolreel.cassette._request_diff import difference, drift
+from toolreel.cassette._serializer import Interaction, as_bytes
 from toolreel.cassette._vary import Compared, Vary, put_through
 from toolreel_core._jsontext import canonical, read
-
-if TYPE_CHECKING:
-    from vcr.request import Request
 
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
 """Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
@@ -194,8 +192,6 @@ RERECORD: Final = "If the change is meant, record the session again"
 _COMPARED: Final = 50
 """Maximum number of unplayed interactions among which the nearest is searched."""
 
-Interactions: TypeAlias = "Sequence[tuple[Request, object]]"
-
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
@@ -212,14 +208,15 @@ class SentRequest:
         return f"{self.method.upper()} {endpoint(self.url)}"
 
 
-def named(request: Request) -> str:
+def named(interaction: Interaction) -> str:
     """Method and endpoint of a recorded request, for messages."""
-    return f"{request.method.upper()} {endpoint(request.uri)}"
+    request = interaction["request"]
+    return f"{request['method'].upper()} {endpoint(request['uri'])}"
 
 
 def mismatch_text(
     asked: SentRequest,
-    interactions: Interactions,
+    interactions: Sequence[Interaction],
     left: Sequence[int],
     *,
     repeated: bool,
@@ -239,28 +236,23 @@ def mismatch_text(
         return f"{text}; all {total} interactions have been played. {RERECORD}."
     index = _nearest(asked, interactions, left[:_COMPARED], compared)
     text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-    request = interactions[index][0]
-    if named(request) != asked.name:
-        change = f"first change: the endpoint\n  recorded: {named(request)}\n  request:  {asked.name}"
+    nearest = interactions[index]
+    if named(nearest) != asked.name:
+        change = f"first change: the endpoint\n  recorded: {named(nearest)}\n  request:  {asked.name}"
     else:
-        change = drift(compared(_body(request)), asked.body)
+        change = drift(compared(as_bytes(nearest["request"]["body"])), asked.body)
     return f"{text}{change}\n{RERECORD}."
 
 
 def _nearest(
     asked: SentRequest,
-    interactions: Interactions,
+    interactions: Sequence[Interaction],
     candidates: Sequence[int],
     compared: Callable[[bytes], bytes],
 ) -> int:
     # Same endpoint first, then the smallest difference of the bodies.
     def likeness(index: int) -> tuple[bool, int]:
-        request = interactions[index][0]
-        return named(request) == asked.name, -difference(compared(_body(request)), asked.body)
+        body = as_bytes(interactions[index]["request"]["body"])
+        return named(interactions[index]) == asked.name, -difference(compared(body), asked.body)
 
     return max(candidates, key=likeness)
-
-
-def _body(request: Request) -> bytes:
-    body: Any = request.body
-    return body or b""

@@ -1,6 +1,6 @@
 """``Recording``: one cassette in use, with its interactions, played or not, and those added to it.
 
-vcrpy's ``Cassette`` stores the interactions. A lookup takes constant time, and a recording is thread-safe.
+A lookup takes constant time, and a recording is thread-safe.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Final, Self
 
-from toolreel._internal import CassetteError, MissingExtra, VaryError, log
+from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import (
     SecretRules,
     scrubbed,
@@ -22,7 +22,6 @@ from toolreel._secrets import (
     secrets_sent,
 )
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import _serializer as cassette_format
 from toolreel.cassette._file import CassetteFile
 from toolreel.cassette._header import FrozenValues, Header
 from toolreel.cassette._lookup import (
@@ -36,6 +35,7 @@ from toolreel.cassette._lookup import (
     ruled_key,
     ruled_keys,
 )
+from toolreel.cassette._serializer import Interaction, as_bytes
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Break,
@@ -49,13 +49,6 @@ from toolreel.cassette._stored_exchange import (
 from toolreel.cassette._vary import Compared, RulesInUse, Vary, distinct
 from toolreel_core._errors import ReplayMismatch
 
-try:
-    from vcr.cassette import Cassette
-    from vcr.record_mode import RecordMode
-    from vcr.request import Request
-except ImportError as error:
-    raise MissingExtra.of("record", "vcrpy") from error
-
 
 class Recording:
     """A cassette that is being replayed, recorded, or first replayed and then extended.
@@ -66,14 +59,18 @@ class Recording:
 
     def __init__(
         self,
-        cassette: Cassette,
+        interactions: list[Interaction],
         file: CassetteFile,
         path: Path,
         vary: Sequence[Vary] = (),
         shared: Sequence[Vary] = (),
+        *,
+        replays: bool = False,
     ) -> None:
         self.path: Final = path
-        self._cassette: Final[Any] = cassette
+        self.replays: Final = replays
+        """Whether this recording is only replayed."""
+        self._interactions: Final = interactions
         self._file: Final = file
         self._lock: Final = Lock()
         self.rules: Final = RulesInUse(distinct(file.header.vary, vary), shared)
@@ -101,13 +98,9 @@ class Recording:
         :raises CassetteError: if the file is missing, unreadable or invalid
         """
         file = CassetteFile()
-        cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_cassette(os.fspath(path))
-        cassette.data.extend(
-            zip(requests, responses, strict=True)
-        )  # not Cassette._load(), which copies every response
+        interactions = file.load(Path(path))
         log("cassette", "debug", "cassette_loaded", {"path": path})
-        return cls(cassette, file, Path(path), vary, shared)
+        return cls(interactions, file, Path(path), vary, shared, replays=True)
 
     @classmethod
     def of_text(cls, text: str, path: str | os.PathLike[str]) -> Recording:
@@ -117,10 +110,7 @@ class Recording:
         :raises CassetteError: if the text is invalid
         """
         file = CassetteFile()
-        cassette = Cassette(os.fspath(path), record_mode=RecordMode.NONE, **_parts(file))
-        requests, responses = file.load_text(text, os.fspath(path))
-        cassette.data.extend(zip(requests, responses, strict=True))
-        return cls(cassette, file, Path(path))
+        return cls(file.load_text(text, Path(path)), file, Path(path), replays=True)
 
     @classmethod
     def blank(
@@ -129,8 +119,7 @@ class Recording:
         """An empty recording; the file is not touched before :meth:`save`, and its rules are kept."""
         file = CassetteFile()
         file.header = Header(vary=_rules_in(path))
-        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(file))
-        return cls(cassette, file, Path(path), vary, shared)
+        return cls([], file, Path(path), vary, shared)
 
     @classmethod
     def extended(
@@ -143,27 +132,26 @@ class Recording:
         if not os.path.lexists(path):
             return cls.blank(path, vary, shared)
         loaded = cls.load(path)
-        cassette = Cassette(os.fspath(path), record_mode=RecordMode.ALL, **_parts(loaded._file))
-        cassette.data.extend(loaded._cassette.data)
-        return cls(cassette, loaded._file, Path(path), vary, shared)
+        return cls(loaded._interactions, loaded._file, Path(path), vary, shared)
 
     @property
     def total(self) -> int:
         """The number of interactions."""
-        return len(self._cassette.data)
+        return len(self._interactions)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
         """All interactions, in order; they do not count as played."""
         return tuple(
-            Exchange(n, request.method, request.uri, request.body or b"", stored_answer(response))
-            for n, (request, response) in enumerate(self._cassette.data, 1)
+            Exchange(
+                n,
+                entry["request"]["method"],
+                entry["request"]["uri"],
+                as_bytes(entry["request"]["body"]),
+                stored_answer(entry["response"]),
+            )
+            for n, entry in enumerate(self._interactions, 1)
         )
-
-    @property
-    def replays(self) -> bool:
-        """Whether this recording is only replayed."""
-        return bool(self._cassette.record_mode == RecordMode.NONE)
 
     @property
     def grown(self) -> bool:
@@ -204,7 +192,7 @@ class Recording:
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
         """Whether the answer to a request would be a failed exchange; it does not count as played."""
         index = self._found(method, url, *body, take=False)
-        return index is not None and "error" in self._cassette.data[index][1]
+        return index is not None and "error" in self._interactions[index]["response"]
 
     def pass_over(self, method: str, url: str, *body: bytes) -> None:
         """Count the next interaction for a request as played, if there is one."""
@@ -261,7 +249,7 @@ class Recording:
         with self._lock:
             left, total = self._unplayed.left, self._recorded
         if left:
-            lines = (f"  interaction {n + 1} of {total}: {named(self._cassette.data[n][0])}" for n in left)
+            lines = (f"  interaction {n + 1} of {total}: {named(self._interactions[n])}" for n in left)
             raise ReplayMismatch(
                 f"{self.path}: the session is over, but these were recorded and not asked for:\n"
                 + "\n".join(lines)
@@ -292,7 +280,7 @@ class Recording:
             raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
         with self._lock:
             self._set_secrets(known_secrets, secret_rules)
-            self._cassette._save(force=True)
+            self._file.save(self.path, self._interactions)
         log("cassette", "info", "cassette_saved", {"path": self.path})
 
     def text(
@@ -301,8 +289,7 @@ class Recording:
         """The text that :meth:`save` writes, with the same parameters and errors."""
         with self._lock:
             self._set_secrets(known_secrets, secret_rules)
-            cassette = {"requests": self._cassette.requests, "responses": self._cassette.responses}
-            return self._file.text(cassette, cassette_format)
+            return self._file.text(self._interactions)
 
     def _set_secrets(self, known: Mapping[str, str] | None, rules: SecretRules | None) -> None:
         known = known_secrets_of(os.environ) if known is None else known
@@ -321,13 +308,13 @@ class Recording:
     ) -> Mapping[str, Any]:
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
-        kept = {name.lower(): value for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
-        request = Request(method, scrubbed_url(url), body, kept)
+        kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+        request = {"method": method, "uri": scrubbed_url(url), "headers": kept, "body": body}
         sent = secrets_sent(url, headers, credentials)
         stored = _without(searched_for(sent), stored)
         with self._lock:
             self._sent |= sent
-            self._cassette.append(request, stored)
+            self._interactions.append({"request": request, "response": stored})
             if self.rules.all:
                 self.rules.count(self.rules.compared(body))
         return stored
@@ -351,7 +338,7 @@ class Recording:
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
         index = self._found(method, url, *body, take=True)
-        return None if index is None else stored_answer(self._cassette.data[index][1])
+        return None if index is None else stored_answer(self._interactions[index]["response"])
 
     def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
         asked = SentRequest(method, url, self._compared(b"".join(body)))
@@ -360,7 +347,7 @@ class Recording:
             key = ruled_key(key[0], Compared(asked.body, ()))
         why = mismatch_text(
             asked,
-            self._cassette.data,
+            self._interactions,
             self.unplayed,
             repeated=self._unplayed.holds(key),
             compared=self._compared,
@@ -404,9 +391,5 @@ def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:
     """
     file = CassetteFile()
     with suppress(CassetteError):
-        file.load_cassette(os.fspath(path))
+        file.load(Path(path))
     return file.header.vary
-
-
-def _parts(file: CassetteFile) -> dict[str, Any]:
-    return {"serializer": cassette_format, "persister": file, "match_on": ()}

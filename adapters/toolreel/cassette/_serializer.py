@@ -1,25 +1,25 @@
-"""The text of a cassette, as a serializer of vcrpy: ``serialize`` and ``deserialize`` use its dictionary.
+"""The text of a cassette: its header and its interactions, written and read.
 
 In the file, bodies are trees and each message of a conversation is written once
 (:mod:`~toolreel.cassette._bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
-the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete file. A
-failed exchange has an ``error`` (:mod:`~toolreel.cassette._stored_exchange`). Rules and frozen values are
-in the header (:mod:`~toolreel.cassette._header`).
+the version of this format, ``version: 1`` that of vcrpy's, whose form an interaction has in memory, and
+``...`` at the end marks a complete file. A failed exchange has an ``error``
+(:mod:`~toolreel.cassette._stored_exchange`). Rules and frozen values are in the header
+(:mod:`~toolreel.cassette._header`).
 
 Files are untrusted: their structure is checked, and each error names the interaction and the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal import CassetteError, check_version
 from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
 from toolreel.cassette._header import KEYS, Header, header_of
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS, is_unanswered, unanswered
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
-from toolreel_core._jsontext import JsonText
 
 VERSION: Final = 1
 """The version of the format; a file of another one is rejected."""
@@ -28,20 +28,17 @@ _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
 _Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
-_NO_HEADER: Final = Header()
+
+Interaction: TypeAlias = dict[str, Any]
+"""A ``request`` (method, uri, headers, body), and its ``response`` (status, headers, body, error)."""
 
 
-def serialize(cassette_dict: Mapping[str, Any]) -> str:
-    """The text of a cassette in vcrpy's form, checked to read back the same.
+def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
+    """The text of a cassette, checked to read back the same.
 
-    ``None`` equals an empty body, and a text equals the bytes of its UTF-8.
-
-    :param cassette_dict: vcrpy's dictionary; ours also has the :class:`Header` under ``header``
-    :raises CassetteError: if the cassette has another form, or would not read back the same
+    :raises CassetteError: if it would not
     """
-    cassette = _mapping(cassette_dict, "the cassette", {"version", "interactions"}, {"header"})
-    header: Header = cassette.get("header", _NO_HEADER)
-    plain = [_plain(entry, n) for n, entry in enumerate(cassette["interactions"], 1)]
+    plain = [_plain(entry) for entry in interactions]
     writer = BodyWriter()
     for interaction in plain:
         writer.announce(interaction["request"]["body"])
@@ -53,11 +50,10 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
         **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
-    header_read, read = _deserialized(text)
+    header_read, read = document(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
-    back = [_plain(entry, n) for n, entry in enumerate(read, 1)]
-    for n, (before, after) in enumerate(zip(plain, back, strict=True), 1):
+    for n, (before, after) in enumerate(zip(plain, map(_plain, read), strict=True), 1):
         if before != after:
             raise CassetteError(
                 f"interaction {n}: does not come back from YAML as it was; nothing was written. "
@@ -66,28 +62,23 @@ def serialize(cassette_dict: Mapping[str, Any]) -> str:
     return text
 
 
-def deserialize(cassette_string: str) -> dict[str, Any]:
-    """The cassette in a text, in vcrpy's form; bodies are texts if they are UTF-8.
+def in_one_piece(entry: Interaction) -> Interaction:
+    """The interaction with its request's body as bytes."""
+    request = entry["request"]
+    return {**entry, "request": {**request, "body": as_bytes(request["body"])}}
+
+
+def as_bytes(body: Body | None) -> bytes:
+    """A body in one piece."""
+    if isinstance(body, tuple):
+        return b"".join(body)
+    return body.encode() if isinstance(body, str) else body or b""
+
+
+def document(cassette_string: str) -> tuple[Header, list[Interaction]]:
+    """The header and the interactions in a text, with bodies of conversations in pieces.
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
-    """
-    return {"version": _VCR_VERSION, "interactions": _deserialized(cassette_string)[1]}
-
-
-def _deserialized(text: str) -> tuple[Header, list[dict[str, Any]]]:
-    """The header and the interactions, with each body in one piece."""
-    header, read = document(text)
-    for entry in read:
-        request = entry["request"]
-        if isinstance(request["body"], tuple):
-            request["body"] = JsonText(b"".join(request["body"]).decode())
-    return header, read
-
-
-def document(cassette_string: str) -> tuple[Header, list[dict[str, Any]]]:
-    """The header and the interactions in a text, in vcrpy's form, with bodies of conversations in pieces.
-
-    :raises CassetteError: as :func:`deserialize` does
     """
     tree = _tree(cassette_string)
     if "blobs" in tree or BLOB_TAG in cassette_string:
@@ -110,38 +101,13 @@ def _tree(cassette_string: str) -> Mapping[str, Any]:
     return _mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
 
 
-def _plain(entry: object, number: int) -> dict[str, Any]:
-    """An interaction of vcrpy in the form that is compared and written: bodies are bytes."""
-    place = f"interaction {number}"
-    parts = _mapping(entry, place, {"request", "response"})
-    request = _mapping(parts["request"], f"{place}: request", {"method", "uri", "headers", "body"})
-    response = _mapping(parts["response"], f"{place}: response", {"status", "headers", "body"}, {"error"})
-    body = _mapping(response["body"], f"{place}: response.body", {"string"})
+def _plain(entry: Interaction) -> Interaction:
+    """An interaction in the form that is compared and written: bodies are bytes."""
+    request, response = entry["request"], entry["response"]
     return {
-        "request": {
-            "method": request["method"],
-            "uri": request["uri"],
-            "headers": _listed(request["headers"]),
-            "body": _encoded(request["body"], f"{place}: request.body"),
-        },
-        "response": {
-            "status": dict(response["status"]),
-            "headers": _listed(response["headers"]),
-            "body": _encoded(body["string"], f"{place}: response.body"),
-            **_error(response, place),
-        },
+        "request": {**request, "body": as_bytes(request["body"])},
+        "response": {**response, "body": as_bytes(response["body"]["string"])},
     }
-
-
-def _listed(headers: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
-    return {name: [value] if isinstance(value, str) else list(value) for name, value in headers.items()}
-
-
-def _encoded(body: str | bytes | None, place: str) -> bytes:
-    try:
-        return body.encode() if isinstance(body, str) else body or b""
-    except UnicodeEncodeError as error:
-        raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from error
 
 
 def _written(entry: Mapping[str, Any], writer: BodyWriter, index: int) -> dict[str, Any]:
@@ -188,7 +154,7 @@ def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, An
             "message": _typed(status["message"], str, f"{place}: response.status.message"),
         },
         "headers": _headers(response["headers"], f"{place}: response.headers"),
-        "body": {"string": _body(response, reader.response, f"{place}: response") or ""},
+        "body": {"string": as_bytes(_body(response, reader.response, f"{place}: response"))},
     }
 
 

@@ -22,7 +22,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -40,8 +40,10 @@ from toolreel._secrets import (
     unseen,
 )
 from toolreel.cassette._file import CassetteFile
+from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._serializer import Interaction
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Break,
@@ -402,36 +404,33 @@ def export_cassette(
             f"{target}: exists already: export under another name, or overwrite it (--overwrite)"
         )
     file = CassetteFile()
-    pairs = [*zip(*file.load_cassette(os.fspath(source)), strict=True)]
+    entries = file.load(source)
     broken = {
         number: f"interaction {number} ({broke.kind})"
-        for number, (_, response) in enumerate(pairs, 1)
-        if (broke := Break.found_in(response))
+        for number, entry in enumerate(entries, 1)
+        if (broke := Break.found_in(entry["response"]))
     }
     if broken and not skip_broken:
         raise CassetteError(
             f"{source}: {', '.join(broken.values())} broke off, which vcrpy cannot play: "
             "leave such exchanges out (--skip-broken)"
         )
-    whole = [pair for number, pair in enumerate(pairs, 1) if number not in broken]
+    whole = [entry for number, entry in enumerate(entries, 1) if number not in broken]
     file.secret_rules = rules_in() if rules is None else rules
     file.known_secrets = known_secrets(os.environ, file.secret_rules) if known is None else known
-    requests, responses = [one for one, _ in whole], [one for _, one in whole]
-    file.save_cassette(os.fspath(target), {"requests": requests, "responses": responses}, _Stock())
-    streams = tuple(n for n, one in enumerate(responses, 1) if is_stream(stored_response(one, None)))
-    return Exported(source, target, len(whole), tuple(broken.values()), streams)
+    file.save(target, whole, _stock_text)
+    streams = (n for n, one in enumerate(whole, 1) if is_stream(stored_response(one["response"], None)))
+    return Exported(source, target, len(whole), tuple(broken.values()), tuple(streams))
 
 
-class _Stock:
-    """The serializer of stock vcrpy, with texts instead of bytes, as vcrpy's persister does."""
-
-    def serialize(self, cassette_dict: Mapping[str, Any]) -> str:
-        entries = [
-            {part: compat.convert_to_unicode(_copy(entry[part])) for part in ("request", "response")}
-            for entry in cassette_dict["interactions"]
-        ]
-        text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
-        return text
+def _stock_text(_header: Header, interactions: Sequence[Interaction]) -> str:
+    """The text as stock vcrpy writes it, with texts instead of bytes."""
+    entries = [
+        {part: compat.convert_to_unicode(_copy(entry[part])) for part in ("request", "response")}
+        for entry in interactions
+    ]
+    text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
+    return text
 
 
 def _copy(part: Mapping[str, Any]) -> dict[str, Any]:

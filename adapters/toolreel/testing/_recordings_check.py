@@ -27,7 +27,7 @@ from toolreel._secrets import (
     line_texts,
     rules_in,
 )
-from toolreel.cassette import CassetteFile, Recording, interaction_dicts
+from toolreel.cassette import CassetteFile, Recording, in_one_piece
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reels.reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
@@ -345,7 +345,7 @@ class _Checker:
         text = _raw(path)
         interactions = None
         try:
-            interactions = interaction_dicts(*CassetteFile().load_cassette(str(path)))
+            interactions = [in_one_piece(entry) for entry in CassetteFile().load(path)]
         except ToolreelError as error:
             kind, text = _unreadable(path, text, str(error))
             self._note(path, kind, text)

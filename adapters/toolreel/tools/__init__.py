@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     )
     from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
-    from toolreel.tools._python.schema_of import Types, parse_docstring
+    from toolreel.tools._python.docstrings import parse_docstring
+    from toolreel.tools._python.schema_of import Types
     from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
     from toolreel.tools._python.tools import (
         DEADLINE,

@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from toolreel.tools._call_context import ToolError, running
+from toolreel.tools._call_context import running
 from toolreel.tools._python.signature import signature_of, untyped_arguments
-from toolreel.tools._results import failure, keywords, succeeded
+from toolreel.tools._results import failure, keywords, succeeded, unexpected
 from toolreel_core._jsontext import Json, JsonText
 from toolreel_core._protocol import RunTool, dump
 
@@ -54,11 +54,10 @@ def _answer(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
     try:
         event = succeeded(effect, _call(request, effect), request["ok_key"])
         return {"output": event.output, **({"event": dump(event)} if event.parts else {})}
-    except ToolError as error:
-        return {"output": failure(effect, error).output}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
-        trace = "".join(traceback.format_exception(error))
-        return {"output": failure(effect, error).output, "trace": trace}
+        surprise = unexpected(error)
+        trace = {"trace": "".join(traceback.format_exception(surprise))} if surprise else {}
+        return {"output": failure(effect, error).output, **trace}
 
 
 def _call(request: Mapping[str, Any], effect: RunTool) -> object:

@@ -77,11 +77,13 @@ def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> Too
 def failure(effect: RunTool, error: Exception) -> ToolReturned:
     """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
 
-    Messages of other exceptions are not shown to the model, because they may contain secrets.
+    Messages of other exceptions are not shown to the model, because they may contain secrets. A group is as
+    the first error in it that the tool means for the model, with the words of all of them.
     """
+    if told := meant(error):
+        words = " ".join(dict.fromkeys(str(each) for each in told))
+        return failed_event(effect, told[0].code, words, told[0].data)
     match error:
-        case ToolError():
-            return failed_event(effect, error.code, str(error), error.data)
         case Crash():
             return failed_event(
                 effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
@@ -89,6 +91,20 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
         case _:
             why = f"{effect.name} failed with an unexpected {type(error).__name__}"
             return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+
+
+def meant(error: BaseException) -> list[ToolError]:
+    """The errors that a tool means for the model, also those in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return [found for each in error.exceptions for found in meant(each)]
+    return [error] if isinstance(error, ToolError) else []
+
+
+def unexpected(error: Exception) -> Exception | None:
+    """The exception without the errors that a tool means for the model."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(ToolError)[1]
+    return None if isinstance(error, ToolError) else error
 
 
 def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:

@@ -18,7 +18,7 @@ from toolreel_core._conversation.content.tokens import tokens_with
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage, parts_of
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.provider_quirks import Form, written
-from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, turn_begins
+from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, is_late, turn_begins
 from toolreel_core._jsontext import JsonText, linked
 from toolreel_core._settings import Estimator, estimator
 
@@ -105,6 +105,8 @@ class Transcript:
             return self._rebuilt(messages)
         after = self
         for message in messages:
+            if is_late(after.projection, message):  # it belongs before what was sent meanwhile
+                return self._rebuilt(messages)
             projection, sent = after.projection.of(message)
             after = after._with(sent, projection, message)
         return after

@@ -269,6 +269,7 @@ def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing,
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     """
+    messages = _in_time(messages)
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     if not provider.single_leading_system or not systems:
         return tuple(Outgoing(message) for message in messages)
@@ -276,6 +277,42 @@ def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing,
     quirks = () if len(systems) == 1 and messages[0] == joined else ("single_leading_system",)
     others = (Outgoing(message) for message in messages if not isinstance(message, SystemMessage))
     return (Outgoing(joined, quirks), *others)
+
+
+def _in_time(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages with each late result behind its call, where a provider demands it."""
+    places: dict[str, int] = {}
+    """Where the latest unanswered call of each id stands."""
+    late: dict[int, list[Message]] = {}
+    behind: set[int] = set()
+    for at, message in enumerate(messages):
+        match message:
+            case AssistantMessage():
+                places |= {call.id: at for call in message.calls}
+            case ToolMessage():
+                place = places.pop(message.call_id, at)
+                if not all(isinstance(each, ToolMessage) for each in messages[place + 1 : at]):
+                    late.setdefault(place, []).append(message)
+                    behind.add(at)
+            case _:
+                pass
+    if not late:
+        return messages
+    moved: list[Message] = []
+    waiting: list[Message] = []
+    for at, message in enumerate(messages):
+        if not isinstance(message, ToolMessage):
+            moved, waiting = [*moved, *waiting, message], late.get(at, [])
+        elif at not in behind:
+            moved.append(message)
+    return [*moved, *waiting]
+
+
+def is_late(projection: Projection, message: Message) -> bool:
+    """Whether a message is a result whose call was sent and does not wait for it any more."""
+    if not isinstance(message, ToolMessage) or message.call_id not in projection.used_ids:
+        return False
+    return all(projection.called[place].id != message.call_id for place in projection.waiting)
 
 
 def turn_begins(messages: Sequence[Message]) -> int:

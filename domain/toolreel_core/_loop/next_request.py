@@ -25,6 +25,7 @@ from toolreel_core._protocol import (
     QuirkApplied,
     RequestSent,
     RetryPlanned,
+    SchemaReduced,
     SendRequest,
     State,
     Step,
@@ -48,7 +49,8 @@ def opening_notes(plan: Plan) -> tuple[Note, ...]:
     presets = (PresetsApplied(plan.presets),) if plan.presets else ()
     unsent = (OptionIgnored(key, "unsupported") for key in _unsupported_keys(plan))
     unread = (TextCallsOff(),) if plan.offers_tools and not plan.config.text_dialects else ()
-    return (*presets, *ignored, *unsent, *unread, *quirks)
+    reduced = (SchemaReduced(tool.outward, tool.left_out) for tool in plan.tools.definitions if tool.left_out)
+    return (*presets, *ignored, *unsent, *reduced, *unread, *quirks)
 
 
 def _unsupported_keys(plan: Plan) -> tuple[str, ...]:

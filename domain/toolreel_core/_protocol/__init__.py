@@ -67,6 +67,7 @@ from toolreel_core._protocol.notes import (
     RequestSent,
     RetryPlanned,
     RunSettled,
+    SchemaReduced,
     SummaryRejected,
     SummaryRequested,
     TextCallsOff,

@@ -32,6 +32,15 @@ class OptionIgnored:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaReduced:
+    """Parts of a tool's schema cannot be used and are left out, so that it accepts more than it says."""
+
+    name: str
+    left_out: tuple[str, ...]
+    """The parts, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextCallsOff:
     """Tools are offered, and calls written as text are not read: ``text_dialects`` is empty."""
 
@@ -418,6 +427,7 @@ class RunSettled:
 Note: TypeAlias = (
     PresetsApplied
     | OptionIgnored
+    | SchemaReduced
     | TextCallsOff
     | QuirkApplied
     | HistoryShortened

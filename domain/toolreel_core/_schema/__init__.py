@@ -26,6 +26,7 @@ from toolreel_core._schema.walk import (
 
 if TYPE_CHECKING:
     from toolreel_core._schema.draft_upgrade import modern
+    from toolreel_core._schema.foreign import usable
     from toolreel_core._schema.gbnf import grammar_of
 else:
 
@@ -34,6 +35,8 @@ else:
         match name:
             case "modern":
                 from toolreel_core._schema import draft_upgrade as home
+            case "usable":
+                from toolreel_core._schema import foreign as home
             case "grammar_of":
                 from toolreel_core._schema import gbnf as home
             case _:

@@ -18,7 +18,9 @@ from functools import lru_cache, partial
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias, cast
 
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, deeper, parse
+from toolreel_core._schema.patterns import python_pattern
 
 Check: TypeAlias = Callable[[Json], bool]
 """Whether a value fits the schema that it was compiled from, with no doubt; if ``False``, ask jsonschema."""
@@ -194,8 +196,8 @@ def _enum(choices: Json) -> Check:
 def _pattern(pattern: Json) -> Check:
     _require(isinstance(pattern, str))
     try:
-        search = re.compile(cast("str", pattern)).search
-    except (re.error, OverflowError, RecursionError):
+        search = python_pattern(cast("str", pattern)).search
+    except ConfigError:
         raise _UnknownError from None
     return lambda value: not isinstance(value, str) or search(value) is not None
 

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, canonical, deeper, parse, quote
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, deeper, parse, quote
 from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
+from toolreel_core._schema.patterns import in_python
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -172,18 +173,31 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
+    tree = cast("Tree", in_python(tree))
     if compiled(schema) is None:
         try:
             Draft202012Validator.check_schema(tree)
         except SchemaError as error:
             raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
         if any(quote(keyword) in schema for keyword in _REFERENCES):
-            _check_references(tree)
+            check_references(tree)
     return Draft202012Validator(tree, registry=Registry())
 
 
-def _check_references(tree: Mapping[str, Json]) -> None:
-    """Resolve every reference, because validating a value resolves only the ones it reaches."""
+class BadReference(ConfigError):
+    """A reference that leads nowhere, or back to itself."""
+
+    def __init__(self, why: str, schema: Mapping[str, Json], keyword: str) -> None:
+        super().__init__(why)
+        self.place = schema, keyword
+        """The schema that holds it, and under which keyword."""
+
+
+def check_references(tree: Mapping[str, Json]) -> None:
+    """Resolve every reference, because validating a value resolves only the ones it reaches.
+
+    :raises BadReference: if one leads nowhere, or back to itself
+    """
     from referencing import Registry  # noqa: PLC0415
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
 
@@ -195,15 +209,17 @@ def _check_references(tree: Mapping[str, Json]) -> None:
 
 
 def _applied(
-    schema: Json, resolver: _Resolver, above: tuple[int, ...], checked: set[int]
+    schema: Json, resolver: _Resolver, above: tuple[Mapping[str, Json], ...], checked: set[int]
 ) -> Iterator[_Located]:
     """A schema and all schemas that it applies to the same value; a cycle would never end."""
     if not isinstance(schema, Mapping) or id(schema) in checked:
         return
-    if id(schema) in above:
-        raise ConfigError("the schema refers to itself without end")
+    if any(schema is each for each in above):
+        # Only a reference leads back to a schema that is being visited.
+        last, keyword = next((one, key) for one in reversed(above) for key in _REFERENCES if key in one)
+        raise BadReference("the schema refers to itself without end", last, keyword)
     for other, its_resolver in _same_value(schema, resolver):
-        yield from _applied(other, its_resolver, (*above, id(schema)), checked)
+        yield from _applied(other, its_resolver, (*above, schema), checked)
     checked.add(id(schema))
     yield schema, resolver
 
@@ -211,7 +227,7 @@ def _applied(
 def _same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
     for key in _REFERENCES:
         if key in schema:
-            yield _target(schema[key], resolver)
+            yield _target(schema, key, resolver)
     parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
     parts += (part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ()))
     parts += schema.get("dependentSchemas", {}).values()
@@ -225,19 +241,22 @@ def _located(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
         yield part.contents, resolver.in_subresource(part)
 
 
-def _target(reference: str, resolver: _Resolver) -> _Located:
+def _target(schema: Mapping[str, Any], keyword: str, resolver: _Resolver) -> _Located:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
     from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
+    reference: str = schema[keyword]
     try:
         found = resolver.lookup(reference)
         Draft202012Validator.check_schema(found.contents)
     except SchemaError:
-        raise ConfigError(f"$ref {reference!r} points to something that is no JSON Schema") from None
+        why = f"$ref {reference!r} points to something that is no JSON Schema"
+        raise BadReference(why, schema, keyword) from None
     except (Unresolvable, TypeError, ValueError):
         # A pointer that goes on through a number or a text is a TypeError or a ValueError.
         where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
-        raise ConfigError(f"$ref {reference!r} points {where}; put what it means under $defs") from None
+        why = f"$ref {reference!r} points {where}; put what it means under $defs"
+        raise BadReference(why, schema, keyword) from None
     return found.contents, found.resolver
 
 

@@ -29,7 +29,14 @@ from toolreel_core._tools.faults import (
     tool_not_found,
     tool_not_implemented,
 )
-from toolreel_core._tools.names import check_name, matches, outward_name, prefixed_name, shown
+from toolreel_core._tools.names import (
+    check_name,
+    matches,
+    outward_name,
+    prefixed_name,
+    shown,
+    with_digest,
+)
 from toolreel_core._tools.parameter_schemas import SchemaLike, opened, schema_text, schema_tree, sendable
 from toolreel_core._tools.result_envelope import (
     Envelope,

@@ -13,7 +13,8 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal import fits
 from toolreel_core._jsontext import digest
 
-_INNER: Final = re.compile(r"[a-zA-Z0-9_./:-]{1,256}")
+_MAX_INNER: Final = 256
+_INNER: Final = re.compile(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
 """A tool's inner name."""
 _FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 """A character that providers refuse in names of functions."""
@@ -53,12 +54,24 @@ def outward_name(name: str) -> str:
 def prefixed_name(*parts: str) -> str:
     """The inner name of a tool from a source such as an MCP server: a prefix and the tool's own name.
 
-    Invalid characters become ``_``; a surface rejects two names that become equal.
+    Invalid characters become ``_``, and a name that is too long is shortened; for two names that become
+    equal, see :func:`with_digest`.
 
     >>> prefixed_name("mcp", "my files", "read.text")
     'mcp_my_files_read.text'
     """
-    return _UNFIT.sub("_", "_".join(parts))
+    name = "_".join(parts)
+    fitting = _UNFIT.sub("_", name)
+    return fitting if _INNER.fullmatch(fitting) else with_digest(fitting, name)
+
+
+def with_digest(name: str, whole: str) -> str:
+    """A name with the digest of what it stands for, where it alone is not unique.
+
+    >>> with_digest("mcp_shop_a_b", "mcp_shop_a+b")
+    'mcp_shop_a_b_f83ec0d2'
+    """
+    return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 
 
 def shown(name: str) -> str:

@@ -60,6 +60,8 @@ class ToolDefinition:
     """Maximum UTF-8 bytes of output; ``None``: the limit of the configuration."""
     source: str = field(default="", compare=False)
     """Name of its source, for people; not part of its identity."""
+    left_out: tuple[str, ...] = field(default=(), compare=False)
+    """Parts of its schema that cannot be used, and why; not part of its identity."""
 
     def __post_init__(self) -> None:
         check_name(self.name)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from tests.adapters.cassette.test_serializer import cassette, interaction, stored
+from tests.adapters.cassette.test_serializer import cassette, interaction, serialize, stored
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel import Audio, File, Image
 from toolreel._internal import CassetteError
 from toolreel._secrets import SharedBeginnings, body_texts, interaction_texts, leaks, leaks_at
-from toolreel.cassette import deserialize, drift, export_cassette, import_cassette, serialize
+from toolreel.cassette import document, drift, export_cassette, import_cassette
 from toolreel_core._conversation import Blob, Message, Part, user_message, wire_tree
 from toolreel_core._jsontext import Json, canonical
 
@@ -52,7 +52,7 @@ def test_any_mix_of_parts_comes_back(said: list[list[Part]]) -> None:
     bodies = [body(*messages[:count]) for count in range(1, len(messages) + 1)]
     text = serialize(cassette(*map(interaction, bodies)))
     assert [request.decode() for request, _ in stored(text)] == bodies
-    assert serialize(deserialize(text)) == text
+    assert serialize(document(text)[1]) == text
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_text_that_reads_like_a_mention_is_a_text() -> None:
 def test_a_damaged_blob_is_an_error(change: tuple[str, str], why: str) -> None:
     changed = TEXT.replace(*change, 1)
     assert changed != TEXT
-    assert complaint(CassetteError, lambda: deserialize(changed)).startswith(why.partition("seed")[0])
+    assert complaint(CassetteError, lambda: document(changed)).startswith(why.partition("seed")[0])
 
 
 def test_a_mention_without_blobs_is_an_error() -> None:
     without = TEXT[: TEXT.index("blobs:")] + "...\n"
-    assert "is mentioned and not there" in complaint(CassetteError, lambda: deserialize(without))
+    assert "is mentioned and not there" in complaint(CassetteError, lambda: document(without))
     assert "expected a mapping" in complaint(
-        CassetteError, lambda: deserialize(TEXT[: TEXT.index("blobs:")] + "blobs: []\n...\n")
+        CassetteError, lambda: document(TEXT[: TEXT.index("blobs:")] + "blobs: []\n...\n")
     )
 
 

@@ -211,8 +211,7 @@ def test_a_checkout_with_other_line_ends_or_without_the_last_one_is_read() -> No
     ("module", "absent", "package"),
     [
         ("cassette._yaml", "yaml", "PyYAML"),
-        ("cassette._file", "vcr.request", "vcrpy"),
-        ("cassette._open_cassette", "vcr.cassette", "vcrpy"),
+        ("cassette._stock_vcrpy", "vcr.serializers", "vcrpy"),
         ("cassette._transports", "httpx", "httpx"),
     ],
 )

@@ -12,7 +12,7 @@ from toolreel._cli import LiveSession, LiveTarget
 from toolreel._driver import Ports, retold, run
 from toolreel._journal import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay import DRIVERS, Driver, Rehearsal, replay
-from toolreel.cassette import deserialize, serialize
+from toolreel.cassette import document, serialize
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools
 from toolreel_core._errors import ReplayMismatch
@@ -152,10 +152,10 @@ def test_a_cassette_from_before_such_exchanges_were_kept_still_replays(
     driver: Driver, tmp_path: Path
 ) -> None:
     path, journal = broken_session(tmp_path)
-    tree = deserialize(path.read_text())
-    whole = [entry for entry in tree["interactions"] if "error" not in entry["response"]]
-    path.write_text(serialize({**tree, "interactions": whole}))
-    assert (len(tree["interactions"]), len(whole)) == (2, 1)
+    header, interactions = document(path.read_text())
+    whole = [entry for entry in interactions if "error" not in entry["response"]]
+    path.write_text(serialize(header, whole))
+    assert (len(interactions), len(whole)) == (2, 1)
     assert replay(path, driver=driver).recorded.text == journal
 
 

@@ -84,12 +84,13 @@ def in_header(text: str) -> str:
 
 
 @each_kind
-def test_what_says_who_a_client_is_is_dropped_and_the_session_kept(
+def test_what_says_who_a_client_is_is_dropped_or_masked_and_the_session_kept(
     planted: Planted, provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     path = tmp_path / "kept" / "session.yaml"
     secret = in_header(planted.secret)
-    provider.script = [replying(saying("fine"), headers={"set-cookie": f"id={secret}", "x-key": secret})] * 4
+    said = {"set-cookie": f"id={secret}", "x-key": secret, "x-request-id": in_header(planted.text)}
+    provider.script = [replying(saying("fine"), headers=said)] * 4
     with recording(path, known_secrets={}) as tape:
         client = httpx.Client(transport=RecordTransport(tape, network))
         ask = server.url + "/v1/chat/completions"

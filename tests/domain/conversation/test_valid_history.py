@@ -23,6 +23,7 @@ from toolreel_core._conversation import (
     SystemMessage,
     Text,
     ToolMessage,
+    Transcript,
     UserMessage,
     free_id,
     project,
@@ -70,7 +71,34 @@ def test_a_result_without_its_call_and_a_second_one_stay_behind() -> None:
     assert project((result("a"), HI, calling("a"), result("a", "1"), result("a", "2"))) == (
         *(HI, calling("a"), result("a", "1")),
     )
-    assert project((calling("a"), HI, result("a"))) == (calling("a"), unknown("a"), HI)
+
+
+LATE: list[tuple[tuple[Message, ...], tuple[Message, ...]]] = [
+    ((calling("a"), HI, result("a")), (calling("a"), result("a"), HI)),
+    ((calling("a"), BYE, result("a"), HI), (calling("a"), result("a"), BYE, HI)),
+    (
+        (calling("a", "b"), result("b"), HI, BYE, result("a"), HI),
+        (calling("a", "b"), result("b"), result("a"), HI, BYE, HI),
+    ),
+    (
+        (calling("a"), calling("b"), result("a"), result("b")),
+        (calling("a"), result("a"), calling("b"), result("b")),
+    ),
+    ((calling("a"), HI, result("a", "1"), result("a", "2")), (calling("a"), result("a", "1"), HI)),
+    ((calling("a"), result("a"), HI, result("b")), (calling("a"), result("a"), HI)),
+]
+
+
+@pytest.mark.parametrize(("stored", "sent"), LATE)
+def test_a_result_that_comes_late_goes_out_behind_its_call(
+    stored: tuple[Message, ...], sent: tuple[Message, ...]
+) -> None:
+    assert project(stored) == sent
+    grown = Transcript.of()
+    for message in stored:
+        grown = grown.append(message)
+    assert grown.complete().chain == Transcript.of(sent).chain
+    assert tuple(grown.messages) == stored
 
 
 def test_an_empty_assistant_message_stays_behind() -> None:

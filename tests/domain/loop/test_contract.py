@@ -75,6 +75,7 @@ from toolreel_core._protocol import (
     RequestSent,
     RetryPlanned,
     RunSettled,
+    SchemaReduced,
     SendRequest,
     Settled,
     Spent,
@@ -1275,6 +1276,12 @@ def test_a_run_without_tools_sends_its_response_format_and_nothing_that_is_about
     played = book(plan).play_up_to(asks())
     assert body(played) == {"model": "m", **AS_JSON}
     assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "without_tools")]
+
+
+def test_what_was_left_out_of_a_schema_is_noted() -> None:
+    loose = replace(ToolDefinition.of("look.up"), left_out=("a: 5 is not of type 'object'",))
+    played = book(replace(asking_for(), tools=ToolSurface((loose,)))).play_up_to(asks())
+    assert noted(played, SchemaReduced) == [SchemaReduced("look_up", loose.left_out)]
 
 
 def test_all_calls_run_where_the_provider_cannot_be_told_to_make_one() -> None:

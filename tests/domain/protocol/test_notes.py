@@ -12,6 +12,7 @@ from toolreel_core._protocol import (
     OptionIgnored,
     PresetsApplied,
     RunSettled,
+    SchemaReduced,
     Settled,
     Step,
     TextCallsOff,
@@ -22,7 +23,8 @@ KINDS: tuple[type[Any], ...] = get_args(Note)
 
 def test_every_note_says_in_which_turn_unless_it_is_about_the_whole_run() -> None:
     without = {kind for kind in KINDS if "turn" not in {item.name for item in fields(kind)}}
-    assert without == {PresetsApplied, OptionIgnored, TextCallsOff, LateAnswer, RunSettled}
+    of_the_run = {PresetsApplied, OptionIgnored, SchemaReduced, TextCallsOff, LateAnswer, RunSettled}
+    assert without == of_the_run
 
 
 @given(runs())

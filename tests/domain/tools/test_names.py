@@ -94,3 +94,9 @@ def test_a_pattern_means_a_tool_in_either_form(pattern: str, name: str, fits: bo
 def test_a_tool_of_a_source_has_a_name_that_says_whose_it_is(parts: tuple[str, ...], name: str) -> None:
     assert prefixed_name(*parts) == name
     check_name(name)
+
+
+def test_a_name_that_is_too_long_is_shortened_with_a_digest() -> None:
+    names = [prefixed_name("mcp", "s", "x" * length) for length in (300, 299)]
+    assert [len(name) for name in names] == [256, 256]
+    assert names[0] != names[1]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LEVELS: Final[Mapping[type[n.Note], tuple[Concern, Level]]] = {
     n.PresetsApplied: ("loop", "debug"),
     n.OptionIgnored: ("loop", "info"),
+    n.SchemaReduced: ("tools", "warning"),
     n.TextCallsOff: ("loop", "info"),
     n.QuirkApplied: ("loop", "debug"),
     n.HistoryShortened: ("loop", "info"),

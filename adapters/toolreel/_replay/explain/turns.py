@@ -88,7 +88,9 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 last = turns.get(note.turn - 1, TurnSummary(max(1, note.turn - 1)))
                 turns[last.number] = last if ended == Completed.name else last.remarked(f"ended as {ended}")
                 continue
-            case notes.PresetsApplied() | notes.OptionIgnored() | notes.TextCallsOff():
+            case (
+                notes.PresetsApplied() | notes.OptionIgnored() | notes.SchemaReduced() | notes.TextCallsOff()
+            ):
                 number = 1
             case _:
                 number = note.turn
@@ -119,6 +121,8 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912
             return turn.remarked(f"presets: {', '.join(note.names)}")
         case notes.OptionIgnored():
             return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
+        case notes.SchemaReduced():
+            return turn.remarked(f"{note.name}: left out of its schema: {'; '.join(note.left_out)}")
         case notes.TextCallsOff():
             return turn.remarked("calls written as text are not read (text_dialects is empty)")
         case notes.RequestSent():

@@ -43,6 +43,7 @@ def level_of(note: Note) -> Level:
             return "bad"
         case (
             notes.OptionIgnored()
+            | notes.SchemaReduced()
             | notes.TextCallsOff()
             | notes.HistoryShortened()
             | notes.HistorySummarized()

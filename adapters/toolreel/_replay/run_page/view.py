@@ -1,8 +1,12 @@
-"""Make the page of runs, from their recordings or from memory, and write it."""
+"""Make the page of runs, from their recordings or from memory, and write it.
+
+The runs of agents that are tools are found by the keys of their calls: each is a recording of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import glob
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
@@ -12,12 +16,47 @@ from toolreel._driver import Run
 from toolreel._internal import AdapterError, show
 from toolreel._journal import Source, companion, opened
 from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.run_page.inner_runs import with_inner_runs
-from toolreel._replay.run_page.kept_run import cleaned, kept_tree
 from toolreel._replay.run_page.page import PageRun, page_of_runs
-from toolreel._replay.run_page.run_tree import traced_tree
+from toolreel._replay.run_page.run_tree import cleaned, kept_tree, traced_tree
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._protocol import RunTool
+
+
+def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[PageRun]:
+    """Runs with those of the agents that they called, at any depth.
+
+    :param traces: the runs and their names
+    :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
+    """
+    runs = [(PageRun(traced_tree(trace, name)), trace) for name, trace in traces]
+    at = 0
+    while folder is not None and at < len(runs):
+        known = {run.key for run, _ in runs}
+        for key, name, trace in _inner(runs[at][1], folder):
+            if key not in known:
+                runs.append((PageRun(traced_tree(trace, name), key, at), trace))
+        at += 1
+    return [run for run, _ in runs]
+
+
+def _inner(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
+    """The recorded inner runs of a run, with the key and a name of each."""
+    for traced in outer.events:
+        key = traced.effect.key if isinstance(traced.effect, RunTool) else ""
+        for path in _recordings(folder, key) if key else ():
+            try:
+                trace = retrace(opened(path))
+            except (AdapterError, ReplayMismatch):
+                # The outer run has its result; a recording that cannot be read is no part of the page.
+                continue
+            yield key, path.relative_to(folder).as_posix().removesuffix(".journal.jsonl"), trace
+
+
+def _recordings(folder: Path, key: str) -> list[Path]:
+    name = f"{glob.escape(key)}.journal.jsonl"
+    return [*folder.glob(name), *folder.glob(f"*/{name}")][:1]
+
 
 _EMBEDDED: Final = 500_000
 """Characters of a page that a notebook keeps at most, each time that it shows a run."""

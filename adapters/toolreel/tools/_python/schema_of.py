@@ -1,30 +1,32 @@
-"""Type hints as JSON types: a schema, and a reader of values; docstrings describe the fields.
+"""Type hints as JSON types: a schema, and a reader of values.
 
 We generate schemas ourselves even if pydantic is installed, and use pydantic and msgspec only for their own
 models, structs and validators. So the fingerprint of a tool does not depend on which packages are installed.
-
-In docstrings, Google's ``Args:`` sections, NumPy's underlined sections and Sphinx's ``:param name:`` fields
-are all recognized at once, because one project may mix them.
 """
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import inspect
 import re
+import sys
 import types
 from collections import abc
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from typing import (
     Annotated,
     Any,
     Final,
+    ForwardRef,
+    Generic,
     Literal,
     NamedTuple,
     NotRequired,
     Required,
+    TypeVar,
     Union,
     cast,
     get_args,
@@ -34,6 +36,7 @@ from typing import (
 )
 
 from toolreel.tools._python.constraints import constrained, description_in
+from toolreel.tools._python.docstrings import parse_docstring
 from toolreel.tools._python.values import (
     ANYTHING,
     SCALARS,
@@ -45,105 +48,10 @@ from toolreel.tools._python.values import (
     plain,
     union,
     values_reader,
+    with_type,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
-
-_TITLES: Final = (
-    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
-    "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
-)
-_SECTION: Final = re.compile(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
-_UNDERLINED: Final = re.compile(_TITLES)  # NumPy: a title above a line of dashes
-_LINE: Final = re.compile(r"-{3,}")
-"""The line below the title of a section in numpy's style."""
-# Google: "name (type): text", also for *args and **kwargs.
-_ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-# NumPy: "name : type"; the text follows on indented lines.
-_NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(\w+)(?:\s*:.*)?")
-_PARAMETER_SECTIONS: Final = {
-    "Args",
-    "Arguments",
-    "Parameters",
-    "Params",
-    "Other Parameters",
-    "Keyword Args",
-    "Keyword Arguments",
-    "Attributes",
-}
-# Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
-_FIELD: Final = re.compile(
-    r":(?:param|parameter|arg|argument|key|keyword)\s++(?:[^:\s]++\s++)*\*{0,2}(\w+):\s*(.*)"
-)
-# Other fields end the description of a parameter.
-_OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
-
-
-class Docstring(NamedTuple):
-    """A parsed docstring."""
-
-    summary: str
-    """The paragraphs before the first section, joined."""
-    parameters: Mapping[str, str]
-    """Descriptions by parameter name."""
-
-
-def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
-    r"""Parse a docstring.
-
-    >>> parse_docstring("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
-    Docstring(summary='Roll a die.', parameters={'sides': 'How many it has.'})
-
-    :param docstring: without indentation, as from ``inspect.getdoc``
-    :param names: existing parameters; descriptions of others are ignored
-    """
-    summary: list[str] = []
-    described: dict[str, str] = {}
-    section, current, underlined = "", "", False
-    for line, title in _lines(docstring):
-        text = line.strip()
-        if title:
-            section, current, underlined = title, "", True
-        elif found := _FIELD.match(text):
-            section, current = "fields", found[1]
-            described[current] = found[2]
-        elif found := _SECTION.fullmatch(text):
-            section, current, underlined = found[1], "", False
-        elif _OTHER_FIELD.match(text):
-            section, current = "fields", ""
-        elif not section:
-            summary.append(line)
-        elif entry := _entry(line, names, underlined=underlined) if section in _PARAMETER_SECTIONS else None:
-            current, described[entry[0]] = entry
-        elif text and not line[0].isspace():
-            current = ""
-        elif current and text:
-            described[current] = f"{described[current]} {text}".strip()
-    return Docstring(" ".join("\n".join(summary).split()), described)
-
-
-def _entry(line: str, names: Container[str], *, underlined: bool) -> tuple[str, str] | None:
-    """The parameter name and text of a line that begins an entry, if the line does."""
-    if underlined:
-        found = None if line[:1].isspace() else _NUMPY_ENTRY.fullmatch(line.strip())
-        return (found[1], "") if found and found[1] in names else None
-    found = _ENTRY.match(line.strip())
-    return (found[1], found[2]) if found and found[1] in names else None
-
-
-def _lines(docstring: str) -> Iterator[tuple[str, str]]:
-    """Each line, with the section title if it is an underlined one; underlines are skipped."""
-    lines = docstring.splitlines()
-    skipped = False
-    for line, under in zip(lines, [*lines[1:], ""], strict=False):
-        if skipped:
-            skipped = False
-        elif _UNDERLINED.fullmatch(line) and _LINE.fullmatch(under):
-            skipped = True
-            yield line, line
-        else:
-            yield line, ""
-
 
 _MARKS: Final = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
 
@@ -180,24 +88,22 @@ def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:
 def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
     """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
 
+    Choices get their types, as those of our own schemas have.
+
     :param names: whether the keys of this object are names, so that "title" is an ordinary name
     """
     if isinstance(tree, list):
         return [_untitled(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
-    return {
+    changed = {
         key: _untitled(value, names=not names and key in {"properties", "$defs"})
         if key not in {"default", "const", "enum", "examples"} or names
         else value
         for key, value in tree.items()
         if names or key != "title" or not isinstance(value, str)
     }
-
-
-def is_struct(hint: object) -> bool:
-    """Whether a type is a struct of msgspec."""
-    return isinstance(hint, type) and hasattr(hint, "__struct_config__")
+    return changed if names else with_type(changed)
 
 
 def struct_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401 - a struct
@@ -233,17 +139,22 @@ _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     abc.MutableSet: set,
 }
 _OBJECTS: Final = {dict, abc.Mapping, abc.MutableMapping}
+_WORD: Final = re.compile(r"\w+")
 _KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
 
 
 class Types:
-    """The types of one tool, and the schemas that they share."""
+    """The types of one tool, and the schemas that they share.
 
-    def __init__(self) -> None:
+    :param namespace: the names that annotations may use, such as those of a recursive alias
+    """
+
+    def __init__(self, namespace: Mapping[str, Any] | None = None) -> None:
         self.shared: dict[str, Json] = {}
         """Schemas for ``$defs``: recursive types, and nested models of pydantic and structs of msgspec."""
+        self._namespace = namespace or {}
         self._open: list[object] = []
-        """Records whose fields are being converted: meeting one again means that it is recursive."""
+        """Types whose parts are being converted: meeting one again means that it is recursive."""
         self._recursive: dict[object, JsonType | None] = {}
 
     def of(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
@@ -271,17 +182,56 @@ class Types:
         return self._named(hint, place)
 
     def _named(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
-        if is_pydantic(hint):
+        origin = get_origin(hint) or hint
+        if is_pydantic(origin):
             return self._foreign(pydantic_type(hint, place), place)
-        if is_struct(hint):
+        if isinstance(origin, type) and hasattr(origin, "__struct_config__"):
             return self._foreign(struct_type(hint, place), place)
-        if is_record(hint):
-            return self._record(hint, place)
-        aliased = getattr(hint, "__supertype__", NOTHING)  # a NewType
-        aliased = getattr(hint, "__value__", NOTHING) if aliased is NOTHING else aliased  # `type X = …`
-        if aliased is not NOTHING:
-            return self.of(aliased, place)
+        if is_record(origin):
+            return self._once(hint, place, lambda: self._record(hint, place))
+        if isinstance(hint, TypeVar):  # of a generic type without arguments
+            known = hint.__constraints__ or (hint.__bound__,)
+            kinds = [self.of(Any if each is None else each, place) for each in known]
+            return union(kinds) if len(kinds) > 1 else kinds[0]
+        if hasattr(hint, "__supertype__"):  # a NewType
+            return self.of(hint.__supertype__, place)
+        if hasattr(origin, "__value__"):  # `type X = …`
+            aliased = substituted(
+                origin.__value__, dict(zip(_variables(origin), get_args(hint), strict=False))
+            )
+            return self._once(hint, place, lambda: self._resolved(aliased, place, origin))
+        if isinstance(hint, ForwardRef):  # the name of an alias inside itself
+            return self._once(hint.__forward_arg__, place, lambda: self._resolved(hint, place))
         raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
+
+    def _resolved(self, hint: Any, place: str, alias: Any = None) -> JsonType:  # noqa: ANN401
+        """A type that may name itself, or others of its module."""
+        module = sys.modules.get(getattr(alias, "__module__", None) or "")
+        namespace = {**self._namespace, **vars(module or builtins)}
+        if alias is not None:
+            namespace[alias.__name__] = alias
+        annotated = types.SimpleNamespace(__annotations__={"it": hint})
+        try:
+            found = get_type_hints(annotated, globalns=namespace, include_extras=True)["it"]
+        except (NameError, AttributeError, SyntaxError, TypeError) as error:
+            raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
+        return self.of(found, place)
+
+    def _once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
+        """A type whose parts may hold it again, which is then a reference."""
+        name = _name_of(hint)
+        reference: dict[str, Json] = {"$ref": f"#/$defs/{name}"}
+        if hint in self._recursive or hint in self._open:
+            self._recursive.setdefault(hint, None)
+            return JsonType(reference, lambda value: self._closed(hint).read(value))
+        self._open.append(hint)
+        kind = make()
+        self._open.pop()
+        if hint not in self._recursive:
+            return kind
+        self._recursive[hint] = kind
+        self._share(name, kind.schema, place)
+        return JsonType(reference, kind.read)
 
     def _annotated(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(is_pydantic(extra) for extra in extras):
@@ -321,14 +271,11 @@ class Types:
         schema: dict[str, Json] = {"type": "object", "additionalProperties": value.schema}
         return JsonType(schema, values_reader(key_reader(key, arguments[0]), value))
 
-    def _record(self, kind: Any, place: str) -> JsonType:  # noqa: ANN401
-        reference: dict[str, Json] = {"$ref": f"#/$defs/{kind.__name__}"}
-        if kind in self._recursive or kind in self._open:
-            self._recursive.setdefault(kind, None)
-            return JsonType(reference, lambda value: self._closed(kind).read(value))
-        self._open.append(kind)
+    def _record(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        kind = get_origin(hint) or hint
+        self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
         parts, required = dict[str, JsonType](), list[str]()
-        for part in parts_of(kind, hints_of(kind, place)):
+        for part in parts_of(kind, bound_hints(hint, place)):
             at = f"{place}, key {part.name!r}"
             field = self.of(part.hint, at)
             if part.default is not NOTHING and part.default is not None:
@@ -337,13 +284,7 @@ class Types:
                 )
             parts[part.name] = field
             required += [part.name] if part.required else []
-        self._open.pop()
-        record = record_type(kind, parts, required)
-        if kind not in self._recursive:
-            return record
-        self._recursive[kind] = record
-        self._share(kind.__name__, record.schema, place)
-        return JsonType(reference, record.read)
+        return record_type(kind, parts, required)
 
     def _closed(self, kind: object) -> JsonType:
         record = self._recursive[kind]
@@ -369,6 +310,56 @@ def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
         )
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
+
+
+def bound_hints(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+    """The resolved annotations of a class, with the arguments of a generic one in place of its variables.
+
+    Each class of the hierarchy binds its own variables: the same one may mean something else in a base.
+    """
+    kind = get_origin(hint) or hint
+    bound = {kind: dict(zip(_variables(kind), get_args(hint), strict=False))}
+    classes = [kind]
+    for at in classes:
+        for base in getattr(at, "__orig_bases__", ()):
+            if (origin := get_origin(base)) is not None and origin is not Generic and origin not in bound:
+                arguments = [substituted(each, bound[at]) for each in get_args(base)]
+                bound[origin] = dict(zip(_variables(origin), arguments, strict=False))
+                classes.append(origin)
+    # The bases of a TypedDict are not in its hierarchy, so that all its variables are taken together.
+    merged = {variable: found for each in reversed(bound.values()) for variable, found in each.items()}
+    hints = {}
+    for name, found in hints_of(kind, place).items():
+        owner = next((each for each in kind.__mro__ if name in vars(each).get("__annotations__", {})), kind)
+        hints[name] = substituted(found, merged if _is_typed_dict(kind) else bound.get(owner, {}))
+    return hints
+
+
+def substituted(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+    """A type hint with types in place of its variables."""
+    if isinstance(hint, TypeVar):
+        return variables.get(hint, hint)
+    parameters = getattr(hint, "__parameters__", ())
+    if get_origin(hint) is None or not parameters:
+        return hint
+    return hint[tuple(variables.get(each, each) for each in parameters)]
+
+
+def _variables(kind: Any) -> Sequence[Any]:  # noqa: ANN401
+    found: Sequence[Any] = getattr(kind, "__type_params__", ()) or getattr(kind, "__parameters__", ())
+    return found
+
+
+def _name_of(hint: Any) -> str:  # noqa: ANN401
+    """The name of a type under ``$defs``.
+
+    >>> _name_of(list[dict[str, int]])
+    'list_dict_str_int'
+    """
+    if isinstance(hint, str):
+        return "_".join(_WORD.findall(hint))
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    return "_".join([origin.__name__, *_WORD.findall(", ".join(map(inspect.formatannotation, arguments)))])
 
 
 def default_of(value: object, place: str) -> Json:

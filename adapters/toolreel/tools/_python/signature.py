@@ -10,7 +10,8 @@ from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.constraints import is_field
-from toolreel.tools._python.schema_of import Types, default_of, hints_of, parse_docstring
+from toolreel.tools._python.docstrings import parse_docstring
+from toolreel.tools._python.schema_of import Types, default_of, hints_of
 from toolreel.tools._python.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -94,7 +95,8 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     """
     tool = name if name is not None else _name(function)
     place = f"tool {tool!r}"
-    hints, types = hints_of(_annotated(function), place), Types()
+    annotated = _annotated(function)
+    hints, types = hints_of(annotated, place), Types(getattr(inspect.unwrap(annotated), "__globals__", {}))
     properties, required = dict[str, Json](), list[str]()
     kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
     parameters, context = _parameters(function, place), None

@@ -19,14 +19,13 @@ from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
     RunContext,
-    ToolError,
     ignore_progress,
     running,
 )
 from toolreel.tools._hosts import awaited, in_thread
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
-from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event
+from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import check_choice
 from toolreel_core._jsontext import Json
@@ -441,8 +440,8 @@ class Call:
     def failed(self, error: Exception) -> ToolReturned:
         """The event for an exception of the tool."""
         killed = isinstance(error, Crash) and self._context.cancelled
-        if not killed and not isinstance(error, ToolError):
-            self._on_error(self._context.call, error)
+        if not killed and (surprise := unexpected(error)):
+            self._on_error(self._context.call, surprise)
         return failure(self._effect, error)
 
 

@@ -119,9 +119,11 @@ def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if isinstance(value, Decimal | UUID | PurePath):
         return str(value)
     if callable(dump := getattr(value, "model_dump", None)):
-        return _plain(dump(mode="json"), above, parts)
+        return _plain(dump(mode="json", by_alias=True), above, parts)
+    if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:  # a dataclass
+        return _plain(serializer.to_python(value, mode="json", by_alias=True), above, parts)
     if (named := _named(value)) is not None:
-        return {_key(key): _plain(item, above, parts) for key, item in named.items()}
+        return _object(named, above, parts)
     if isinstance(value, Set):
         return sorted((_plain(item, above, parts) for item in value), key=canonical)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
@@ -131,6 +133,16 @@ def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if inspect.iscoroutine(value):
         value.close()  # otherwise Python warns that it was never awaited
     raise TypeError(f"Object of type {kind} is not JSON serializable; {remedy}")
+
+
+def _object(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
+    written: dict[str, Json] = {}
+    for key, item in named.items():
+        name = _key(key)
+        if name in written:
+            raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
+        written[name] = _plain(item, above, parts)
+    return written
 
 
 def _named(value: object) -> Mapping[object, object] | None:
@@ -145,7 +157,10 @@ def _named(value: object) -> Mapping[object, object] | None:
     names = getattr(kind, "__struct_fields__", None) or getattr(kind, "_fields", None)
     if names is None and (attributes := getattr(kind, "__attrs_attrs__", None)) is not None:
         names = [attribute.name for attribute in attributes]
-    return None if names is None else {name: getattr(value, name) for name in names}
+    if names is None:
+        return None
+    written = getattr(kind, "__struct_encode_fields__", names)  # a struct may rename its fields
+    return {key: getattr(value, name) for key, name in zip(written, names, strict=True)}
 
 
 def _key(key: object) -> str:
@@ -224,7 +239,27 @@ def one_of(choices: Sequence[tuple[Json, object]]) -> JsonType:
                 return choice
         raise InvalidValue.of(value, f"one of {', '.join(canonical(written) for written, _ in choices)}")
 
-    return JsonType({"enum": [written for written, _ in choices]}, read)
+    return JsonType(with_type({"enum": [written for written, _ in choices]}), read)
+
+
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null", dict: "object",
+    list: "array",
+}  # fmt: skip
+
+
+def with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The schema with the types of its choices, which some providers demand.
+
+    >>> with_type({"enum": ["a", 1, 1.5]})
+    {'type': ['string', 'number'], 'enum': ['a', 1, 1.5]}
+    """
+    choices = schema.get("enum")
+    if "type" in schema or not isinstance(choices, list) or not choices:
+        return schema
+    found = dict.fromkeys(_TYPES[type(choice)] for choice in choices)
+    kinds = [kind for kind in found if kind != "integer" or "number" not in found]
+    return {"type": kinds if len(kinds) > 1 else kinds[0], **schema}
 
 
 def json_equal(one: Json, other: Json) -> bool:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     )
     from toolreel.tools.mcp._definitions import (
         MCP_PREFIX,
-        ServerTools,
         SkippedTool,
         pins_beside,
         pins_of,

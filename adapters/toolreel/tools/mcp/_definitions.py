@@ -1,7 +1,7 @@
 """Tool definitions from the tools that an MCP server lists, and the pins of those that were accepted.
 
-Descriptions, schemas and annotations are untrusted. An invalid tool is skipped, with the reason; the others
-remain.
+Descriptions, schemas and annotations are untrusted. A part of a schema that cannot be used is left out of the
+definition, which says so.
 
 Pins are fingerprints in a file next to the configuration: those of ``mcp.json`` are in ``mcp.pins.json``.
 Without this file all tools are offered; with it, new and changed tools are left out until you accept them.
@@ -10,19 +10,26 @@ Without this file all tools are offered; with it, new and changed tools are left
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from toolreel._internal import McpConfigError, MissingExtra
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._session import INVALID_SCHEMA
-from toolreel_core._errors import ConfigError
+from toolreel.tools.mcp._lenient_messages import LISTED_SCHEMA
 from toolreel_core._internal import fits
-from toolreel_core._jsontext import Tree, read
-from toolreel_core._schema import modern
-from toolreel_core._tools import ToolDefinition, ToolSurface, opened, prefixed_name
+from toolreel_core._jsontext import Json, Tree, canonical, finite, read
+from toolreel_core._schema import modern, usable
+from toolreel_core._tools import (
+    ToolDefinition,
+    ToolSurface,
+    opened,
+    outward_name,
+    prefixed_name,
+    with_digest,
+)
 
 try:
     from mcp.types import Tool
@@ -64,41 +71,53 @@ class ServerTools:
 
 def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) -> ServerTools:
     """The listed tools that the settings allow and that are valid."""
+    wanted = [
+        tool
+        for tool in listed
+        if _matches_any(settings.allow, tool.name) and not _matches_any(settings.deny, tool.name)
+    ]
+    inner = {tool.name: prefixed_name(MCP_PREFIX, server, tool.name) for tool in wanted}
+    alike = Counter(map(outward_name, inner.values()))
     tools: dict[str, McpTool] = {}
     left_out: list[SkippedTool] = []
-    for tool in listed:
-        if not _matches_any(settings.allow, tool.name) or _matches_any(settings.deny, tool.name):
-            continue
-        name = prefixed_name(MCP_PREFIX, server, tool.name)
-        try:
-            offered = McpTool(tool.name, _definition(name, tool, settings))
-        except ConfigError as error:
-            left_out.append(SkippedTool(name, str(error).removeprefix(f"tool {name!r}: ")))
-            continue
-        if name in tools:
-            left_out.append(
-                SkippedTool(name, f"its server has another tool of this name, {tools[name].name!r}")
-            )
-            continue
-        tools[name] = offered
+    for tool in wanted:
+        name = inner[tool.name]
+        # Of those that look alike to the model, one whose own name needed no change keeps it, in any order.
+        if alike[outward_name(name)] > 1 and outward_name(tool.name) != tool.name:
+            name = with_digest(name, tool.name)
+        offered = McpTool(tool.name, _definition(name, tool, settings))
+        if not tool.name:
+            left_out.append(SkippedTool(name, "its server lists it without a name"))
+        elif tools.setdefault(name, offered) != offered:
+            left_out.append(SkippedTool(name, "its server lists another tool of the same name"))
     return ServerTools(tools, tuple(left_out))
 
 
 def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
-    if invalid := (tool.meta or {}).get(INVALID_SCHEMA):
-        raise ConfigError(str(invalid))
     hints = tool.annotations if settings.trust_hints else None
     reads = hints is not None and hints.read_only_hint is True
     destroys = hints is not None and not reads and hints.destructive_hint is True
-    tree = cast("Tree", modern(opened(tool.input_schema)))
-    return ToolDefinition.of(
+    listed: Json = finite((tool.meta or {}).get(LISTED_SCHEMA, tool.input_schema))
+    parameters, left_out = _parameters(listed)
+    definition = ToolDefinition.of(
         name,
         tool.description or tool.title or "",
-        tree,
+        parameters,
         read_only=reads or _matches_any(settings.read_only, tool.name),
         needs_approval=destroys or _matches_any(settings.needs_approval, tool.name),
         deadline_ms=settings.deadline_ms,
     )
+    return replace(definition, left_out=left_out)
+
+
+def _parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
+    """The usable part of an input schema, and what is left out; servers omit one where nothing is needed."""
+    kinds = listed.get("type", "object") if isinstance(listed, Mapping) else "object"
+    if not isinstance(listed, Mapping | None) or "object" not in (
+        kinds if isinstance(kinds, list) else [kinds]
+    ):
+        return {"type": "object"}, (f"its inputSchema, not of type 'object': {canonical(listed):.80}",)
+    return usable(cast("Tree", modern(opened({**(listed or {}), "type": kinds}))))
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:
@@ -147,16 +166,18 @@ def write_pins(path: Path | str, pins: Mapping[str, str]) -> None:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def unaccepted(offer: ServerTools, pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
-    """The tools of a server that do not match their pins."""
+def unaccepted(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
+    """The tools that do not match their pins."""
     if pins is None:
         return ()
     return tuple(
         SkippedTool(
-            name,
-            "its definition is not the one that was accepted" if name in pins else "it was not accepted yet",
+            tool.name,
+            "its definition is not the one that was accepted"
+            if tool.name in pins
+            else "it was not accepted yet",
             "look at it, and accept it if it is right",
         )
-        for name, tool in offer.tools.items()
-        if pins.get(name) != tool.definition.fingerprint
+        for tool in tools
+        if pins.get(tool.name) != tool.fingerprint
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from toolreel._driver import tell
-from toolreel._internal import McpServerError, MissingExtra
+from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
 from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
@@ -16,7 +17,16 @@ from toolreel.tools.mcp._server import Server
 from toolreel.tools.mcp._server_events import McpListener, McpNews
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import ToolSource, ToolSurface, compose, failed, tool_changed, tool_not_implemented
+from toolreel_core._tools import (
+    ToolDefinition,
+    ToolSource,
+    ToolSurface,
+    compose,
+    failed,
+    tool_changed,
+    tool_not_implemented,
+    with_digest,
+)
 
 try:
     import anyio
@@ -52,7 +62,7 @@ class _McpHost:
         self.surface = ToolSurface()
         """The tools of all servers."""
         self.left_out: tuple[SkippedTool, ...] = ()
-        """Tools that are not offered, because they cannot be used or were not accepted."""
+        """Tools that are not offered, because they have no name of their own or were not accepted."""
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -81,7 +91,7 @@ class AsyncMcpTools(_McpHost):
         tools are left out, and their calls rejected
     :param listen: callback for servers that exit, changed definitions, and progress of calls
     :raises McpServerError: on entering, if a server cannot be started; the others are stopped
-    :raises ConfigError: if two servers or two tools share a name
+    :raises ConfigError: if two servers share a name
     """
 
     async def __aenter__(self) -> Self:
@@ -140,15 +150,24 @@ class AsyncMcpTools(_McpHost):
     def _collect_tools(self) -> None:
         left_out: list[SkippedTool] = []
         sources: list[ToolSource] = []
+        seen: set[str] = set()
         for server in self._servers:
-            unpinned = unaccepted(server.offer, self._pins)
+            offered: dict[str, ToolDefinition] = {}
+            for tool in server.offer.tools.values():
+                definition = tool.definition
+                if definition.outward in seen:  # as tool b_c of server a, and tool c of server a_b
+                    name = with_digest(definition.name, f"{server.config.name}/{tool.name}")
+                    definition = replace(definition, name=name)
+                seen.add(definition.outward)
+                offered[definition.name] = definition
+                self._tools[definition.name] = server, tool
+            unpinned = unaccepted(offered.values(), self._pins)
             left_out += [*server.offer.left_out, *unpinned]
-            rejected = {each.name for each in unpinned}
-            tools = {name: tool for name, tool in server.offer.tools.items() if name not in rejected}
-            for name, tool in tools.items():
-                self._tools.setdefault(name, (server, tool))
-            definitions = tuple(tool.definition for tool in tools.values())
-            sources.append(ToolSource(f"mcp {server.config.name}", definitions))
+            for each in unpinned:
+                del offered[each.name], self._tools[each.name]
+            sources.append(ToolSource(f"mcp {server.config.name}", tuple(offered.values())))
+        for skipped in left_out:
+            log("tools", "warning", "tool_left_out", {"tool": skipped.name, "why": skipped.why})
         self.sources, self.left_out = tuple(sources), tuple(left_out)
         self.surface = compose(*sources)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._internal import MissingExtra
 from toolreel.tools import failed_event, returned_event
+from toolreel.tools.mcp._lenient_messages import UNKNOWN_BLOCK
 from toolreel_core._conversation import Audio, Blob, File, Image, Media, media_type_in, usual_media_type
-from toolreel_core._jsontext import Json, finite, read
+from toolreel_core._jsontext import Json, canonical, finite, read
 from toolreel_core._protocol import RunTool, ToolReturned
 
 try:
@@ -33,24 +34,38 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """The event for a result of a tool, successful or not.
 
-    Structured content is preferred over the text that repeats it. Images, audio and files go with the result,
-    and their labels are in the data; one that cannot be read is replaced by its type and size.
+    Text and structured content are both given, unless one only repeats the other. Images, audio and files go
+    with the result, and their labels are in the data; one that cannot be read is replaced by its type and
+    size.
     """
-    text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
-    if result.is_error:
-        return failed_event(effect, "TOOL_ERROR", text.strip() or _NO_MESSAGE)
+    blocks = [block for block in result.content if isinstance(block, types.TextContent)]
+    text = "\n".join(block.text for block in blocks)
     others = [_other(block) for block in result.content if not isinstance(block, types.TextContent)]
     media = tuple([other.media for other in others if other.media is not None])
-    if result.structured_content is not None:
-        data: Json = finite(result.structured_content)
-        labels: dict[str, Json] = {"parts": [part.label for part in media]}
-        # The model, and the count of equal results, have to know which images came with it.
-        data = {**labels, **data} if media and isinstance(data, Mapping) else data
-    elif others:
-        data = {**({"text": text} if text else {}), "parts": [other.shown for other in others]}
-    else:
-        data = _value(text)
-    return returned_event(effect, data, *(other.warning for other in others if other.warning), parts=media)
+    structured: Json = finite(result.structured_content)
+    # The model, and the count of equal results, have to know which images came with it.
+    data: dict[str, Json] = {"parts": [other.shown for other in others]} if others else {}
+    if structured is not None:
+        data["structured"] = structured
+    if result.is_error:
+        words = text.strip() or (_NO_MESSAGE if structured is None else canonical(structured))
+        return replace(failed_event(effect, "TOOL_ERROR", words, data), parts=media)
+    warnings = [other.warning for other in others if other.warning]
+    for what in [(block.meta or {}).get(UNKNOWN_BLOCK) for block in blocks]:
+        warnings += [f"{what} is not one of the protocol, and is given as JSON"] if what else []
+    if text and not _repeats([block.text for block in blocks], structured):
+        data = {"text": text, **data}
+    # One thing alone needs no name.
+    only = _value(text) if data.keys() <= {"text"} else structured if data.keys() == {"structured"} else data
+    return returned_event(effect, only, *warnings, parts=media)
+
+
+def _repeats(texts: Sequence[str], structured: Json) -> bool:
+    """Whether texts only repeat structured content: all of it, its only value, or each item of that."""
+    text = "\n".join(texts)
+    whole, items = read(text).value_or(text), [read(each).value_or(each) for each in texts]
+    parts = structured.values() if isinstance(structured, Mapping) and len(structured) == 1 else ()
+    return any(same in (text, whole, items) for same in (structured, *parts))
 
 
 def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:

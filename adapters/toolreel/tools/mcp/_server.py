@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, assert_never, cast
@@ -18,6 +18,7 @@ from toolreel._internal import AdapterError, McpServerError, MissingExtra
 from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
+from toolreel.tools.mcp._lenient_messages import LenientMessages
 from toolreel.tools.mcp._results import (
     error_event,
     invalid_result_event,
@@ -37,8 +38,8 @@ from toolreel.tools.mcp._session import (
     ConnectionLost,
     ResponseTooLarge,
     ServerUnreachable,
+    SessionForgotten,
     UnusableResponse,
-    ValidTools,
     call_tool,
     list_tools,
 )
@@ -73,6 +74,10 @@ class _Connection:
     ending: ConnectionEnd = field(default_factory=ConnectionEnd)
     stale: bool = True
     """The tools must be listed: the connection is new, or the server announced a change."""
+    calls: int = 0
+    """Calls that use it now."""
+    forgotten: bool = False
+    """The server has forgotten the session: new calls need another connection."""
     listing: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def on_message(self, message: IncomingMessage) -> None:
@@ -96,6 +101,8 @@ class Server:
         self._link: _Connection | None = None
         self._starting = anyio.Lock()
         self._starts = 0
+        self._forgotten = 0
+        """Sessions that the server forgot, which is not a failure."""
         self._current: ServerTools | None = None
         """Its tools now."""
 
@@ -120,27 +127,49 @@ class Server:
 
         :param deadline: seconds for all that waits for the server: its start, its list of tools, and the call
         """
-        asked = False
-
-        def asking() -> None:
-            nonlocal asked
-            asked = True
-
+        sent: list[_Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
-            return await self._run(effect, tool, asking)
-        if asked:
+            for _ in range(2):  # the server rejects a session that it has forgotten before it runs the call
+                with suppress(SessionForgotten):
+                    return await self._run(effect, tool, sent)
+                sent.clear()
+            why = f"the MCP server {self.config.name!r} forgets each session at once"
+            return unavailable_event(effect, why, begun=False)
+        if sent:
             how = f"did not return within {deadline or 0:g} s; it may still have effects"
         else:
             how = f"was not called: its server was not ready for it within {deadline or 0:g} s"
-        return timeout_event(effect, how, safe_to_repeat=not asked)
+        return timeout_event(effect, how, safe_to_repeat=not sent)
 
-    async def _run(self, effect: RunTool, tool: McpTool, asking: Callable[[], None]) -> ToolReturned:
-        server = f"the MCP server {self.config.name!r}"
+    async def _run(self, effect: RunTool, tool: McpTool, sent: list[_Connection]) -> ToolReturned:
+        """Run a tool on the current connection, or a new one.
+
+        :param sent: takes the connection when the call is sent on it, so that it may have effects
+        :raises SessionForgotten: if the call was not run, since the server does not know the session
+        """
         try:
             link = await self._connect()
-            await self._refresh_tools(link)
         except ServerUnreachable as error:
-            return unavailable_event(effect, f"{server} is not there: {error}", begun=False)
+            why = f"the MCP server {self.config.name!r} is not there: {error}"
+            return unavailable_event(effect, why, begun=False)
+        link.calls += 1
+        try:
+            return await self._call(effect, tool, link, sent)
+        except SessionForgotten:
+            link.forgotten = True
+            raise
+        finally:
+            link.calls -= 1
+            # Not before: other calls on this connection may still get their answers.
+            if link.forgotten and not link.calls:
+                link.ending.because("it has forgotten the session")
+
+    async def _call(
+        self, effect: RunTool, tool: McpTool, link: _Connection, sent: list[_Connection]
+    ) -> ToolReturned:
+        server = f"the MCP server {self.config.name!r}"
+        try:
+            await self._refresh_tools(link)
         except (UnusableResponse, MCPError) as error:
             return unavailable_event(effect, f"{server} does not say what it offers: {error}", begun=False)
         if rejection := self._rejection(effect, tool):
@@ -148,7 +177,7 @@ class Server:
         try:
             arguments = cast("dict[str, Any]", parse(effect.arguments))
             progress = self._progress(effect)
-            asking()
+            sent.append(link)
             return result_event(
                 effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
             )
@@ -169,15 +198,17 @@ class Server:
         :raises ServerUnreachable: if the server cannot be started, or was restarted too often
         """
         async with self._starting:
-            if self._link and not self._link.ending.over.is_set():
-                return self._link
+            link = self._link
+            if link and not link.forgotten and not link.ending.over.is_set():
+                return link
+            self._forgotten += link is not None and link.forgotten
             limit = self.config.settings.max_restarts
-            if self._starts > limit:
+            if self._starts - self._forgotten > limit:
                 raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
             self._starts += 1
-            link: _Connection = await self._group.start(self._serve)
-            self._link = link
-            return link
+            started: _Connection = await self._group.start(self._serve)
+            self._link = started
+            return started
 
     async def _serve(self, *, task_status: TaskStatus[_Connection]) -> None:
         """Open a connection, and close it at its end, in one task."""
@@ -252,7 +283,7 @@ class Server:
         self._notify(DefinitionsChanged(self.config.name, changed, gone, added))
 
     def _rejection(self, effect: RunTool, tool: McpTool) -> ToolReturned | None:
-        now = self._current.tools.get(effect.name) if self._current else None
+        now = self._current.tools.get(tool.definition.name) if self._current else None
         if now == tool:
             return None
         fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
@@ -276,7 +307,7 @@ async def _transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator
         case _:
             assert_never(config)
     async with transport as (messages, outgoing):
-        yield ValidTools(messages), outgoing
+        yield LenientMessages(messages), outgoing
 
 
 async def _watch(client: Client, link: _Connection) -> None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, cast
 
-from toolreel._internal import AdapterError, MissingExtra
-from toolreel_core._jsontext import canonical
+from toolreel._internal import AdapterError, MissingExtra, log
 
 try:
     import anyio
     from mcp import ClientSession, MCPError, types
     from mcp.shared.dispatcher import ProgressFnT
-    from mcp.shared.message import SessionMessage
     from pydantic import ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
+# Error codes of our own, outside the range that JSON-RPC reserves.
 TOO_LARGE: Final = -1_000_001
-"""Error code for a response that exceeds the limit; outside the range that JSON-RPC reserves."""
+"""A response exceeds the limit."""
+SESSION_FORGOTTEN: Final = -1_000_002
+"""The server does not know the session, and has not run the request."""
+UNREADABLE: Final = -1_000_003
+"""A response cannot be read."""
 
 
 class ServerUnreachable(AdapterError):
@@ -48,27 +50,33 @@ class ConnectionEnd:
         self.explained.set()
 
 
-def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
-    """The error that replaces an oversized response, so that only its call fails."""
-    error = types.ErrorData(code=TOO_LARGE, message="its answer exceeds the limit")
+def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+    """An error in place of a response that cannot be used, so that only its request fails."""
+    error = types.ErrorData(code=code, message=message)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
 
-INVALID_SCHEMA: Final = "toolreel/invalid"
-"""Key in ``_meta`` of a listed tool whose schema had to be replaced, with the reason."""
+def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
+    """The error for an oversized response."""
+    return replacing_error(request_id, TOO_LARGE, "its answer exceeds the limit")
+
+
 _MAX_PAGES: Final = 1_000
 _MAX_TOOLS: Final = 10_000
 
 # Errors that the SDK itself raises have standard codes; only their texts distinguish them from errors that
 # the server sent.
 _CLOSED: Final = "Connection closed"
-_SESSION_FORGOTTEN: Final = "Session terminated"
 _EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
 _UNREADABLE: Final = "Failed to parse"
 
 
 class ConnectionLost(AdapterError):
     """The connection ended before the response; the text is the reason, if known."""
+
+
+class SessionForgotten(AdapterError):
+    """The server does not know the session any more; the request was not run."""
 
 
 class UnusableResponse(AdapterError):
@@ -83,11 +91,13 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
     """All tools of a server, from all pages; none if it does not support tools.
 
     :raises ConnectionLost: if the connection ends
+    :raises SessionForgotten: if the server does not know the session
     :raises UnusableResponse: if there are too many pages, or one is invalid
     :raises MCPError: if the server answers with another error
     """
     tools: list[types.Tool] = []
     cursor: str | None = None
+    seen: set[str] = set()
     for _ in range(_MAX_PAGES):
         try:
             with _our_errors():
@@ -100,6 +110,10 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
         cursor = page.next_cursor
         if not cursor:
             return tools
+        if cursor in seen:
+            log("tools", "warning", "listing_ended", {"why": f"the server repeats its cursor {cursor!r}"})
+            return tools
+        seen.add(cursor)
         if len(tools) > _MAX_TOOLS:
             break
     raise UnusableResponse(f"it goes on listing tools after {len(tools)} of them")
@@ -112,6 +126,7 @@ async def call_tool(
 
     :param key: idempotency key, sent in ``_meta`` for servers that avoid duplicates
     :raises ConnectionLost: if the connection ended
+    :raises SessionForgotten: if the server does not know the session, so that the call was not run
     :raises UnusableResponse: if the response is too large, or not the result of a tool
     :raises MCPError: if the server answers with another error
     """
@@ -134,69 +149,16 @@ def _our_errors() -> Generator[None]:
         what = f"{place}: {first['msg']}" if place else first["msg"]
         raise UnusableResponse(f"its answer is not what was asked for: {what}") from None
     except MCPError as error:
+        if error.code == SESSION_FORGOTTEN:
+            raise SessionForgotten(error.message) from None
+        if error.code == UNREADABLE:
+            raise UnusableResponse(error.message) from None
         if error.code == TOO_LARGE or error.message.startswith(_EVENT_TOO_LARGE):
             raise ResponseTooLarge(error.message) from None
         if error.code == types.PARSE_ERROR and error.message.startswith(_UNREADABLE):
             raise UnusableResponse(
                 f"its answer cannot be read: {error.message.partition(chr(10))[0]}"
             ) from None
-        if (error.code, error.message) == (types.INVALID_REQUEST, _SESSION_FORGOTTEN):
-            raise ConnectionLost(error.message) from None
         if error.code == types.CONNECTION_CLOSED:
             raise ConnectionLost(error.message.replace(_CLOSED, "")) from None
         raise
-
-
-class ValidTools:
-    """The messages of a server; listed tools get schemas that the SDK accepts.
-
-    The SDK rejects a whole ``tools/list`` if the schema of one tool is not of type ``object``, as in servers
-    that leave out the type or the schema of a tool without parameters.
-    """
-
-    def __init__(self, messages: Any) -> None:  # noqa: ANN401 - a private type of the SDK
-        self._messages = messages
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the other attributes of a stream
-        return getattr(self._messages, name)
-
-    async def __aenter__(self) -> Self:
-        await self._messages.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self._messages.__aexit__(kind, error, at)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        received: SessionMessage | Exception = await anext(self._messages)
-        match received:
-            case SessionMessage(message=types.JSONRPCResponse(result={"tools": [*tools]})):
-                for tool in tools:
-                    if isinstance(tool, dict):
-                        _replace_invalid_schema(tool)
-            case _:
-                pass
-        return received
-
-
-def _replace_invalid_schema(tool: dict[str, Any]) -> None:
-    """Make the input schema of a tool one of type ``object``; mark it as invalid if it cannot be."""
-    tool.pop("outputSchema", None)  # not used here, and rejected for the same reason
-    schema = tool.get("inputSchema")
-    match schema:
-        case {"type": "object"}:
-            return
-        case None:
-            tool["inputSchema"] = {"type": "object"}
-        case {**keywords} if "type" not in keywords:
-            tool["inputSchema"] = {**keywords, "type": "object"}
-        case _:
-            meta = tool.get("_meta")
-            why = f"its inputSchema is not of type 'object', but {canonical(schema):.80}"
-            tool["inputSchema"] = {"type": "object"}
-            tool["_meta"] = {**(meta if isinstance(meta, dict) else {}), INVALID_SCHEMA: why}

@@ -7,6 +7,7 @@ of any size and drops the status of an error.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -20,7 +21,15 @@ from typing import Any, Final, NamedTuple, cast
 
 from toolreel._internal import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer, StdioServer
-from toolreel.tools.mcp._session import ConnectionEnd, ServerUnreachable, too_large_error
+from toolreel.tools.mcp._session import (
+    SESSION_FORGOTTEN,
+    UNREADABLE,
+    ConnectionEnd,
+    ServerUnreachable,
+    replacing_error,
+    too_large_error,
+)
+from toolreel_core._jsontext import Json, finite, read_tolerant
 
 try:
     import anyio
@@ -118,6 +127,10 @@ _EDGE_BYTES: Final = 512
 
 # The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
 # the result does not match.
+# A line that is meant as a message, or the first line of one that is wrapped.
+_MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
+_SAMPLE: Final = 80
+"""Bytes of an unreadable line that an error shows."""
 _VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID: Final = rb'"id"\s*:\s*"?(\d{1,15})"?'
 _FIRST: Final = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
@@ -237,26 +250,54 @@ class _Conversation:
                 continue
             size += len(line)
             if size > self._limit:
-                return self._lost(answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]))
-            return self._parsed(line)
+                lost = self._lost(answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]))
+                return [too_large_error(each) for each in lost]
+            return self._parsed(line.strip().removeprefix(codecs.BOM_UTF8))
         return []
 
     def _parsed(self, line: bytes) -> list[types.JSONRPCMessage]:
+        """The messages of a line; if it is a response that cannot be read, errors that replace it."""
         # Most other output does not start like a message, which saves parsing it.
-        if line.lstrip().startswith(b"{"):
+        if line.startswith(b"{"):
             with suppress(ValueError):
-                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._pending.discard(message.id)
-                return [message]
+                return self._answered(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        if _MESSAGE.match(line):
+            tree = read_tolerant(line.decode("utf-8", "replace")).value_or(None)
+            batch = tree if isinstance(tree, list) else [tree]
+            return [message for each in batch for message in self._mended(finite(each), line)]
         self._count(len(line) + 1)
         return []
 
-    def _lost(self, request_id: types.RequestId | None) -> list[types.JSONRPCMessage]:
-        """Errors that replace an oversized response: for all pending requests, if its id is unknown."""
+    def _answered(self, message: types.JSONRPCMessage) -> list[types.JSONRPCMessage]:
+        """The message; the id of a response as it was in its request."""
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            if isinstance(message.id, str) and message.id.isdecimal() and message.id not in self._pending:
+                message.id = int(message.id)
+            if message.id is None:  # the server could not read which request it was
+                return [message.model_copy(update={"id": each}) for each in self._lost(None)]
+            self._pending.discard(message.id)
+        return [message]
+
+    def _mended(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
+        """A message that is nearly one; for a response that is not, errors that replace it."""
+        if isinstance(tree, Mapping):
+            with suppress(ValueError):
+                whole = {"jsonrpc": "2.0", **tree}
+                return self._answered(types.jsonrpc_message_adapter.validate_python(whole, by_name=False))
+        if b'"method"' in line[:_EDGE_BYTES]:
+            self._count(len(line) + 1)
+            return []
+        known = tree.get("id") if isinstance(tree, Mapping) else None
+        request_id = known if isinstance(known, int | str) else None
+        request_id = request_id or answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
+        why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
+        return [replacing_error(each, UNREADABLE, why) for each in self._lost(request_id)]
+
+    def _lost(self, request_id: types.RequestId | None) -> set[types.RequestId]:
+        """The requests that a lost response answers: all pending ones, if its id is unknown."""
         lost = {request_id} if request_id in self._pending else set(self._pending)
         self._pending -= lost
-        return [too_large_error(each) for each in lost]
+        return lost
 
     def _count(self, size: int) -> None:
         self._noise += size
@@ -332,6 +373,8 @@ def _status(status: int) -> str:
 
 _TIMEOUT: Final = httpx2.Timeout(30.0, read=None)
 """No read timeout: the host enforces the deadline of a call."""
+_REJECTED: Final = frozenset({400, 404, 410})
+"""Statuses of a request that was not run."""
 
 
 # Any: the SDK names the type of a pair of streams in a private module only.
@@ -358,58 +401,72 @@ async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
 
 async def _bound(response: httpx2.Response, limit: int) -> None:
     """Limit a body that the SDK reads as a whole; replace an unusable one by an error with the reason."""
-    if response.request.method != "POST":
+    request = response.request
+    if request.method != "POST":
         return
-    request_id = json.loads(response.request.content).get("id")  # written by the SDK
-    if refusal := _refusal(response):
-        about = types.ErrorData(code=types.CONNECTION_CLOSED, message=refusal)
-        error = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=about)
+    request_id = json.loads(request.content).get("id")  # written by the SDK
+    stream = cast("httpx2.AsyncByteStream", response.stream)
+    body = _Body(stream, limit, request_id)
+    refusal: types.JSONRPCError | None = None
+    if "content-encoding" in response.headers:
+        why = "its answer is compressed, although the request ruled that out"
+        refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
+    elif response.is_error:
+        # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
+        # the protocol says, or with 400, as the examples of the TypeScript SDK do.
+        content = b"".join([chunk async for chunk in body])
+        unknown = response.status_code == 404 or b"session" in content.lower()
+        if MCP_SESSION_ID in request.headers and unknown and response.status_code in _REJECTED:
+            refusal = replacing_error(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
+        elif not _has_type(response, "application/json"):
+            why = f"it answered with HTTP status {response.status_code}"
+            refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
+        response.stream = httpx2.ByteStream(content)
+    elif not _has_type(response, "text/event-stream"):
+        response.stream = body
+    if refusal:
         # Not response.aclose(), after which the new body could not be read either.
-        await cast("httpx2.AsyncByteStream", response.stream).aclose()
+        await stream.aclose()
         response.headers.pop("content-encoding", None)
         response.headers["content-type"] = "application/json"
-        response.stream = httpx2.ByteStream(_encoded(error))
-    elif not _has_type(response, "text/event-stream"):
-        body = cast("httpx2.AsyncByteStream", response.stream)
-        response.stream = _Body(body, limit, too_large_error(request_id))
-
-
-def _refusal(response: httpx2.Response) -> str:
-    """Why a response cannot be used; empty if it can."""
-    if "content-encoding" in response.headers:
-        return "its answer is compressed, although the request ruled that out"
-    # The SDK itself handles two errors: a JSON-RPC error, and a session that the server forgot.
-    forgotten = response.status_code == 404 and MCP_SESSION_ID in response.request.headers
-    if response.is_error and not forgotten and not _has_type(response, "application/json"):
-        return f"it answered with HTTP status {response.status_code}"
-    return ""
+        response.stream = httpx2.ByteStream(_encoded(refusal))
 
 
 def _has_type(response: httpx2.Response, media_type: str) -> bool:
     return response.headers.get("content-type", "").lower().startswith(media_type)
 
 
-def _encoded(error: types.JSONRPCError) -> bytes:
-    return error.model_dump_json(by_alias=True, exclude_unset=True).encode()
+def _encoded(message: types.JSONRPCMessage) -> bytes:
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 class _Body(httpx2.AsyncByteStream):
     """A body with a limit; if it exceeds the limit, an error replaces it."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, error: types.JSONRPCError) -> None:
+    def __init__(
+        self, stream: httpx2.AsyncByteStream, limit: int, request_id: types.RequestId | None
+    ) -> None:
         self._stream = stream
         self._limit = limit
-        self._error = error
+        self._request_id = request_id
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         body = bytearray()
         async for chunk in self._stream:
             body += chunk
             if len(body) > self._limit:
-                body = bytearray(_encoded(self._error))
+                body = bytearray(_encoded(too_large_error(self._request_id)))
                 break
         # Passed on at the end only, because the SDK parses the body as a whole anyway.
-        yield bytes(body)
+        yield self._addressed(bytes(body))
+
+    def _addressed(self, body: bytes) -> bytes:
+        """The body, with the id of its request: the SDK waits for the same one, of the same type."""
+        with suppress(ValueError):
+            message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
+            if getattr(message, "id", None) != self._request_id:
+                return _encoded(message.model_copy(update={"id": self._request_id}))
+        return body
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -1,4 +1,4 @@
-"""What real MCP servers write into their schemas: understood, or refused by name, and nothing is fetched."""
+"""What real MCP servers write into their schemas: understood, or left out by name, and nothing is fetched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from toolreel_core._schema import violations
 from toolreel_core._tools import ToolDefinition
 
 DEFAULTS = ServerSettings()
-REMEDY = "; put what it means under $defs"
 NODE: Json = {
     "type": "object",
     "properties": {
@@ -113,45 +112,17 @@ def test_no_property_is_allowed_by_false() -> None:
     assert not takes({"properties": {"a": False}}, {"a": 1})
 
 
-@pytest.mark.parametrize(
-    ("schema", "why"),
-    [
-        (
-            holding({"$ref": "https://example.com/schema.json#/$defs/a"}),
-            "$ref 'https://example.com/schema.json#/$defs/a' points outside its schema" + REMEDY,
-        ),
-        (
-            holding({"$ref": "http://json-schema.org/draft-07/schema#"}),
-            "$ref 'http://json-schema.org/draft-07/schema#' points outside its schema" + REMEDY,
-        ),
-        (
-            holding({"$ref": "file:///etc/passwd"}),
-            "$ref 'file:///etc/passwd' points outside its schema" + REMEDY,
-        ),
-        (holding({"$ref": "other.json"}), "$ref 'other.json' points outside its schema" + REMEDY),
-        (
-            {"$id": "https://example.com/a", **holding({"$ref": "b"})},
-            "$ref 'b' points outside its schema" + REMEDY,
-        ),
-        (holding({"$ref": "#/$defs/lost"}), "$ref '#/$defs/lost' points to nothing in its schema" + REMEDY),
-        (holding({"$ref": "#/properties/a"}), "the schema refers to itself without end"),
-        (
-            holding({"type": "text"}),
-            "not a JSON Schema at $.properties.a.type: 'text' is not valid under any of the given schemas",
-        ),
-        (
-            holding({"type": "string", "required": True}),
-            "not a JSON Schema at $.properties.a.required: True is not of type 'array'",
-        ),
-    ],
-)
-def test_a_feature_that_is_not_understood_is_refused_by_name(schema: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_used_of_a_schema_is_left_out_and_named() -> None:
     # Every test runs without network: what reached out would fail this one by another error.
-    offer = server_tools(
-        "s", [Tool(name="t", input_schema=schema), Tool(name="u", input_schema={})], DEFAULTS
+    definition = offered(
+        {"$schema": "http://json-schema.org/draft-07/schema#", **holding({"$ref": "b.json"})}
     )
-    assert offer.left_out == (SkippedTool("mcp_s_t", why),)
-    assert [*offer.tools] == ["mcp_s_u"]
+    assert definition.left_out == ("$ref 'b.json' points outside its schema",)
+    assert takes(holding({"$ref": "b.json"}), {"a": 1})
+    assert not takes(holding({"$ref": "b.json"}), {})
+    assert offered({"type": "string"}).left_out == (
+        'its inputSchema, not of type \'object\': {"type":"string"}',
+    )
 
 
 def test_a_definition_says_what_the_server_says() -> None:
@@ -184,14 +155,33 @@ def test_only_what_is_wanted_is_offered() -> None:
     assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], ())
 
 
-def test_names_that_a_surface_cannot_hold_are_made_to_fit_and_two_alike_are_told() -> None:
-    tools = [
-        Tool(name="a b", input_schema={}),
-        Tool(name="a+b", input_schema={}),
-        Tool(name="x" * 300, input_schema={}),
-    ]
-    offer = server_tools("my server", tools, DEFAULTS)
-    assert [*offer.tools] == ["mcp_my_server_a_b"]
-    alike, long = offer.left_out
-    assert alike.why == "its server has another tool of this name, 'a b'"
-    assert "does not fit" in long.why
+@pytest.mark.parametrize(
+    ("names", "inner"),
+    [
+        (["a b", "a+b"], ["mcp_s_a_b_c8687a08", "mcp_s_a_b_300273da"]),
+        (["a.b", "a_b"], ["mcp_s_a.b_2e7336dc", "mcp_s_a_b"]),
+        (["a_b", "a b"], ["mcp_s_a_b", "mcp_s_a_b_c8687a08"]),
+        (["搜索", "查询"], ["mcp_s____44ce7ae9", "mcp_s____bcd6771e"]),
+        (["a b"], ["mcp_s_a_b"]),
+    ],
+)
+def test_names_that_are_alike_to_the_model_get_a_digest(names: list[str], inner: list[str]) -> None:
+    tools = [Tool(name=name, input_schema={}) for name in names]
+    assert [*server_tools("s", tools, DEFAULTS).tools] == inner
+    assert {*server_tools("s", tools[::-1], DEFAULTS).tools} == {*inner}
+
+
+def test_a_name_that_is_too_long_is_shortened_and_one_that_is_missing_is_told() -> None:
+    long, other = Tool(name="x" * 300, input_schema={}), Tool(name="x" * 299, input_schema={})
+    offer = server_tools("my server", [long, other, Tool(name="", input_schema={})], DEFAULTS)
+    assert [len(name) for name in offer.tools] == [256, 256]
+    assert offer.left_out == (SkippedTool("mcp_my_server_", "its server lists it without a name"),)
+
+
+def test_a_tool_that_is_listed_twice_is_one_and_another_of_its_name_is_told() -> None:
+    tools = [Tool(name="a", input_schema={}), Tool(name="a", input_schema={})]
+    assert server_tools("s", tools, DEFAULTS).left_out == ()
+    tools.append(Tool(name="a", description="Another.", input_schema={}))
+    offer = server_tools("s", tools, DEFAULTS)
+    assert offer.tools["mcp_s_a"].definition.description == ""
+    assert offer.left_out == (SkippedTool("mcp_s_a", "its server lists another tool of the same name"),)

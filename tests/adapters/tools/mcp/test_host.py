@@ -49,7 +49,7 @@ from toolreel.tools.mcp import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, ToolReturned
+from toolreel_core._protocol import Completed, SchemaReduced, ToolReturned
 
 AS_EVER = "As it ever was."
 BERLIN = {"timezone": "Europe/Berlin"}
@@ -85,16 +85,23 @@ def test_the_tools_of_several_servers_have_names_that_say_whose_they_are(tools: 
 
 
 def test_tools_are_listed_page_by_page_to_the_last(tools: McpTools) -> None:
-    assert len(tools.sources[0].definitions) == 14
+    assert len(tools.sources[0].definitions) == 15
 
 
-def test_a_tool_that_cannot_be_used_is_left_out_by_name_and_leaves_the_others(tools: McpTools) -> None:
-    (left_out,) = tools.left_out
-    assert left_out.name == "mcp_good_elsewhere"
-    assert left_out.why == (
-        "$ref 'https://example.com/a.json' points outside its schema; put what it means under $defs"
-    )
-    assert codes(tools.run(called("mcp_good_elsewhere"))) == ["TOOL_NOT_ALLOWED"]
+def test_what_is_left_out_of_a_schema_is_a_note_and_a_warning_in_the_log(
+    tools: McpTools, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert tools.left_out == ()
+    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
+    ended = run(plan, Ports(ScriptedEndpoint([calling(("mcp_good_elsewhere", {})), saying("Done.")]), tools))
+    why = "$ref 'https://example.com/a.json' points outside its schema"
+    assert [note for note in ended.notes if isinstance(note, SchemaReduced)] == [
+        SchemaReduced("mcp_good_elsewhere", (why,))
+    ]
+    (logged,) = [record for record in caplog.records if "schema_reduced" in record.getMessage()]
+    assert (logged.name, logged.levelname) == ("toolreel.tools", "WARNING")
+    assert why in logged.getMessage()
+    assert '"value":"elsewhere ran"' in str(ended.state.messages.messages[-2].content)
 
 
 def test_a_public_server_answers(tools: McpTools) -> None:
@@ -444,6 +451,7 @@ def test_an_answer_that_is_none_is_told() -> None:
         (rude("broken"), "it ended with exit code 1; end of its stderr:\nno such database"),
         (rude("mute", start_ms=300), "it did not say what it offers within 300 ms"),
         (rude("endless"), "it goes on listing tools after 1000 of them"),
+        (rude("spread", start_ms=60_000), 'its answer cannot be read: \'"jsonrpc": "2.0",\''),
     ],
 )
 def test_a_server_that_cannot_be_used_is_an_error_with_its_reason(server: StdioServer, why: str) -> None:
@@ -478,7 +486,7 @@ def test_where_one_server_cannot_start_the_others_are_ended_again(tmp_path: Path
         soon(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()))
 
 
-def test_two_servers_or_tools_of_one_name_are_refused() -> None:
+def test_two_servers_of_one_name_are_refused() -> None:
     def twice(*servers: StdioServer) -> Callable[[], Any]:
         def open_them() -> None:
             with McpTools(servers):
@@ -487,22 +495,70 @@ def test_two_servers_or_tools_of_one_name_are_refused() -> None:
         return open_them
 
     assert complaint(ConfigError, twice(rude(""), rude(""))).startswith("MCP server 'rude' is given twice")
-    clash = complaint(ConfigError, twice(rude("", name="a b"), rude("", name="a_b")))
-    assert clash == (
-        "tool 'mcp_a_b_do' comes from 'mcp a b' and from 'mcp a_b'; rename one of the two, "
-        "or leave one source out"
-    )
+
+
+def test_tools_of_two_servers_that_are_alike_to_the_model_get_a_digest() -> None:
+    with McpTools([rude("pid", name="a b"), rude("", name="a_b")]) as tools:
+        first, second = tools.surface.names
+        assert first == "mcp_a_b_do"
+        assert second.startswith("mcp_a_b_do_")
+        assert int(data(tools.run(called(first)))["value"])
+        assert data(tools.run(called(second))) == {"value": "done"}
 
 
 def test_one_tool_without_a_schema_of_an_object_leaves_its_server_usable() -> None:
     with McpTools([rude("untyped")]) as tools:
         names = [name.removeprefix("mcp_rude_") for name in tools.surface.names]
         schemas = {each.name: each.parameters for each in tools.surface.definitions}
-        assert sorted(names) == ["do", "none", "out", "t0", "t1", "t2"]
+        assert sorted(names) == ["do", "none", "out", "t0", "t1", "t2", "t3", "t4"]
         assert schemas["mcp_rude_t0"] == schemas["mcp_rude_none"] == '{"type":"object"}'
         assert schemas["mcp_rude_t2"] == '{"properties":{"a":{"type":"string"}},"type":"object"}'
-        assert [(each.name, each.why) for each in tools.left_out] == [
-            ("mcp_rude_t3", 'its inputSchema is not of type \'object\', but {"type":"string"}'),
-            ("mcp_rude_t4", "its inputSchema is not of type 'object', but []"),
-        ]
+        assert {each.name: each.left_out for each in tools.surface.definitions if each.left_out} == {
+            "mcp_rude_t3": ('its inputSchema, not of type \'object\': {"type":"string"}',),
+            "mcp_rude_t4": ("its inputSchema, not of type 'object': []",),
+        }
         assert data(tools.run(called("mcp_rude_t0"))) == {"value": "done"}
+
+
+def test_a_tool_with_wrong_fields_keeps_those_that_are_right() -> None:
+    with McpTools([rude("odd_tools")]) as tools:
+        assert [each.why for each in tools.left_out] == ["its server lists it without a name"]
+        shown = {each.name: each.description for each in tools.surface.definitions}
+        assert shown == {"mcp_rude_do": "", "mcp_rude_a": "", "mcp_rude_b": "Look."}
+
+
+def test_a_cursor_that_repeats_ends_the_listing(caplog: pytest.LogCaptureFixture) -> None:
+    with McpTools([rude("same_cursor")]) as tools:
+        assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
+    assert "listing_ended why=the server repeats its cursor 'more'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["cut_off", "bad_error", "no_result", "null_id", "result_is_text", "wrapped"],
+)
+def test_a_line_that_cannot_be_read_fails_its_call_at_once(way: str) -> None:
+    with McpTools([rude(way, deadline_ms=60_000)]) as tools:
+        failed = tools.run(called("mcp_rude_do"))
+        assert codes(failed) == ["TOOL_ERROR" if way == "null_id" else "TOOL_OUTPUT_NOT_JSON"]
+        assert "I cannot read it" in message(failed) or "its answer cannot be read: " in message(failed)
+
+
+@pytest.mark.parametrize("way", ["marked", "no_version", "id_as_text", "not_utf_8", "half", "batch", "nan"])
+def test_a_line_that_is_nearly_a_message_is_read(way: str) -> None:
+    with McpTools([rude(way, deadline_ms=60_000)]) as tools:
+        assert data(tools.run(called("mcp_rude_do"))) in ({"value": "done"}, {"value": "done \ufffd"})
+
+
+def test_a_block_that_the_protocol_does_not_know_leaves_the_others() -> None:
+    with McpTools([rude("unknown_block")]) as tools:
+        told = tools.run(called("mcp_rude_do"))
+    text = data(told)["text"]
+    assert text.startswith('before\n{"type":"video","data":"xxx')
+    assert text.endswith('characters left out)"}\nannotated\n{"type":"image","data":"eHh4"}\n5\nafter')
+    assert tree(told)["warnings"] == [
+        "a block of type 'video' is not one of the protocol, and is given as JSON",
+        "a block of type 'image' is not one of the protocol, and is given as JSON",
+        "a block without a type is not one of the protocol, and is given as JSON",
+    ]
+    assert data(told)["structured"] == {"result": [1]}

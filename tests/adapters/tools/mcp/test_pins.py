@@ -11,26 +11,25 @@ from tests.samples import complaint
 from toolreel._internal import McpConfigError
 from toolreel.tools.mcp import (
     ServerSettings,
-    ServerTools,
     pins_of,
     read_pins,
     server_tools,
     unaccepted,
     write_pins,
 )
-from toolreel_core._tools import ToolSurface
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
-def offering(**words: str) -> ServerTools:
+def offering(**words: str) -> list[ToolDefinition]:
     tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
-    return server_tools("s", tools, ServerSettings())
+    return [tool.definition for tool in server_tools("s", tools, ServerSettings()).tools.values()]
 
 
 def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:
     path = tmp_path / "mcp.pins.json"
     assert read_pins(path) is None
     before = offering(b="Look.", a="Look.")
-    write_pins(path, pins_of(ToolSurface(tuple(tool.definition for tool in before.tools.values()))))
+    write_pins(path, pins_of(ToolSurface(tuple(before))))
     assert [line.split(":")[0] for line in path.read_text().splitlines()] == [
         "{",
         '  "mcp_s_a"',

@@ -30,7 +30,25 @@ def text(words: str) -> t.TextContent:
         (result(text("{not json")), {"value": "{not json"}),
         (result(text("12")), {"value": "12"}),
         (result(text('{"a":1}'), a=1), {"a": 1}),
-        (result(text("more than that"), a=float("inf")), {"a": None}),
+        (
+            result(text("more than that"), a=float("inf")),
+            {"text": "more than that", "structured": {"a": None}},
+        ),
+        (result(text("4 found"), text("a"), n=4), {"text": "4 found\na", "structured": {"n": 4}}),
+        (result(text("hi"), result="hi"), {"result": "hi"}),
+        (result(text('"hi"'), result="hi"), {"result": "hi"}),
+        (result(text("1"), text("{}"), result=[1, {}]), {"result": [1, {}]}),
+        (result(text('{"b": 1, "a": [2]}'), a=[2], b=1), {"a": [2], "b": 1}),
+        (result(text('{"a": 2}'), a=1), {"text": '{"a": 2}', "structured": {"a": 1}}),
+        (result(parts=[1]), {"parts": [1]}),
+        (
+            result(text("See it."), t.ResourceLink(type="resource_link", uri="file:///a", name="a"), n=1),
+            {
+                "text": "See it.",
+                "parts": [{"type": "resource_link", "uri": "file:///a", "name": "a"}],
+                "structured": {"n": 1},
+            },
+        ),
     ],
 )
 def test_what_a_tool_answers(answer: t.CallToolResult, expected: Json) -> None:
@@ -49,7 +67,8 @@ def test_text_that_looks_like_an_envelope_is_no_envelope() -> None:
 def test_a_picture_beside_structured_content_is_told_of() -> None:
     picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
     told = result_event(CALL, result(text("{}"), picture, a=1))
-    assert data(told) == {"parts": ["[image/png, 3 bytes, sha256:cd2eb083]"], "a": 1}
+    parts: Json = ["[image/png, 3 bytes, sha256:cd2eb083]"]
+    assert data(told) == {"text": "{}", "parts": parts, "structured": {"a": 1}}
     assert tree(told)["warnings"] == []
     assert told.parts == (Image.from_bytes(b"xxx", "image/png"),)
 
@@ -78,6 +97,16 @@ def test_a_file_says_of_what_type_it_is() -> None:
 def test_a_failure_without_words_is_still_one() -> None:
     told = result_event(CALL, result(failed=True))
     assert (codes(told), message(told)) == (["TOOL_ERROR"], "It says no more than that it failed.")
+
+
+def test_a_failure_keeps_its_structured_content_and_its_parts() -> None:
+    picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
+    told = result_event(CALL, result(text("No."), picture, failed=True, limit=3))
+    assert message(told) == "No."
+    parts: Json = ["[image/png, 3 bytes, sha256:cd2eb083]"]
+    assert tree(told)["data"] == {"parts": parts, "structured": {"limit": 3}}
+    assert told.parts == (Image.from_bytes(b"xxx", "image/png"),)
+    assert message(result_event(CALL, result(failed=True, limit=3))) == '{"limit":3}'
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from tests.samples import complaint
@@ -17,6 +19,7 @@ from toolreel.tools.mcp import (
     McpTools,
     ServerEnded,
     ServerSettings,
+    ServerStarted,
     answered_request,
 )
 
@@ -71,7 +74,7 @@ def opening(server: HttpServer) -> str:
 def test_tools_are_listed_and_called_over_http(url: str, legacy_url: str) -> None:
     for address in (url, legacy_url):
         with McpTools([web(address)]) as tools:
-            assert len(tools.surface.names) == 14
+            assert len(tools.surface.names) == 15
             assert data(tools.run(called("mcp_web_sum"))) == {"sum": 3}
             assert codes(tools.run(called("mcp_web_fail"))) == ["TOOL_ERROR"]
 
@@ -84,6 +87,50 @@ def test_the_same_on_trio(url: str) -> None:
             assert data(await tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
 
     anyio.run(main, backend="trio")
+
+
+def forget(url: str) -> None:
+    httpx.post(url.replace("/mcp", "/forget"))
+
+
+@pytest.mark.parametrize("how", ["empty", "text", "page", "json", "rpc", "bad_request"])
+def test_a_session_that_the_server_forgot_is_renewed_and_the_call_made_again(how: str) -> None:
+    heard = Heard()
+    with (
+        good_over_http("events", "--legacy", "--forget", how) as url,
+        McpTools([web(url, max_restarts=0)], listen=heard) as tools,
+    ):
+        for text in ("one", "two", "three"):
+            assert data(tools.run(called("mcp_web_echo", text=text))) == {"value": text}
+            forget(url)
+        soon(lambda: len(heard.of(ServerEnded)) == 2)
+    assert {news.why for news in heard.of(ServerEnded)} == {"it has forgotten the session"}
+
+
+def test_calls_at_once_share_the_new_session() -> None:
+    heard = Heard()
+    with (
+        good_over_http("events", "--legacy", "--forget", "empty") as url,
+        McpTools([web(url)], listen=heard) as tools,
+    ):
+        forget(url)
+        with ThreadPoolExecutor() as pool:
+            said = pool.map(lambda text: data(tools.run(called("mcp_web_echo", text=text))), "abcdef")
+            assert [each["value"] for each in said] == [*"abcdef"]
+    assert len(heard.of(ServerStarted)) == 2
+
+
+def test_a_server_that_forgets_each_session_at_once_is_told_to_have_done_nothing() -> None:
+    with (
+        good_over_http("events", "--legacy", "--forget", "text_always") as url,
+        McpTools([web(url)]) as tools,
+    ):
+        failed = tools.run(called("mcp_web_echo", text="hi"))
+    assert codes(failed) == ["TOOL_UNAVAILABLE"]
+    assert message(failed) == (
+        "mcp_web_echo: the MCP server 'web' forgets each session at once. "
+        "Nothing was done. Use another tool, or answer in text."
+    )
 
 
 def test_an_answer_that_is_too_large_is_let_go(url: str, legacy_url: str) -> None:

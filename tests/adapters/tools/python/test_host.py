@@ -5,7 +5,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -278,6 +278,32 @@ def test_a_tool_may_take_longer_than_its_host_allows_others() -> None:
     tools = PythonTools([Tool.of(wait, deadline_ms=300_000), Tool.of(wait, name="other")], deadline=0.02)
     assert tools.run(call("wait", seconds=0.1)) == ToolReturned(4, '"done"')
     assert "other did not return within 0.02 s" in tools.run(call("other")).output
+
+
+def fail_with(*errors: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise ExceptionGroup("several", errors)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("errors", "code", "message", "logged"),
+    [
+        ([ToolError("No room.", "FULL")], "FULL", "No room.", []),
+        ([ExceptionGroup("", [ToolError("No room.")])], "ARGUMENT_ERROR", "No room.", []),
+        ([ToolError("One."), ToolError("Two."), ToolError("One.")], "ARGUMENT_ERROR", "One. Two.", []),
+        ([ValueError("secret"), ToolError("One.")], "ARGUMENT_ERROR", "One.", ["secret"]),
+    ],
+)
+def test_the_words_of_a_tool_error_in_a_group_are_told(
+    errors: list[Exception], code: str, message: str, logged: list[str]
+) -> None:
+    heard: list[Exception] = []
+    tools = PythonTools([fail_with(*errors)], on_error=lambda _, error: heard.append(error))
+    assert tools.run(call("fail")) == failing(code, message)
+    groups = [each for each in heard if isinstance(each, ExceptionGroup)]
+    assert [str(error) for group in groups for error in group.exceptions] == logged
 
 
 def which() -> Mapping[str, str]:

@@ -13,8 +13,11 @@ from types import SimpleNamespace
 from typing import NamedTuple
 from uuid import UUID
 
+import msgspec
 import pytest
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic.alias_generators import to_camel
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint, printed_under
 from toolreel.tools import plain
@@ -47,6 +50,24 @@ class Room(BaseModel):
     free: date
 
 
+class Aliased(BaseModel):
+    q: str = Field(alias="query")
+
+
+class Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+    a_b: int
+
+
+@pydantic_dataclass
+class Checked:
+    q: str = Field(alias="query")
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    a_b: int
+
+
 class Struct:
     """As msgspec makes them."""
 
@@ -74,6 +95,11 @@ DAY = date(2026, 11, 22)
         (Span(DAY, 2), {"start": "2026-11-22", "days": 2}),
         (Room(name="a", free=DAY), {"name": "a", "free": "2026-11-22"}),
         (RootModel[list[int]]([1]), [1]),
+        (Aliased(query="a"), {"query": "a"}),
+        ([{"b": Aliased(query="a")}], [{"b": {"query": "a"}}]),
+        (Camel.model_validate({"aB": 1}), {"aB": 1}),
+        (Checked(query="a"), {"query": "a"}),
+        (Renamed(1), {"aB": 1}),
         (Struct(), {"x": 1}),
         (Attrs(), {"x": 1}),
         (datetime(2026, 11, 22, 9, 30, tzinfo=UTC), "2026-11-22T09:30:00+00:00"),
@@ -129,6 +155,23 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
             told = complaint(TypeError, partial(plain, value))
             assert told == f"Object of type {remedy}"
     assert complaint(TypeError, lambda: plain({b"x": 1})).startswith("keys must be str")
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        ({1: "a", "1": "b"}, "1"),
+        ({True: "a", "true": "b"}, "true"),
+        ({None: 1, "null": 2}, "null"),
+        ({Colour.RED: 1, "red": 2}, "red"),
+        ({DAY: 1, "2026-11-22": 2}, "2026-11-22"),
+        ([{"a": {1.5: 1, "1.5": 2}}], "1.5"),
+    ],
+)
+def test_two_keys_that_become_one_are_an_error(value: object, key: str) -> None:
+    assert complaint(ValueError, lambda: plain(value)) == (
+        f"two keys of an object are {key!r} in JSON, one of them {key!r}; rename one"
+    )
 
 
 def test_sets_have_one_order_in_every_process() -> None:

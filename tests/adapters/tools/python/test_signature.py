@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum, IntEnum
 from functools import partial, wraps
-from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict, Union, cast
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NotRequired,
+    Optional,
+    Required,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+)
 
 import pytest
 from pydantic import Field
@@ -38,13 +50,14 @@ class Loose(TypedDict, total=False):
     right: Required[int]
 
 
-class Endless:
-    """As ``type Endless = list[Endless]`` is in newer Pythons."""
-
-    __value__: object
+_T = TypeVar("_T")
 
 
-Endless.__value__ = list[Endless]
+@dataclass
+class Endless(Generic[_T]):
+    """Each level has another type."""
+
+    inner: Endless[list[_T]]
 
 
 class Threading:
@@ -95,11 +108,12 @@ def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
         (int | str | None, {"type": ["integer", "string", "null"]}),
         (list[int] | None, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}),
         (Any | None, {"anyOf": [{}, {"type": "null"}]}),
-        (Literal["a", 2, None], {"enum": ["a", 2, None]}),
-        (Literal[Colour.RED], {"enum": ["red"]}),
-        (Colour, {"enum": ["red", "blue"]}),
-        (Level, {"enum": [1, 2]}),
-        (Colour | None, {"anyOf": [{"enum": ["red", "blue"]}, {"type": "null"}]}),
+        (Literal["a", 2, None], {"type": ["string", "integer", "null"], "enum": ["a", 2, None]}),
+        (Literal[Colour.RED], {"type": "string", "enum": ["red"]}),
+        (Colour, {"type": "string", "enum": ["red", "blue"]}),
+        (Level, {"type": "integer", "enum": [1, 2]}),
+        (Literal[1, 2.5], {"type": "number", "enum": [1, 2.5]}),
+        (Colour | None, {"anyOf": [{"type": "string", "enum": ["red", "blue"]}, {"type": "null"}]}),
         (list, {"type": "array"}),
         (list[str], {"type": "array", "items": {"type": "string"}}),
         (Sequence[str], {"type": "array", "items": {"type": "string"}}),
@@ -161,7 +175,7 @@ def test_parameters_keep_their_order_and_those_without_a_default_are_required() 
         "properties": {
             "room": {"type": "string"},
             "day": {"type": "integer", "default": 1},
-            "colour": {"enum": ["red", "blue"], "default": "red"},
+            "colour": {"type": "string", "enum": ["red", "blue"], "default": "red"},
             "note": {"type": ["string", "null"]},
         },
         "required": ["room"],
@@ -245,7 +259,7 @@ def test_google_style_describes_parameters() -> None:
     )
 
 
-def test_what_follows_the_arguments_describes_none_of_them() -> None:
+def test_what_follows_the_arguments_belongs_to_the_description() -> None:
     def ping(host: str) -> None:
         """Ping.
 
@@ -255,7 +269,7 @@ def test_what_follows_the_arguments_describes_none_of_them() -> None:
         It may take a while.
         """
 
-    assert words_of(ping) == ("Ping.", {"host": "Which one."})
+    assert words_of(ping) == ("Ping. It may take a while.", {"host": "Which one."})
 
 
 def test_sphinx_style_describes_parameters() -> None:
@@ -318,7 +332,7 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
         (complex | None, f"{VALUE}: <class 'complex'> {CARRIED}"),
         (dict[str, Threading], f"{VALUE}: {Threading!r} {CARRIED}"),
         (3, f"{VALUE}: 3 {CARRIED}"),
-        (Endless, f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
+        (Endless[int], f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
         (Gone, f"{VALUE}: its annotations cannot be read: name 'Nowhere' is not defined"),
         (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
         (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),

@@ -1,0 +1,159 @@
+"""Docstrings: the description of a function, and those of its parameters.
+
+Google's ``Args:`` sections, NumPy's underlined sections and Sphinx's ``:param name:`` fields are all
+recognized at once, because one project may mix them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from textwrap import dedent
+from typing import Final, NamedTuple
+
+_TITLES: Final = (
+    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
+    "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
+)
+_SECTION: Final = re.compile(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
+_UNDERLINED: Final = re.compile(_TITLES)  # NumPy: a title above a line of dashes
+_LINE: Final = re.compile(r"-{3,}")
+_PARAMETER_SECTIONS: Final = {
+    "Args",
+    "Arguments",
+    "Parameters",
+    "Params",
+    "Other Parameters",
+    "Keyword Args",
+    "Keyword Arguments",
+    "Attributes",
+}
+# One name or several, such as "x", "*args", "`x`", "- x" or "x, y"; what follows is a type or the text.
+_NAMES: Final = re.compile(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
+_TEXT: Final = re.compile(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
+# Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
+_FIELD: Final = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
+# Other fields end the description of a parameter.
+_OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
+_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s")
+_FENCE: Final = ("```", "~~~")
+
+
+class Docstring(NamedTuple):
+    """A parsed docstring."""
+
+    summary: str
+    """The text outside of sections; paragraphs are joined, lists and code keep their lines."""
+    parameters: Mapping[str, str]
+    """Descriptions by parameter name."""
+
+
+def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
+    r"""Parse a docstring.
+
+    >>> parse_docstring("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
+    Docstring(summary='Roll a die.', parameters={'sides': 'How many it has.'})
+
+    :param docstring: without indentation, as from ``inspect.getdoc``
+    :param names: existing parameters; descriptions of others are ignored
+    """
+    summary: list[str] = []
+    described: dict[str, list[str]] = {}
+    # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.
+    section, current, underlined, indent = "", summary, False, -1
+    for line, title in _lines(docstring):
+        text, depth = line.strip(), len(line) - len(line.lstrip())
+        if title:
+            section, current, underlined, indent = title, [], True, -1
+        elif found := _FIELD.match(text):
+            section, current = "fields", [found[2]]
+            described[found[1].split()[-1].lstrip("*")] = current
+        elif found := _SECTION.fullmatch(text):
+            section, current, underlined, indent = found[1], [], False, -1
+        elif _OTHER_FIELD.match(text):
+            section, current = "fields", ["…"]
+        elif not section or not text:
+            current.append(line)
+        else:
+            indent = depth if indent < 0 else indent
+            is_entry = section in _PARAMETER_SECTIONS and depth <= indent
+            found_names, about = (is_entry and _entry(text, underlined=underlined)) or ([], "")
+            known = [name for name in found_names if name in names]
+            if known or (found_names and depth) or (underlined and not depth):
+                current = [about]  # ignored if it is of another parameter
+                described |= dict.fromkeys(known, current)
+            elif depth or (section == "fields" and current[-1].strip()):
+                current.append(line)
+            else:
+                section, current = "", summary
+                summary += ["", line]
+    texts = {
+        name: _flowed([lines[0], *dedent("\n".join(lines[1:])).split("\n")])
+        for name, lines in described.items()
+    }
+    return Docstring(_flowed(summary), texts)
+
+
+def _entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
+    """The parameter names and the text of a line that begins an entry, if the line does."""
+    found = _NAMES.fullmatch(text)
+    if found is None:
+        return None
+    names = [name.strip().strip("`*") for name in found[1].split(",")]
+    if underlined:  # the text follows on indented lines
+        return (names, "") if not found[2] or found[2].lstrip().startswith(":") else None
+    after = _TEXT.match(_after_type(found[2].lstrip()))
+    return (names, after[1]) if after else None
+
+
+def _after_type(text: str) -> str:
+    """What follows a type in parentheses, which may themselves hold some."""
+    depth = 0
+    for at, char in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth <= 0:
+            return text[at + 1 :].lstrip() if char == ")" else text
+    return ""
+
+
+def _lines(docstring: str) -> Iterator[tuple[str, str]]:
+    """Each line, with the section title if it is an underlined one; underlines are skipped."""
+    lines = docstring.splitlines()
+    skipped = False
+    for line, under in zip(lines, [*lines[1:], ""], strict=False):
+        if skipped:
+            skipped = False
+        elif _UNDERLINED.fullmatch(line) and _LINE.fullmatch(under):
+            skipped = True
+            yield line, line
+        else:
+            yield line, ""
+
+
+def _flowed(lines: Iterable[str]) -> str:
+    """One text: the lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
+    written: list[str] = []
+    fenced = flows = in_item = in_code = False
+    blank = True
+    for line in lines:
+        text = line.strip()
+        indented = line[:4].isspace()
+        if fenced or text.startswith(_FENCE):
+            fenced ^= text.startswith(_FENCE)
+            written.append(line.rstrip())
+            flows = in_item = in_code = False
+        elif _ITEM.match(text):
+            written.append(line.rstrip())
+            flows, in_item, in_code = True, True, False
+        elif text.startswith((">>>", "|")) or (
+            text and ((in_code and (indented or not blank)) or (indented and blank and not in_item))
+        ):
+            written.append(line.rstrip())
+            flows, in_item, in_code = False, False, True
+        elif text and flows and not (in_item and blank and not line[0].isspace()):
+            written[-1] += f" {text}"
+        elif text:
+            written.append(text)
+            flows, in_item, in_code = True, False, False
+        blank = not text
+    return "\n".join(written).strip()

@@ -1,0 +1,135 @@
+"""Schemas from outside: the part that can be used, such as of a tool of an MCP server.
+
+What cannot be used is left out, so that the schema accepts more than it says, and never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableSequence
+from typing import Any, Final, NamedTuple
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
+from toolreel_core._schema.common_keywords import MAX_LEVELS
+from toolreel_core._schema.patterns import python_pattern
+from toolreel_core._schema.validation import BadReference, check_references, check_schema
+from toolreel_core._schema.walk import changed_within, schemas_in
+
+_ROUNDS: Final = 20
+"""Maximum attempts; a schema with more faults is left out as a whole."""
+_DEEPEST: Final = MAX_LEVELS // 2 - 2
+"""Levels of schemas that are kept; each takes at most two levels of JSON."""
+_DEPENDENT: Final = {
+    "properties": "additionalProperties",
+    "patternProperties": "additionalProperties",
+    "prefixItems": "items",
+}
+"""Keywords, and the one next to each that rejects more without it."""
+_REJECTING: Final = ("not", "if", "maxContains", "unevaluatedItems", "unevaluatedProperties", "oneOf")
+"""Keywords that reject more where another part of the schema accepts more."""
+_NOTES: Final = frozenset({"$comment", "deprecated", "description", "examples", "format", "title"})
+"""Keywords that reject nothing."""
+
+
+def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
+    r"""The part of a schema that can be used, and what was left out.
+
+    >>> usable({"properties": {"a": {"type": "string", "pattern": r"\p{Emoji}"}}})[0]
+    {'properties': {'a': {'type': 'string'}}}
+    """
+    left_out: dict[str, None] = {}
+    text = canonical(schema)
+    if deeper(text, MAX_LEVELS):
+        left_out[f"what nests deeper than {_DEEPEST} schemas"] = None
+        text = canonical(_shallow(schema, _DEEPEST))
+    tree: Any = parse(text)
+    loosened = bool(left_out)
+    try:
+        for _ in range(_ROUNDS):
+            # One kind of fault at a time: references are looked up in a schema that is sound.
+            found = [*_bad_patterns(tree)] or [*_bad_keywords(tree)] or [*_bad_references(tree)]
+            for fault in sorted(found, key=lambda fault: fault.why):
+                left_out[fault.why] = None
+                loosened = loosened or fault.keyword not in _NOTES
+                fault.remove()
+            if not found:
+                break
+        for part in schemas_in(tree) if loosened else ():
+            left_out |= dict.fromkeys(_loosen(part))
+        check_schema(canonical(tree))
+    except (ConfigError, RecursionError) as error:
+        return {"type": "object"}, (f"the whole schema: {error}",)
+    return tree, tuple(left_out)
+
+
+class _Fault(NamedTuple):
+    """A part of a schema that cannot be used."""
+
+    why: str
+    holder: Any
+    """What it is in: a schema, a list of schemas, or an object of them."""
+    keyword: str | int
+    """Its key or index there."""
+    is_schema: bool = False
+    """It stands for a schema, so that any value has to be allowed instead."""
+
+    def remove(self) -> None:
+        """Remove it, and the keyword that rejects more without it."""
+        if self.is_schema:
+            self.holder[self.keyword] = {}
+        else:
+            self.holder.pop(self.keyword, None)
+            self.holder.pop(_DEPENDENT.get(str(self.keyword)), None)
+
+
+def _shallow(schema: Json, levels: int) -> Json:
+    """The schema, with any value allowed for what nests deeper."""
+    if not isinstance(schema, Mapping):
+        return schema
+    return changed_within(schema, lambda part: _shallow(part, levels - 1)) if levels else {}
+
+
+def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
+    for part in schemas_in(tree):
+        for keyword in ("pattern", "patternProperties"):
+            value = part.get(keyword)
+            for pattern in [value] if isinstance(value, str) else value if isinstance(value, Mapping) else ():
+                try:
+                    python_pattern(pattern)
+                except ConfigError as error:
+                    yield _Fault(str(error), part, keyword)
+
+
+def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
+    """Keywords with values that they cannot have."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - see validation
+
+    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(tree):
+        path = [*error.absolute_path]
+        holders: list[Any] = [tree]
+        for step in path:
+            holders.append(holders[-1][step])
+        is_schema = error.validator_value == ["object", "boolean"]
+        while path and not is_schema and isinstance(holders[len(path) - 1], MutableSequence):
+            path.pop()  # a list that is wrong in a part is wrong
+        why = f"{error.json_path.removeprefix('$.')}: {error.message:.120}"
+        yield _Fault(why, holders[len(path) - 1], path[-1], is_schema)
+
+
+def _bad_references(tree: Tree) -> Iterator[_Fault]:
+    try:
+        check_references(tree)
+    except BadReference as error:
+        why, (holder, keyword) = str(error).partition(";")[0], error.place
+        for part in schemas_in(tree):
+            if part.get(keyword) == holder[keyword]:  # which leads nowhere from there either
+                yield _Fault(why, part, keyword)
+
+
+def _loosen(schema: Any) -> Iterator[str]:  # noqa: ANN401 - an object of JSON
+    """Remove what rejects more where another part accepts more; ``oneOf`` becomes ``anyOf``."""
+    for keyword in _REJECTING:
+        if (value := schema.pop(keyword, None)) is not None:
+            yield f"{keyword}, which could reject more without the rest"
+            if keyword == "oneOf" and "anyOf" not in schema:
+                schema["anyOf"] = value

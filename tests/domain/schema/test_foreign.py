@@ -1,0 +1,151 @@
+"""Schemas from outside: what cannot be used is left out and named, and never makes them reject more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._schema import usable, violations
+
+WIDE = "(?<=a+)b"
+WHY_WIDE = "the pattern '(?<=a+)b' cannot be used: look-behind requires fixed-width pattern"
+ELSEWHERE: Json = {"$ref": "https://example.com/a.json"}
+
+
+def holding(schema: Json) -> dict[str, Any]:
+    """A schema of arguments with one property ``a``."""
+    return {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+
+
+def takes(schema: dict[str, Any], arguments: Json) -> bool:
+    return not violations(canonical(usable(schema)[0]), canonical(arguments))
+
+
+def test_a_schema_that_can_be_used_stays_as_it_is() -> None:
+    assert usable(holding({"type": "string"})) == (holding({"type": "string"}), ())
+
+
+@pytest.mark.parametrize(
+    ("schema", "kept", "why"),
+    [
+        (ELSEWHERE, {}, "$ref 'https://example.com/a.json' points outside its schema"),
+        ({"$ref": "file:///etc/passwd"}, {}, "$ref 'file:///etc/passwd' points outside its schema"),
+        ({"$ref": "#/$defs/lost"}, {}, "$ref '#/$defs/lost' points to nothing in its schema"),
+        ({"$ref": "#/required"}, {}, "$ref '#/required' points to something that is no JSON Schema"),
+        ({"$ref": "#/properties/a"}, {}, "the schema refers to itself without end"),
+        ({"$ref": 5}, {}, "properties.a['$ref']: 5 is not of type 'string'"),
+        ({"type": "text"}, {}, "properties.a.type: 'text' is not valid under any of the given schemas"),
+        (
+            {"type": "string", "required": True},
+            {"type": "string"},
+            "properties.a.required: True is not of type 'array'",
+        ),
+        ({"title": None, "oneOf": [{}]}, {"oneOf": [{}]}, "properties.a.title: None is not of type 'string'"),
+        (5, {}, "properties.a: 5 is not of type 'object', 'boolean'"),
+        (
+            {"anyOf": [{"type": "string"}, 7]},
+            {"anyOf": [{"type": "string"}, {}]},
+            "properties.a.anyOf[1]: 7 is not of type 'object', 'boolean'",
+        ),
+        ({"type": "string", "pattern": WIDE}, {"type": "string"}, WHY_WIDE),
+        ({"patternProperties": {WIDE: {}}, "additionalProperties": False}, {}, WHY_WIDE),
+    ],
+)
+def test_what_cannot_be_used_is_left_out_and_named(schema: Json, kept: Json, why: str) -> None:
+    # Every test runs without network: what reached out would fail this one by another error.
+    assert usable(holding(schema)) == (holding(kept), (why,))
+
+
+@pytest.mark.parametrize(
+    ("schema", "kept", "why"),
+    [
+        ({"properties": [], "additionalProperties": False}, {}, "properties: [] is not of type 'object'"),
+        ({"required": [1], "title": "T"}, {"title": "T"}, "required[0]: 1 is not of type 'string'"),
+        ({"$ref": "#/$defs/A", "$defs": {"A": 5}}, {"$ref": "#/$defs/A", "$defs": {"A": {}}}, "A"),
+    ],
+)
+def test_the_same_at_the_top(schema: dict[str, Any], kept: Json, why: str) -> None:
+    tree, (left_out,) = usable(schema)
+    assert (tree, why in left_out) == (kept, True)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"not": {"pattern": WIDE}},
+        {"oneOf": [{"pattern": WIDE}, {"minLength": 1}]},
+        {"oneOf": [{"pattern": WIDE}, {"minLength": 1}], "anyOf": [{}]},
+        {"if": {"pattern": WIDE}, "then": {"minLength": 9}},
+        {"unevaluatedProperties": False, "allOf": [ELSEWHERE]},
+    ],
+)
+def test_what_is_left_out_never_makes_a_schema_reject_more(around: Json) -> None:
+    assert len(usable(holding(around))[1]) == 2
+    assert takes(holding(around), {"a": "x"})
+    assert takes(holding(around), {"a": {"b": 1}})
+
+
+def test_a_schema_that_nests_too_deeply_keeps_its_upper_part() -> None:
+    deep: Json = {"type": "string"}
+    for _ in range(70):
+        deep = {**holding(deep), "additionalProperties": False}
+    tree, left_out = usable(holding(deep))
+    assert left_out == ("what nests deeper than 30 schemas",)
+    assert tree["required"] == ["a"]
+
+
+def test_a_schema_that_nothing_helps_allows_any_arguments() -> None:
+    deep: Json = 1
+    for _ in range(70):
+        deep = [deep]
+    assert usable({"type": "object", "default": deep}) == (
+        {"type": "object"},
+        ("the whole schema: a schema may not nest deeper than 64 levels",),
+    )
+
+
+def test_a_schema_with_faults_without_end_allows_any_arguments() -> None:
+    lost = {f"p{number}": {"$ref": f"https://example.com/{number}.json"} for number in range(30)}
+    assert usable({"properties": lost})[0] == {"type": "object"}
+    alike = dict.fromkeys(lost, ELSEWHERE)
+    assert usable({"properties": alike})[0] == {"properties": {name: {} for name in lost}}
+
+
+def test_faults_are_named_in_the_same_order_at_every_time() -> None:
+    wrong: dict[str, Json] = {f"p{number}": {"type": "string", "required": True} for number in range(40)}
+    tree, left_out = usable({"properties": wrong})
+    assert left_out == tuple(sorted(left_out))
+    assert (len(left_out), tree["properties"]) == (40, {name: {"type": "string"} for name in wrong})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (r"^\p{L}+$", "É搜", "a1"),
+        (r"^[\p{gc=Uppercase_Letter}\d_]+$", "É1_", "a"),
+        (r"^\P{N}$", "a", "5"),
+        (r"^[^\p{N}]$", "a", "5"),
+        (r"^(?<year>\d{4})-\k<year>$", "2026-2026", "2026-2027"),
+        (r"^[^]$", "\n", ""),
+        (r"^\u{1F600}$", "😀", "a"),
+        (r"^\cJ\y$", "\ny", "Jy"),
+        (r"^a$|[]", "a", "b"),
+        (r"^[a[\p{L}]$", "[", "]"),
+    ],
+)
+def test_a_pattern_of_ecma_262_is_understood(pattern: str, good: str, bad: str) -> None:
+    for schema in (holding({"pattern": pattern}), holding({"oneOf": [{"pattern": pattern}]})):
+        assert usable(schema) == (schema, ())
+        assert takes(schema, {"a": good})
+        assert not takes(schema, {"a": bad})
+    named = {"patternProperties": {pattern: {"type": "null"}}}
+    assert takes(named, {bad: 1})
+    assert not takes(named, {good: 1})
+
+
+@pytest.mark.parametrize("pattern", ["(", WIDE, r"\p{Emoji}", r"\p{Script=Latin}", r"\u{110000}"])
+def test_a_pattern_that_python_does_not_have_is_named(pattern: str) -> None:
+    (why,) = usable(holding({"pattern": pattern}))[1]
+    assert why.startswith(f"the pattern {pattern!r} cannot be used: ")
