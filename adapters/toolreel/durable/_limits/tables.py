@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 _BUSY_SECONDS: Final = 60
 """How long SQLite waits for another process's transaction."""
@@ -49,8 +50,8 @@ def opened(database: str | Path) -> sa.Engine:
     """
     engine = sa.create_engine(_url(database), **_arguments(_url(database)))
     if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _connected)
-        sa.event.listen(engine, "begin", _began)
+        event.listen(engine, "connect", _connected)
+        event.listen(engine, "begin", _began)
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             # Two processes that make a table at the same time would both fail to find it.

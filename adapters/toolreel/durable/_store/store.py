@@ -89,7 +89,7 @@ class Store:
 
     def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
         """What was said to a run after the first ``n`` things."""
-        query = (
+        query: Any = (
             sa.select(INBOX.c.n, INBOX.c.event, INBOX.c.answers)
             .where(INBOX.c.run_id == run_id, INBOX.c.n > n)
             .order_by(INBOX.c.n)
@@ -167,7 +167,7 @@ class Store:
     def prune(self, before_ms: int) -> int:
         """Delete the runs that ended before a time, with their segments; returns how many."""
         ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
-        query = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
+        query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
         deleted = 0
         while found := self.read(query):
             # First the segments: a deletion that is cut short is done again, as long as the run is there.
