@@ -74,7 +74,7 @@ def build(base: Path) -> Path:
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", base / "dist", ROOT, cwd=base)
     (wheel,) = (base / "dist").glob("*.whl")
     with ZipFile(wheel) as packed:
-        page = "page.css", "page.html.jinja", "explorer.js", "transcripts.js"
+        page = "page.css", "explorer.js", "transcripts.js"
         missing = {f"toolreel/evals/_report/{name}" for name in page}
         missing |= {f"toolreel/_internal/shared.{ending}" for ending in ("css", "js")}
         missing -= set(packed.namelist())

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.own_scenario_files import RESERVE, written
-from toolreel._cli import check_command, new_command
+from toolreel._cli import check_command, eval_command, new_command
 from toolreel.evals import proof_of, read_scenarios, template
 from toolreel_core._errors import ConfigError
 
@@ -114,3 +114,13 @@ def test_a_scenario_without_scripts_proves_nothing(tmp_path: Path) -> None:
 def test_the_example_is_the_template() -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "refund.toml"
     assert example.read_text(encoding="utf-8") == template("refund")
+
+
+def test_a_pattern_that_run_takes_is_taken_by_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(template(name))
+    said = CliRunner().invoke(eval_command, ["scenario", "check", "*.toml", "--trials", "1"])
+    assert (said.exit_code, said.stdout.count("holds")) == (0, 2)
+    none = CliRunner().invoke(eval_command, ["scenario", "check", "x/*.toml"])
+    assert (none.exit_code, "no file fits 'x/*.toml'" in none.stderr) == (2, True)

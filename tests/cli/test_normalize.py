@@ -224,12 +224,6 @@ def test_a_tool_may_be_its_whole_definition(tmp_path: Path) -> None:
     assert [call["arguments"] for call in told["calls"]] == [{"a": 1, "b": "2"}]
 
 
-def test_a_finish_reason_counts_in_any_providers_words(tmp_path: Path) -> None:
-    cut = {"content": "<tool_call>ping", "tools": ["ping"], "finish": "max_tokens"}
-    _, answers = said(tmp_path, cut, {**cut, "finish": "end_turn"})
-    assert [answer["rejected"] for answer in answers] == [["truncated"], []]
-
-
 def test_the_dialects_are_listed(tmp_path: Path) -> None:
     listed = toolreel("normalize", "--dialects", cwd=tmp_path).stdout.splitlines()
     assert (listed[0].split(), listed[-1].split()) == (["hermes_json", "marked"], ["tool_code_fence", "bare"])

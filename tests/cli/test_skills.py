@@ -106,9 +106,10 @@ def test_the_surface_is_shown_beside_other_tools(here: Path) -> None:
 
 
 def test_mistakes_are_told(here: Path) -> None:
-    write_skill(here / "bad" / "zip", front(name="zap"))
+    write_skill(here / "bad" / "zip", front(name="zip", license="MIT\nlicense: BSD"))
+    write_skill(here / "other" / "zip", front(name="zip", version="1", description="Use it when: ZIP."))
     write_skill(here / "bad" / "good", front(name="good"))
-    nowhere, bad, pattern, alone, nothing, skipped = said_by_each(
+    nowhere, bad, pattern, alone, nothing, skipped, lenient, strict = said_by_each(
         [
             ("tools", "--skills", "nowhere"),
             ("tools", "--skills", "bad"),
@@ -116,14 +117,20 @@ def test_mistakes_are_told(here: Path) -> None:
             ("tools", *WORKSPACE, "--skills-allow-script", "*"),
             ("tools",),
             ("tools", "--skills", "bad", "--skills-skip-invalid", "--json"),
+            ("tools", "--skills", "other", "--json"),
+            ("tools", "--skills", "other", "--check"),
         ],
         here,
     )
     assert_mistake(nowhere, "nowhere: there is no such folder")
-    assert_mistake(bad, "name: 'zap' is not the name of its folder, 'zip'; rename one of the two")
+    assert_mistake(bad, "the key 'license' stands twice")
     assert_mistake(pattern, "--skills-allow-script pdf-forms/say.sh: no skill has a file of that name")
     assert_mistake(alone, "--skills-allow-script needs --skills FOLDER")
     assert_mistake(nothing, "name the source of the tools", "--skills FOLDER")
     assert skipped.code == 0
     assert skipped.stderr.startswith("left out    ")
-    assert "name: 'zap' is not the name of its folder" in skipped.stderr
+    assert "'license'" in skipped.stderr
+    assert lenient.code == 0
+    assert lenient.stderr.count("warning     ") == 2
+    assert "unknown field 'version'" in lenient.stderr
+    assert_mistake(strict, "put a text that holds a colon in quotes")

@@ -24,6 +24,7 @@ OTHERS: Final = (
     ("loop", "error", "run_broke", ("turn", "error")),
     ("tools", "error", "error", ("tool", "call_id", "turn")),
     ("tools", "warning", "listing_ended", ("why",)),
+    ("tools", "warning", "skill_not_as_specified", ("why",)),
     ("tools", "warning", "tool_left_out", ("tool", "why")),
     ("cassette", "debug", "cassette_loaded", ("path",)),
     ("cassette", "info", "cassette_saved", ("path",)),

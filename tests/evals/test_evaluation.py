@@ -267,6 +267,31 @@ def test_a_budget_that_is_used_up_stops_an_evaluation(
     assert set(far.ended.values()) == {1}
 
 
+@pytest.mark.parametrize("prices", [{}, {model: {"prompt": 0, "completion": 1e6 / 256} for model in LOCAL}])
+def test_a_cap_of_the_cost_is_exceeded_by_one_reply_at_most(
+    prices: dict[str, dict[str, float]], tmp_path: Path
+) -> None:
+    """Eight runs at a time each finished what they had begun: 40 replies of 1 for a cap of 5."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 256, "cost": 1.0}
+    with provider(worded=lambda reply: {**reply, "usage": usage}) as there:
+        there.pace = 0.02
+        plan = plan_of(
+            there.url,
+            eval={"jobs": 8, "trials": 8},
+            budget={"max_cost": 5.0},
+            prices=prices,
+            sampling={"max_tokens": 256},
+            endpoint={"provider": "openrouter"},
+        )
+        outcome = evaluated(plan, tmp_path)
+        assert 5 <= there.came <= 6
+        assert not outcome.complete
+        assert outcome.stopped == "the budget is used up: 5 of 5 cost"
+        assert evaluated(plan, tmp_path).made == 0, "nor when it goes on"
+    voids = [one for one in Results.open(tmp_path).records() if one.verdict.result == "void"]
+    assert {one.verdict.reasons[0] for one in voids} == {"the budget of the evaluation is used up"}
+
+
 def test_a_cap_on_a_cost_that_nobody_knows_is_refused_before_the_first_request(
     far: Provider, tmp_path: Path
 ) -> None:

@@ -16,10 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
-from toolreel_core._replies import WrittenCalls
+from toolreel_core._jsontext import Json, as_tree
+from toolreel_core._replies import normalize_reply
+from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
+from toolreel_core._tools import ToolDefinition, ToolSurface
 
 CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
+TOOLS: Final = ToolSurface(
+    tuple(ToolDefinition.of(name, parameters=as_tree(schema)) for name, schema in SCHEMAS.items())
+)
 TICKS: Final = "`" * 7
 """A fence that no worked case closes."""
 
@@ -175,8 +181,9 @@ def test_a_call_after_prose_that_names_a_tag_is_read_or_told(
     call: str, named: tuple[str, str], before: str
 ) -> None:
     text = before.replace("{}", named[0]).replace("Like so:", "So.") + call
-    said = WrittenCalls(SCHEMAS, DIALECTS, schemas=SCHEMAS).among(text, "", finish="stop")
-    assert said.calls or said.codes, text
+    body: Json = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    reply = normalize_reply(body, tools=TOOLS, config=LoopConfig(text_dialects=DIALECTS))
+    assert reply.calls or reply.warnings, text
 
 
 @pytest.mark.parametrize("quoting", QUOTINGS, ids=lambda quoting: quoting.template[:30])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -18,7 +17,7 @@ from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
-from toolreel._cli.whole_run import as_json, show_outcome, show_plan, show_turns
+from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
 from toolreel._replay import COMPARISONS, Comparison
@@ -241,14 +240,11 @@ def _show_journals(
             as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
             for one in runs
         ]
-        tree = {"runs": trees, "identical": identical, "saved": [str(path) for path in saved]}
-        click.echo(json.dumps(tree, ensure_ascii=False).encode())
+        say({"runs": trees, "identical": identical, "saved": [str(path) for path in saved]})
         return
     for one in runs:
         labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
-        show_plan(out, one.run)
-        show_turns(out, one.run)
-        show_outcome(out, one.run)
+        show_run(one.run)
         same = ", as the live run wrote it" if identical else ""
         labelled(out, "journal", f"{one.recorded.digest[:16]}{same}")
     for path in saved:

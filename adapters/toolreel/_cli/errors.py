@@ -79,24 +79,11 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
         try:
             sys.exit(command(*args, **kwargs))
-        except (KeyboardInterrupt, click.Abort):
-            from toolreel._cli.console import (
-                complain,  # imported here because --help does not need rich
-            )
+        except (KeyboardInterrupt, click.Abort, ToolreelError) as error:
+            from toolreel._cli.console import complain  # imported here because --help does not need rich
 
-            complain(STOPPED)
-            sys.exit(INTERRUPTED)
-        except ReplayMismatch as drift:
-            _complain(drift)
-            sys.exit(DRIFT)
-        except ToolreelError as error:
-            _complain(error)
-            sys.exit(USAGE)
+            is_stopped = not isinstance(error, ToolreelError)
+            complain(STOPPED if is_stopped else str(error))
+            sys.exit(INTERRUPTED if is_stopped else DRIFT if isinstance(error, ReplayMismatch) else USAGE)
 
     return reported
-
-
-def _complain(error: ToolreelError) -> None:
-    from toolreel._cli.console import complain  # imported here because --help does not need rich
-
-    complain(str(error))

@@ -63,13 +63,16 @@ class SourceChoice:
         return bool(self.tool_names or self.mcp_file or self.skill_folders)
 
     @contextmanager
-    def open(self, listen: McpListener | None = None, *, accept: bool = False) -> Generator[Sources]:
+    def open(
+        self, listen: McpListener | None = None, *, accept: bool = False, strict: bool = False
+    ) -> Generator[Sources]:
         """Read all sources, and start the MCP servers; end them when the context exits.
 
         :param accept: offer all tools of MCP servers as they are now, and write their pins
+        :param strict: skills that do not follow the specification are errors
         :raises AdapterError: if a source cannot be used
         """
-        tools, message = self._python_tools()
+        tools, message = self._python_tools(strict=strict)
         file = self.mcp_file
         if file is None:
             if accept:
@@ -111,7 +114,7 @@ class SourceChoice:
             tools, tuple(tool for tool in definitions if tool.name.startswith("mcp_")), message=message
         )
 
-    def _python_tools(self) -> tuple[Sequence[ToolLike], str]:
+    def _python_tools(self, *, strict: bool = False) -> tuple[Sequence[ToolLike], str]:
         """The tools of modules and of skills, and the message about the skills."""
         if not self.skill_folders:
             if self.skill_scripts:
@@ -119,7 +122,9 @@ class SourceChoice:
             return load_tools(self.tool_names), ""
         from toolreel.tools.skills import read_skills, skill_tools, skills_message
 
-        skills = read_skills(*self.skill_folders, skip_invalid=self.skip_invalid_skills)
+        skills = read_skills(*self.skill_folders, skip_invalid=self.skip_invalid_skills, strict=strict)
+        for problem in skills.warnings:
+            err.print(printable(f"warning     {problem}"), style="yellow")
         for problem in skills.left_out:
             err.print(printable(f"left out    {problem}"), style="yellow")
         own = skill_tools(skills, allow_scripts=self.skill_scripts)

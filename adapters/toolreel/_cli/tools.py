@@ -27,6 +27,11 @@ _HEAD = ("tool", "bytes", "flags", "deadline", "source")
     ".pins.json; from then on, new and changed tools are left out until you accept them.",
 )
 @click.option(
+    "--check",
+    is_flag=True,
+    help="Read skills strictly: what does not follow the specification is an error, instead of a warning.",
+)
+@click.option(
     "--by-size", is_flag=True, help="Show only tools that are sent to the model, the largest first."
 )
 @allow_option
@@ -36,6 +41,7 @@ _HEAD = ("tool", "bytes", "flags", "deadline", "source")
 def tools_command(
     sources: SourceChoice,
     accept: bool,
+    check: bool,
     by_size: bool,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
@@ -53,7 +59,7 @@ def tools_command(
     if not sources.any_named:
         known = "--tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
         raise click.UsageError(f"name the source of the tools: {known}")
-    with redirect_stdout(sys.stderr), sources.open(accept=accept) as available:
+    with redirect_stdout(sys.stderr), sources.open(accept=accept, strict=check) as available:
         surface = available.surface(allow, deny)
     if as_machine:
         say(_tree(surface))

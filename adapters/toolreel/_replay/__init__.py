@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         inspect_message,
         transcript,
     )
-    from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
+    from toolreel._replay.fork_changes import Changes
     from toolreel._replay.forked_run import (
         Beginning,
         Counterfactual,

@@ -9,11 +9,15 @@ from toolreel_core._jsontext.canonical import (
     JsonText,
     Tree,
     canonical,
+    chain,
     damaged,
     deeper,
+    digest,
     either,
     finite,
     finite_text,
+    link,
+    linked,
     nesting,
     parse,
     quote,
@@ -23,7 +27,6 @@ from toolreel_core._jsontext.canonical import (
     sorted_text,
     sound,
 )
-from toolreel_core._jsontext.digest import chain, digest, link, linked
 from toolreel_core._jsontext.json_repair import (
     BLANK,
     REPAIRS,

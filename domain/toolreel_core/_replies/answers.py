@@ -20,7 +20,7 @@ from toolreel_core._jsontext import (
     either,
     value_at,
 )
-from toolreel_core._replies.calls.argument_repairs import Reading, read_text
+from toolreel_core._replies.arguments import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._text_calls import has_think_tags
 
@@ -65,9 +65,14 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
         return Answers((_decoded(found, max_depth, repairs),), whole=True)
     if repairs == "strict":
         return Answers((), whole=False, why=found.why)
-    fenced = tuple(_fenced(said, max_depth, repairs))
-    within = fenced or tuple(_between_words(said, max_depth, repairs))
-    return Answers(tuple(_marked(reading) for reading in within), whole=False, why=found.why)
+    blocks = (
+        either(read_text(block["body"], max_depth=max_depth, repairs=repairs))
+        for block in _FENCED.finditer(said)
+    )
+    fenced = [block for block in blocks if isinstance(block, Reading)]
+    within = fenced or _between_words(said, max_depth, repairs)
+    readings = (Reading(reading.tree, ("OUTPUT_IN_TEXT", *reading.codes)) for reading in within)
+    return Answers(tuple(readings), whole=False, why=found.why)
 
 
 def without_thoughts(text: str) -> str:
@@ -97,13 +102,6 @@ def _decoded(reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels:
     return Reading(inner.tree, (*reading.codes, *codes, *inner.codes))
 
 
-def _fenced(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:
-    for block in _FENCED.finditer(text):
-        found = either(read_text(block["body"], max_depth=max_depth, repairs=repairs))
-        if isinstance(found, Reading):
-            yield found
-
-
 def _between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:
     """The objects between words; none behind one that cannot be read, whose parts mean nothing alone."""
     source, style = SearchedText(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
@@ -122,7 +120,3 @@ def _between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Itera
         else:
             yield Reading(value.tree, ("ARGUMENTS_REPAIRED",) if value.repairs else ())
             at = value.end
-
-
-def _marked(reading: Reading) -> Reading:
-    return Reading(reading.tree, ("OUTPUT_IN_TEXT", *reading.codes))

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, read
-from toolreel_core._replies.calls.argument_repairs import is_cut
-from toolreel_core._replies.calls.arguments import ArgumentError
-from toolreel_core._replies.calls.call_location import Oddity
-from toolreel_core._replies.calls.tool_call import ToolCall
+from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.tool_calls import Oddity, ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
@@ -98,17 +96,6 @@ _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What was read from a message, before it is classified."""
-
-    calls: tuple[ToolCall, ...] = ()
-    content: str = ""
-    refusal: str = ""
-    oddities: tuple[Oddity, ...] = ()
-    """Reasons why entries that were intended as calls are not calls."""
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """Classification of a reply."""
 
@@ -118,13 +105,22 @@ class Verdict:
     codes: tuple[WarningCode, ...] = ()
 
 
-def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
+def judged(
+    choice: Mapping[str, Json],
+    *,
+    calls: tuple[ToolCall, ...] = (),
+    content: str = "",
+    refusal: str = "",
+    oddities: tuple[Oddity, ...] = (),
+) -> Verdict:
     """Classify what the model said by the finish reason of its choice.
 
-    >>> judged(Heard(content="Hi."), {"finish_reason": "end_turn"}).finish
+    >>> judged({"finish_reason": "end_turn"}, content="Hi.").finish
     'stop'
-    >>> judged(Heard(), {"finish_reason": "stop"}).problem.code
+    >>> judged({"finish_reason": "stop"}).problem.code
     'EMPTY_RESPONSE'
+
+    :param oddities: why entries that were intended as calls are not calls
     """
     # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
     word = choice.get("finish_reason")
@@ -134,65 +130,52 @@ def judged(heard: Heard, choice: Mapping[str, Json]) -> Verdict:
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
     named = problem_of(word) or problem_of(native)
     if named == "MALFORMED_FUNCTION_CALL":
-        return Verdict("error", Problem(named, heard.content))
+        return Verdict("error", Problem(named, content))
     if finish == "error":
         return Verdict(finish, _BROKE_OFF)
     if _plain(word) == _REFUSAL:
-        return Verdict(finish, Problem("REFUSAL", heard.refusal or heard.content))
+        return Verdict(finish, Problem("REFUSAL", refusal or content))
     if finish == "content_filter":
-        return Verdict(finish, Problem("CONTENT_FILTER", heard.content))
+        return Verdict(finish, Problem("CONTENT_FILTER", content))
     codes: tuple[WarningCode, ...] = ("FINISH_UNKNOWN",) if finish == "unknown" else ()
-    if heard.refusal:
-        return Verdict(finish, Problem("REFUSAL", heard.refusal), codes=codes)
+    if refusal:
+        return Verdict(finish, Problem("REFUSAL", refusal), codes=codes)
     if finish == "length":
-        return Verdict(finish, Problem(named or "TRUNCATED"), _without_cut_ones(heard.calls))
-    return _whole(heard, finish, codes)
-
-
-def _whole(heard: Heard, finish: Finish, codes: tuple[WarningCode, ...]) -> Verdict:
-    """Classify a complete reply: the calls decide, not the finish reason.
-
-    OpenAI itself documents calls that come with ``stop``, and many servers send them so
-    (opencode#20719, mlx-vlm#1014).
-    """
-    if heard.calls:
+        return Verdict(finish, Problem(named or "TRUNCATED"), _without_cut_ones(calls))
+    # In a complete reply the calls decide, not the finish reason: OpenAI itself documents calls that come
+    # with ``stop``, and many servers send them so (opencode#20719, mlx-vlm#1014).
+    if calls:
         # A server that saw only text is right to say stop: no warning for calls that we read from text.
-        mismatch = finish != "tool_calls" and not heard.calls[0].provenance.startswith("text:")
-        codes = (*codes, "FINISH_MISMATCH") if mismatch else codes
-        return Verdict("tool_calls", None, heard.calls, codes)
-    if heard.oddities and (finish == "tool_calls" or not heard.content):
-        custom = set(heard.oddities) == {"UNSUPPORTED_CALL_TYPE"}
+        mismatch = finish != "tool_calls" and not calls[0].from_text
+        return Verdict("tool_calls", None, calls, (*codes, "FINISH_MISMATCH") if mismatch else codes)
+    if oddities and (finish == "tool_calls" or not content):
+        custom = set(oddities) == {"UNSUPPORTED_CALL_TYPE"}
         return Verdict(
             finish, Problem("UNSUPPORTED_CALL_TYPE" if custom else "CALL_WITHOUT_NAME"), codes=codes
         )
     # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
     if finish == "tool_calls":
         finish, codes = "stop", (*codes, "FINISH_MISMATCH")
-    return Verdict(finish, None if heard.content else Problem("EMPTY_RESPONSE"), codes=codes)
+    return Verdict(finish, None if content else Problem("EMPTY_RESPONSE"), codes=codes)
 
 
 def _without_cut_ones(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls of a truncated reply; the last may have been cut off before its arguments began."""
-    marked = tuple(map(_marked, calls))
-    if marked and not marked[-1].original.strip():
-        cut = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
-        marked = (*marked[:-1], replace(marked[-1], arguments=cut))
-    return marked
-
-
-def _marked(call: ToolCall) -> ToolCall:
-    """A call of a truncated reply, whose error is truncation if its text stops in the middle.
+    """The calls of a truncated reply, whose error is truncation if their text stops in the middle.
 
     The model is told the cause, instead of searching for a syntax error that it did not make.
     """
-    match call.arguments:
-        case ArgumentError(code="ARGUMENTS_INVALID_JSON", detail=detail):
-            cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
-            return replace(call, arguments=cut) if is_cut(call.original) else call
-        case ArgumentError(code="ARGUMENTS_NOT_OBJECT", detail=detail):
-            # A server may encode the truncated text as a JSON string, which is then complete in itself.
-            inner = read(call.original).value_or(None)
-            cut = ArgumentError("ARGUMENTS_TRUNCATED", detail)
-            return replace(call, arguments=cut) if isinstance(inner, str) and is_cut(inner) else call
-        case _:
-            return call
+    marked = list(calls)
+    for place, call in enumerate(calls):
+        if isinstance(error := call.arguments, ArgumentError):
+            text: Json = call.original
+            if error.code == "ARGUMENTS_NOT_OBJECT":
+                # A server may encode the truncated text as a JSON string, which is then complete in itself.
+                text = read(call.original).value_or(None)
+            if isinstance(text, str) and is_cut(text):
+                cut = ArgumentError("ARGUMENTS_TRUNCATED", error.detail)
+                marked[place] = replace(call, arguments=cut)
+    # The last may have been cut off before its arguments began.
+    if marked and not marked[-1].original.strip():
+        missing = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
+        marked[-1] = replace(marked[-1], arguments=missing)
+    return tuple(marked)

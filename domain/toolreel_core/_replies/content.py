@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, assert_never
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, canonical, finite
 from toolreel_core._replies.warning_codes import WarningCode
@@ -61,36 +61,21 @@ def visible(text: str) -> str:
     return "" if not text or text.isspace() else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    """Parts by their kind."""
-
-    text: list[str] = field(default_factory=list)
-    thought: list[str] = field(default_factory=list)
-    refusal: list[str] = field(default_factory=list)
-    call: list[Mapping[str, Json]] = field(default_factory=list)
-    kept: list[Json] = field(default_factory=list)
-    """All parts except the calls, unchanged."""
-    other: list[Json] = field(default_factory=list)
-
-
 def _of_parts(raw: Sequence[Json]) -> Content:
-    found, thoughtful = _Sorted(), False
-    for part in raw:
-        kind = _kind(part)
-        thoughtful = thoughtful or kind == "thought"
-        if kind != "call":
-            found.kept.append(part)
-        _file(part, kind, found)
-    content = Content(
-        visible("".join(found.text)),
-        "".join(found.thought),
-        "".join(found.refusal),
-        tuple(found.call),
-        tuple(found.kept) if thoughtful else None,
-        ("CONTENT_NOT_STRING",),
+    kinds = [*map(_kind, raw)]
+    found: dict[_Kind, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
+    for part, kind in zip(raw, kinds, strict=True):
+        found[kind].append(part if isinstance(part, Mapping) else {"text": part})
+    thoughts = ((_text(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])
+    kept = (part for part, kind in zip(raw, kinds, strict=True) if kind != "call")
+    return Content(
+        visible("".join(_text(fields.get("text")) for fields in found["text"])),
+        "".join(next(filter(None, texts), "") for texts in thoughts),
+        "".join(_text(fields.get("refusal")) for fields in found["refusal"]),
+        tuple(found["call"]),
+        tuple(kept) if found["thought"] else None,
+        ("CONTENT_NOT_STRING", "NON_TEXT_PART") if found["other"] else ("CONTENT_NOT_STRING",),
     )
-    return replace(content, warnings=(*content.warnings, "NON_TEXT_PART")) if found.other else content
 
 
 def _kind(part: Json) -> _Kind:
@@ -106,24 +91,6 @@ def _kind(part: Json) -> _Kind:
     if isinstance(part.get("functionCall"), Mapping):
         return "call"
     return "text" if isinstance(part.get("text"), str) else "other"
-
-
-def _file(part: Json, kind: _Kind, found: _Sorted) -> None:
-    fields: Mapping[str, Json] = part if isinstance(part, Mapping) else {"text": part}
-    match kind:
-        case "text":
-            found.text.append(_text(fields.get("text")))
-        case "thought":
-            texts = (_text(fields.get(key)) for key in _THOUGHTS)
-            found.thought.append(next(filter(None, texts), ""))
-        case "refusal":
-            found.refusal.append(_text(fields.get("refusal")))
-        case "call":
-            found.call.append(fields)
-        case "other":
-            found.other.append(part)
-        case _:
-            assert_never(kind)
 
 
 def _text(raw: Json) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolreel_core._jsontext import Json, in_order, tree_at
+from toolreel_core._jsontext import Json, as_tree, in_order, tree_at
 from toolreel_core._replies.classification import says_what_went_wrong
 from toolreel_core._replies.provider_errors import Problem, bare_error, error_in, in_list
 from toolreel_core._replies.warning_codes import WarningCode
@@ -48,12 +48,29 @@ def find_message(tree: Json) -> FoundMessage:
     >>> find_message({"choices": None}).problem.code
     'NO_CHOICES'
     """
-    if isinstance(tree, dict):
-        return _in_body(tree)
-    if isinstance(tree, list) and (problem := in_list(tree)):
-        return FoundMessage({}, problem=problem)
-    kind = type(tree).__name__
-    return FoundMessage({}, problem=Problem("INVALID_BODY", f"expected a JSON object, got {kind}"))
+    if not isinstance(tree, dict):
+        problem = in_list(tree) if isinstance(tree, list) else None
+        kind = type(tree).__name__
+        odd = Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
+        return FoundMessage({}, problem=problem or odd)
+    nested = () if tree.get("choices") else (tree.get(key) for key in _NESTED)
+    inner = (one for one in nested if isinstance(one, dict) and (one.get("choices") or one.get("error")))
+    body: Mapping[str, Json] = next(inner, tree)
+    codes: tuple[WarningCode, ...] = () if body is tree else ("COMPLETION_NESTED",)
+    choices = body.get("choices")
+    # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
+    error = error_in(body) or error_in(tree)
+    if isinstance(choices, dict) and choices:
+        # It is a choice itself, or its values are, if its keys are indices.
+        of_choices = all(isinstance(choice, dict) for choice in choices.values())
+        numbered = in_order(choices) if of_choices else None
+        choices = [*numbered.values()] if numbered else [choices]
+        codes = (*codes, "CHOICES_NOT_LIST")
+    if not isinstance(choices, list) or not choices:
+        return _without_choices(FoundMessage(body, problem=error, codes=codes))
+    if len(choices) > 1:
+        codes = (*codes, "MULTIPLE_CHOICES")
+    return _in_choice(_first(choices), FoundMessage(body, problem=error, codes=codes))
 
 
 def as_documented(found: FoundMessage) -> FoundMessage:
@@ -66,38 +83,6 @@ def as_documented(found: FoundMessage) -> FoundMessage:
     if problem is None or found.problem:
         return found
     return FoundMessage(found.body, problem=problem, codes=found.codes)
-
-
-def _in_body(outer: Mapping[str, Json]) -> FoundMessage:
-    body = _unwrapped(outer)
-    codes: tuple[WarningCode, ...] = () if body is outer else ("COMPLETION_NESTED",)
-    choices = body.get("choices")
-    # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
-    error = error_in(body) or error_in(outer)
-    if isinstance(choices, dict) and choices:
-        choices = _by_index(choices)
-        codes = (*codes, "CHOICES_NOT_LIST")
-    if not isinstance(choices, list) or not choices:
-        return _without_choices(FoundMessage(body, problem=error, codes=codes))
-    if len(choices) > 1:
-        codes = (*codes, "MULTIPLE_CHOICES")
-    return _in_choice(_first(choices), FoundMessage(body, problem=error, codes=codes))
-
-
-def _unwrapped(body: Mapping[str, Json]) -> Mapping[str, Json]:
-    if not body.get("choices"):
-        for key in _NESTED:
-            inner = body.get(key)
-            if isinstance(inner, dict) and (inner.get("choices") or inner.get("error")):
-                return inner
-    return body
-
-
-def _by_index(choices: Mapping[str, Json]) -> list[Json]:
-    """The choices of an object: itself, or its values if the keys are indices."""
-    if all(isinstance(choice, dict) for choice in choices.values()) and (numbered := in_order(choices)):
-        return [*numbered.values()]
-    return [choices]
 
 
 def _first(choices: Sequence[Json]) -> Json:
@@ -118,10 +103,16 @@ def _without_choices(found: FoundMessage) -> FoundMessage:
     body = found.body
     if found.problem:
         return found
-    if reason := _block_reason(body):
+    # Gemini reports why it has blocked a prompt without any choice.
+    feedback = body.get("promptFeedback", body.get("prompt_feedback"))
+    blocked = as_tree(feedback)
+    reason = blocked.get("blockReason", blocked.get("block_reason"))
+    if isinstance(reason, str) and reason:
         return replace(found, problem=Problem("CONTENT_FILTER", reason))
     inner = body.get("message")
-    message = inner if isinstance(inner, dict) else body if _is_message(body) else None
+    has_content = body.get("content") is not None or body.get("tool_calls") is not None
+    spoken = body if body.get("role") == "assistant" and has_content else None
+    message = inner if isinstance(inner, dict) else spoken
     if message is not None:
         word = next((body[key] for key in _FINISH_WORDS if key in body), None)
         codes: tuple[WarningCode, ...] = (*found.codes, "TOP_LEVEL_MESSAGE")
@@ -131,20 +122,6 @@ def _without_choices(found: FoundMessage) -> FoundMessage:
     # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
     failed = "choices" in body and not body["choices"]
     return replace(found, problem=replace(_NO_CHOICES, passing=failed))
-
-
-def _block_reason(body: Mapping[str, Json]) -> str:
-    """Gemini's reason for blocking the prompt, which it reports without any choice."""
-    feedback = body.get("promptFeedback", body.get("prompt_feedback"))
-    if not isinstance(feedback, dict):
-        return ""
-    reason = feedback.get("blockReason", feedback.get("block_reason"))
-    return reason if isinstance(reason, str) else ""
-
-
-def _is_message(body: Mapping[str, Json]) -> bool:
-    has_content = body.get("content") is not None or body.get("tool_calls") is not None
-    return body.get("role") == "assistant" and has_content
 
 
 def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:

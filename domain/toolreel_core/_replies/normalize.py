@@ -8,26 +8,38 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from returns.result import Result
 
-from toolreel_core._jsontext import Json, damaged, either, read, read_tolerant
-from toolreel_core._replies.calls.in_text import Said, WrittenCalls
-from toolreel_core._replies.calls.tool_call import CallReader
-from toolreel_core._replies.classification import Heard, finish_of, judged
+from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
+from toolreel_core._replies.arguments import ArgumentError
+from toolreel_core._replies.classification import Finish, finish_of, judged
 from toolreel_core._replies.content import content_of, visible
 from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.provider_errors import Problem, html_page
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
-from toolreel_core._replies.streaming.sse import FIELDS
+from toolreel_core._replies.sse import FIELDS
+from toolreel_core._replies.tool_calls import ToolCall, calls_in
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import Made, has_think_tags, never_made, without_end_markers
+from toolreel_core._text_calls import (
+    MARKED,
+    Made,
+    Unread,
+    has_think_tags,
+    is_plain,
+    looks_like_a_call,
+    never_made,
+    without_end_markers,
+)
 from toolreel_core._tools import ToolSurface
+
+if TYPE_CHECKING:
+    from toolreel_core._text_calls import Rejection, TextCall
 
 _BLANK: Final = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
@@ -68,23 +80,25 @@ def normalize_reply(
         word by word is a quotation
     :param made: the calls that have succeeded; a text that reports one in words is no call
     """
-    text = _text(body)
-    if isinstance(text, Problem):
-        return Reply(finish="error", problem=text)
-    reading = _Reading(tools, config, turn, earlier, made)
-    return either(
-        _parsed(text)
-        .map(lambda tree: _of_tree(tree, reading))
-        .alt(lambda problem: Reply(finish="error", problem=problem))
+    parsed = _parsed(body)
+    if isinstance(parsed, Problem):
+        return Reply(finish="error", problem=parsed)
+    tree, codes = parsed
+    found = find_message(tree)
+    if config.argument_repairs == "strict":
+        found = as_documented(found)
+    if found.problem is None:
+        return _read(found, codes, _Reading(tools, config, turn, earlier, made))
+    # The provider aborted the reply: it has the text until then, and none of its calls may run.
+    return Reply(
+        content=content_of(found.message.get("content")).text,
+        reasoning=reasoning_in(found.message),
+        finish="content_filter" if found.problem.code == "CONTENT_FILTER" else "error",
+        problem=found.problem,
+        warnings=(*codes, *found.codes),
+        usage=usage_in(found.body),
+        served=served_in(found.body),
     )
-
-
-def _of_tree(tree: _Tree, reading: _Reading) -> Reply:
-    found = find_message(tree.value)
-    found = as_documented(found) if reading.config.argument_repairs == "strict" else found
-    if found.problem:
-        return _failed(found, found.problem, tree.codes)
-    return _read(found, tree.codes, reading)
 
 
 class _Reading(NamedTuple):
@@ -97,44 +111,33 @@ class _Reading(NamedTuple):
     made: Made
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """A parsed body."""
-
-    value: Json
-    codes: tuple[WarningCode, ...] = ()
+_Parsed: TypeAlias = "tuple[Json, tuple[WarningCode, ...]]"
 
 
-def _text(body: bytes | Json) -> str | Problem:
-    """The text of a body; a parsed value is encoded first, so that the same rules apply to it.
+def _parsed(body: bytes | Json) -> _Parsed | Problem:
+    """The value of a body; a parsed value is encoded first, so that the same rules apply to it.
 
     Encoding as ASCII joins a surrogate pair again whose halves came in two frames of a stream.
     """
-    if isinstance(body, bytes):
-        return body.decode("utf-8", "replace").lstrip(_BLANK)
-    if isinstance(body, str):
-        return body.lstrip(_BLANK)
-    try:
-        return json.dumps(body)
-    except (ValueError, RecursionError) as error:
-        return Problem("INVALID_BODY", str(error))
-
-
-def _parsed(text: str) -> Result[_Tree, Problem]:
+    if isinstance(body, bytes | str):
+        text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(_BLANK)
+    else:
+        try:
+            text = json.dumps(body)
+        except (ValueError, RecursionError) as error:
+            return Problem("INVALID_BODY", str(error))
     codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
-    return (
-        read(text)
-        .map(lambda value: _Tree(value, codes))
-        .lash(
-            lambda why: (
-                read_tolerant(text)
-                .map(lambda value: _Tree(value, (*codes, "NON_FINITE_NUMBER")))
-                .alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
-            )
+    odd: tuple[WarningCode, ...] = (*codes, "NON_FINITE_NUMBER")
+    strict: Result[_Parsed, str] = read(text).map(lambda tree: (tree, codes))
+    tolerant: Result[_Parsed, str] = strict.lash(
+        lambda why: (
+            read_tolerant(text)
+            .map(lambda tree: (tree, odd))
+            .alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
         )
-        # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-        .alt(lambda why: Problem("INVALID_BODY", _named(text) or why, passing=True))
     )
+    # HTML from a proxy, or a connection that broke: transient, so the same request may work.
+    return either(tolerant.alt(lambda why: Problem("INVALID_BODY", _named(text) or why, passing=True)))
 
 
 def _named(text: str) -> str:
@@ -145,46 +148,31 @@ def _named(text: str) -> str:
     return page and f"the body is {page}"
 
 
-def _failed(found: FoundMessage, problem: Problem, codes: tuple[WarningCode, ...]) -> Reply:
-    """A reply that the provider aborted, with the text until then; none of its calls may run."""
-    return Reply(
-        content=content_of(found.message.get("content")).text,
-        reasoning=reasoning_in(found.message),
-        finish="content_filter" if problem.code == "CONTENT_FILTER" else "error",
-        problem=problem,
-        warnings=(*codes, *found.codes),
-        usage=usage_in(found.body),
-        served=served_in(found.body),
-    )
-
-
 def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
     message, choice = found.message, found.choice
     content = content_of(message.get("content"))
-    outside = [place.get("tool_calls") for place in (choice, found.body) if place is not message]
-    known, config, turn = reading.tools.known, reading.config, reading.turn
-    reader = CallReader(known, turn, config.max_argument_depth, config.argument_repairs)
-    structured = reader.read(message, outside=outside, parts=content.calls)
+    structured = calls_in(
+        message,
+        outside=[place.get("tool_calls") for place in (choice, found.body) if place is not message],
+        parts=content.calls,
+        known=reading.tools.known,
+        turn=reading.turn,
+        max_depth=reading.config.max_argument_depth,
+        repairs=reading.config.argument_repairs,
+    )
     reasoning = reasoning_in(message) or content.reasoning
     # Text is searched only if there are no structured calls: otherwise a call that the model talks about
     # would run as well.
     if structured.calls:
-        said = Said(content.text, reasoning, structured.calls)
+        said = _Said(content.text, reasoning, structured.calls)
     else:
-        written = WrittenCalls(
-            known,
-            config.dialects(offered=bool(known)),
-            turn,
-            reading.tools.schemas,
-            reading.earlier,
-            reading.made,
-            config.dialects_in_reasoning,
-        )
-        said = written.among(content.text, reasoning, finish=finish_of(choice.get("finish_reason")))
-        said = said if config.argument_repairs == "strict" else _without_end_markers(said)
+        said = _separated(content.text, reasoning, finish_of(choice.get("finish_reason")), reading)
+        said = said if reading.config.argument_repairs == "strict" else _without_end_markers(said)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
-    verdict = judged(Heard(said.calls, said.content, refusal, structured.oddities), choice)
+    verdict = judged(
+        choice, calls=said.calls, content=said.content, refusal=refusal, oddities=structured.oddities
+    )
     thinking: tuple[WarningCode, ...] = ("THINK_TAGS_IN_CONTENT",) if has_think_tags(said.content) else ()
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes, *thinking)
     return Reply(
@@ -200,11 +188,109 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
     )
 
 
-def _without_end_markers(said: Said) -> Said:
+class _Said(NamedTuple):
+    """Content, reasoning and calls of a message after calls were separated from text."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    codes: tuple[WarningCode, ...] = ()
+
+
+def _without_end_markers(said: _Said) -> _Said:
     """A text without calls, minus what is left at its end of a template's markup or a call's."""
     if said.calls or not _UNREAD.isdisjoint(said.codes):
         return said
     content = without_end_markers(said.content)
     if content == said.content:
         return said
-    return replace(said, content=visible(content), codes=(*said.codes, "END_MARKER_REMOVED"))
+    return said._replace(content=visible(content), codes=(*said.codes, "END_MARKER_REMOVED"))
+
+
+_MARKED: Final = frozenset(MARKED)
+_MOST_TOLD: Final = 8
+"""How many calls that could not be read are told beside those that could."""
+_NOT_RUN: Final = "it was written as text and could not be read, so it was not run"
+
+_CODES: Final[Mapping[Rejection, WarningCode]] = {
+    "mentioned": "TEXT_CALL_SUSPECTED",
+    "malformed": "TEXT_CALL_MALFORMED",
+    "truncated": "TEXT_CALL_TRUNCATED",
+    "too_large": "TEXT_CALL_TOO_LARGE",
+    "quotation": "TEXT_CALL_QUOTED",
+    "fabricated_result": "TEXT_CALL_WITH_RESULT",
+    "builtin_recipient": "TEXT_CALL_BUILTIN",
+}
+
+
+def _separated(content: str, reasoning: str, finish: Finish, reading: _Reading) -> _Said:
+    """The text of a message without structured calls, separated from the calls written in it."""
+    dialects = reading.config.dialects(offered=bool(reading.tools.known))
+    # Decoders take longer to import than most programs take to start, and few answers have any markup.
+    if dialects and content and not (_MARKED.issuperset(dialects) and is_plain(content)):
+        return _read_from_text(content, reasoning, finish, dialects, reading)
+    if dialects and reading.config.dialects_in_reasoning and reasoning and not content:
+        # Some models write their calls at the end of their reasoning (opencode#6883).
+        thought = _read_from_text(reasoning, "", finish, dialects, reading)
+        if thought.calls:
+            return thought._replace(content="", reasoning=thought.content or thought.reasoning)
+    return _Said(content, reasoning, codes=_suspicions(content, reasoning, reading))
+
+
+def _read_from_text(
+    content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
+) -> _Said:
+    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - only needed if a dialect is enabled
+
+    known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
+    found = text_calls(
+        content,
+        tools=known,
+        dialects=dialects,
+        finish=finish,
+        schemas=schemas,
+        earlier=reading.earlier,
+        made=made,
+    )
+    codes = [_CODES[why] for why in found.rejected]
+    text, thought, unread = visible(found.content), reasoning or found.reasoning, found.unread
+    if not found.calls:
+        return _Said(text, thought, codes=tuple(codes) or _suspicions(text, thought, reading))
+    calls = [(call.name, parse(call.arguments)) for call in found.calls]
+    reported: Made = lambda name, given: (name, given) in calls or made(name, given)  # noqa: E731
+    if text and looks_like_a_call(text, known, schemas, reported):
+        codes.append("TEXT_CALL_SUSPECTED")
+        unread = (*unread, Unread("malformed", text))
+    return _Said(text, thought, _numbered(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
+
+
+def _numbered(calls: Sequence[TextCall], unread: Sequence[Unread], reading: _Reading) -> tuple[ToolCall, ...]:
+    """The calls with the model's own ids, or with ids made of turn and position.
+
+    Behind them those that could not be read: the model has to know which of its calls did not run.
+    """
+    from toolreel_core._text_calls import name_in  # noqa: PLC0415 - as above
+
+    error = ArgumentError("ARGUMENTS_INVALID_JSON", _NOT_RUN)
+    numbered = [
+        ToolCall(call.id, call.name, call.arguments, call.original, f"text:{call.dialect}") for call in calls
+    ]
+    numbered += [
+        ToolCall("", name_in(call.text, reading.tools.known), error, call.text, "text:unread")
+        for call in unread[:_MOST_TOLD]
+    ]
+    return tuple(
+        call if call.id else replace(call, id=f"call_{reading.turn}_{place}")
+        for place, call in enumerate(numbered)
+    )
+
+
+def _suspicions(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
+    known, schemas = reading.tools.known, reading.tools.schemas
+    in_content = looks_like_a_call(content, known, schemas, reading.made)
+    in_reasoning = looks_like_a_call(reasoning, known, schemas)
+    found: Mapping[WarningCode, bool] = {
+        "TEXT_CALL_SUSPECTED": in_content,
+        "TEXT_CALL_IN_REASONING": in_reasoning,
+    }
+    return tuple(code for code, was in found.items() if was)

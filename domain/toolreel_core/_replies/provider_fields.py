@@ -69,17 +69,13 @@ def reasoning_in(message: Mapping[str, Json]) -> str:
             return text
     for key in _REASONING_LISTS:
         blocks = message.get(key)
-        text = "".join(_texts(blocks)) if isinstance(blocks, Sequence) else ""
-        if text:
+        listed = blocks if isinstance(blocks, Sequence) else ()
+        mappings = [block for block in listed if isinstance(block, Mapping)]
+        texts = [block.get(key) for block in mappings for key in _REASONING_TEXTS]
+        if text := "".join(text for text in texts if isinstance(text, str)):
             return text
     return ""
 
 
 def _present(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}
-
-
-def _texts(blocks: Sequence[Json]) -> list[str]:
-    mappings = [block for block in blocks if isinstance(block, Mapping)]
-    texts = [block.get(key) for block in mappings for key in _REASONING_TEXTS]
-    return [text for text in texts if isinstance(text, str)]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, tree_at
-from toolreel_core._replies.calls.tool_call import ToolCall
 from toolreel_core._replies.classification import Finish
 from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
 
 # Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.

@@ -2,6 +2,7 @@
 
 # mypy: implicit-reexport
 
+from toolreel_core._settings.costs import Estimator, Price, bytes_per_4, estimator, register_estimator
 from toolreel_core._settings.loop_config import (
     DEFAULT_FINAL_TEXT,
     LoopConfig,
@@ -11,7 +12,6 @@ from toolreel_core._settings.loop_config import (
     ToolFailurePolicy,
     ToolUseMode,
 )
-from toolreel_core._settings.price import Price
 from toolreel_core._settings.provider_support import (
     PART_SETTINGS,
     IdStyle,
@@ -23,7 +23,6 @@ from toolreel_core._settings.provider_support import (
     Support,
     ToolTurnContent,
 )
-from toolreel_core._settings.token_estimates import Estimator, bytes_per_4, estimator, register_estimator
 from toolreel_core._settings.wire_form import (
     API_PREFIX,
     KEPT,

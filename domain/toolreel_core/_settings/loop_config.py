@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import changed, check_keys, check_registered, check_settings, unknown_name
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
-from toolreel_core._settings.token_estimates import estimator
+from toolreel_core._settings.costs import estimator
 from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._transforms import KINDS, transform
 

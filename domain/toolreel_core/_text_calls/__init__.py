@@ -8,7 +8,6 @@ decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads 
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._text_calls.calls_in_unknown_formats import LABELS, has_skeleton, name_in
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -24,69 +23,66 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
 from toolreel_core._text_calls.unread_calls import (
+    LABELS,
+    has_skeleton,
     has_think_tags,
     is_plain,
     looks_like_a_call,
+    name_in,
     without_end_markers,
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.code import Code, Region
-    from toolreel_core._text_calls.formats.function_notation import expression
-    from toolreel_core._text_calls.json_payload import (
+    from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
+    from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
+    from toolreel_core._text_calls.payloads import (
         Block,
         arguments,
         arguments_of,
         bare_calls,
         closers,
+        decoded,
         enveloped,
         marked_calls,
+        typed,
+        unwrapped,
         wrapped_calls,
     )
-    from toolreel_core._text_calls.lead_ins import is_in_a_sentence, lead_in, shows_an_example
-    from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
-    from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, was_said
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
     from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
     from toolreel_core._text_calls.scanner import Span, scan
-    from toolreel_core._text_calls.surroundings import Place
-    from toolreel_core._text_calls.untyped_text import decoded, typed, unwrapped
+    from toolreel_core._text_calls.surroundings import Place, is_in_a_sentence, lead_in, shows_an_example
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "expression":
-                from toolreel_core._text_calls.formats import function_notation as home
             case (
                 "Block"
                 | "arguments"
                 | "arguments_of"
                 | "bare_calls"
                 | "closers"
+                | "decoded"
                 | "enveloped"
                 | "marked_calls"
+                | "typed"
+                | "unwrapped"
                 | "wrapped_calls"
             ):
-                from toolreel_core._text_calls import json_payload as home
+                from toolreel_core._text_calls import payloads as home
             case "OPENERS" | "mark_at" | "trigger":
                 from toolreel_core._text_calls import markers as home
             case "TextCall" | "TextCalls" | "text_calls":
                 from toolreel_core._text_calls import parse as home
-            case "QUOTATION_OPENERS" | "was_said":
+            case "QUOTATION_OPENERS" | "Code" | "Region" | "was_said":
                 from toolreel_core._text_calls import quotations as home
-            case "Code" | "Region":
-                from toolreel_core._text_calls import code as home
-            case "is_in_a_sentence" | "lead_in" | "shows_an_example":
-                from toolreel_core._text_calls import lead_ins as home
-            case "Place":
+            case "Place" | "is_in_a_sentence" | "lead_in" | "shows_an_example":
                 from toolreel_core._text_calls import surroundings as home
             case "closer_of" | "opener_of_thoughts" | "thoughts":
                 from toolreel_core._text_calls import reasoning as home
             case "Span" | "scan":
                 from toolreel_core._text_calls import scanner as home
-            case "decoded" | "typed" | "unwrapped":
-                from toolreel_core._text_calls import untyped_text as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)

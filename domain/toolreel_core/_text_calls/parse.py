@@ -15,10 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
-from toolreel_core._text_calls.bare_tags import tool_tags
 from toolreel_core._text_calls.decoder_interface import (
     Found,
     Made,
@@ -28,10 +27,10 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
-from toolreel_core._text_calls.lead_ins import lead_in
 from toolreel_core._text_calls.quotations import was_said
-from toolreel_core._text_calls.reasoning import Thoughts, thoughts
-from toolreel_core._text_calls.scanner import Remainder, Scan, Span, remainder, scan
+from toolreel_core._text_calls.reasoning import thoughts
+from toolreel_core._text_calls.scanner import Span, remainder, scan
+from toolreel_core._text_calls.surroundings import lead_in
 from toolreel_core._text_calls.whole_message import (
     Whole,
     WholeReader,
@@ -44,6 +43,7 @@ from toolreel_core._text_calls.whole_message import (
     python_list,
     react,
     tool_code,
+    tool_tags,
     without_tokens,
 )
 
@@ -127,14 +127,15 @@ def text_calls(
     """
     if len(content.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
         return TextCalls((), content, rejected=("too_large",) if dialects else ())
-    offered = Offered(frozenset(tools), schemas or {})
-    reader = _Reader(offered, frozenset(dialects), earlier)
-    found = _without_reports(reader.read(content, cut=finish == "length"), content, made)
+    source = Source(
+        content, Offered(frozenset(tools), schemas or {}), frozenset(dialects), finish == "length"
+    )
+    found = _without_reports(_read(source, earlier), content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
-    if found.calls and reader.read(found.content, cut=False).calls:
+    if found.calls and _read(replace(source, text=found.content, cut=False), earlier).calls:
         return replace(found, content="")
-    if found.content != content and reader.read(found.content, cut=finish == "length").calls:
+    if found.content != content and _read(replace(source, text=found.content), earlier).calls:
         return replace(found, content=content)
     return found
 
@@ -144,70 +145,64 @@ def _without_reports(found: TextCalls, content: str, made: Made) -> TextCalls:
     calls = tuple(call for call in found.calls if not made(call.name, as_tree(parse(call.arguments))))
     if len(calls) == len(found.calls):
         return found
+    thought = thoughts(content)
     first = next((span.start for span in found.spans if span.kind == "call"), 0)
-    before, words = content[thoughts(content).end : first], len(_WORD.findall(found.content))
+    before, words = content[thought.end : first], len(_WORD.findall(found.content))
     goes_on = words > len(_WORD.findall(before))
-    reports = bool(words) and (goes_on or lead_in(found.content) != "announced")
-    if not reports:
+    if not words or not (goes_on or lead_in(found.content) != "announced"):
         return found
     rejected: tuple[Rejection, ...] = (*found.rejected, "mentioned")
     if calls:
         return replace(found, calls=calls, rejected=rejected)
-    thought = thoughts(content)
     return TextCalls((), content[thought.end :], thought.text, rejected, found.unread, found.spans)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    offered: Offered
-    enabled: frozenset[str]
-    earlier: Sequence[str]
-
-    def read(self, content: str, *, cut: bool) -> TextCalls:
-        thought = thoughts(content, cut=cut)
-        source = Source(content[thought.end :], self.offered, self.enabled, cut)
-        message = without_tokens(source.text)
-        if cut and self.enabled.intersection(_JSON) and begins_a_call(replace(source, text=message)):
-            return TextCalls((), source.text, thought.text, ("truncated",))
-        # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
-        if whole := self._whole(source, message):
-            return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
-        marked = scan(source, self.earlier)
-        rest = remainder(marked)
-        if not marked.calls and rest.content != source.text and (whole := self._whole(source, rest.content)):
-            reasoning = (thought.text, rest.reasoning)
-            return _of_whole(whole, rest.content, reasoning, Span(thought.end, len(content), "call"))
-        return _of_scan(marked, rest, thought)
-
-    def _whole(self, source: Source, text: str) -> Whole | None:
-        """The reading of the first bare dialect that accepts the whole message.
-
-        Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
-        lead-in shows an example, and truncated messages, of which nobody knows how they would have gone on.
-        """
-        if source.cut or was_said(text, self.earlier):
-            return None
-        message = replace(source, text=text)
-        readers = (reader for dialects, reader in _BARE if not self.enabled.isdisjoint(dialects))
-        whole = next((whole for reader in readers if (whole := reader(message))), None)
-        before = f"{whole.content}\n{whole.reasoning}" if whole else ""
-        if whole is None or scan(replace(source, text=before)).calls:
-            return None
-        return whole if text.startswith(_SECTIONS) else _led(whole, text)
+def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
+    content, cut = whole_text.text, whole_text.cut
+    thought = thoughts(content, cut=cut)
+    source = replace(whole_text, text=content[thought.end :])
+    message = without_tokens(source.text)
+    if cut and not _JSON.isdisjoint(source.enabled) and begins_a_call(replace(source, text=message)):
+        return TextCalls((), source.text, thought.text, ("truncated",))
+    # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
+    if whole := _whole(source, message, earlier):
+        return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+    marked = scan(source, earlier)
+    rest = remainder(marked)
+    if not marked.calls and rest.content != source.text and (whole := _whole(source, rest.content, earlier)):
+        reasoning = (thought.text, rest.reasoning)
+        return _of_whole(whole, rest.content, reasoning, Span(thought.end, len(content), "call"))
+    spans = marked.spans
+    if thought.end:
+        spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
+    return TextCalls(
+        _distinct(marked.calls),
+        rest.content,
+        "\n".join(part for part in (thought.text, rest.reasoning) if part),
+        tuple(marked.rejected),
+        tuple(marked.unread),
+        tuple(spans),
+    )
 
 
-def _led(whole: Whole, text: str) -> Whole | None:
-    """The message if the words before its calls announce them; an example is no call."""
-    kind = lead_in(whole.content)
-    match kind:
-        case "announced":
-            return whole
-        case "shown":
-            return None
-        case "unclear":
-            return Whole((), text, rejected=("quotation",))
-        case _:
-            assert_never(kind)
+def _whole(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
+    """The reading of the first bare dialect that accepts the whole message.
+
+    Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
+    lead-in shows an example, and truncated messages, of which nobody knows how they would have gone on.
+    """
+    if source.cut or was_said(text, earlier):
+        return None
+    message = replace(source, text=text)
+    readers = (reader for dialects, reader in _BARE if not source.enabled.isdisjoint(dialects))
+    whole = next((whole for reader in readers if (whole := reader(message))), None)
+    before = f"{whole.content}\n{whole.reasoning}" if whole else ""
+    if whole is None or scan(replace(source, text=before)).calls:
+        return None
+    kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
+    if kind == "unclear":
+        return Whole((), text, rejected=("quotation",))
+    return whole if kind == "announced" else None
 
 
 def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
@@ -216,21 +211,6 @@ def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> 
     several = len(whole.calls) > 1
     calls = _distinct([(call, call.arguments if several else text) for call in whole.calls])
     return TextCalls(calls, whole.content, reasoning, whole.rejected, (), (replace(span, about=about),))
-
-
-def _of_scan(marked: Scan, rest: Remainder, thought: Thoughts) -> TextCalls:
-    reasoning = "\n".join(part for part in (thought.text, rest.reasoning) if part)
-    spans = marked.spans
-    if thought.end:
-        spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
-    return TextCalls(
-        _distinct(marked.calls),
-        rest.content,
-        reasoning,
-        tuple(marked.rejected),
-        tuple(marked.unread),
-        tuple(spans),
-    )
 
 
 def _distinct(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:

@@ -83,8 +83,13 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
-    close = None if said else _lone_closer(quotations)
-    return Thoughts(text[: close.start()].strip(), close.end()) if close else Thoughts("\n".join(said), at)
+    # The server may have removed the opener: the first closer that is not only mentioned counts.
+    closers = [] if said else [*islice(_CLOSER.finditer(text), _CLOSERS)]
+    if closers and not _ANY_OPENER.search(text, 0, closers[0].start()):
+        for close in closers:
+            if not _is_mentioned(quotations, close):
+                return Thoughts(text[: close.start()].strip(), close.end())
+    return Thoughts("\n".join(said), at)
 
 
 def closer_of(opener: str) -> re.Pattern[str]:
@@ -97,15 +102,6 @@ def opener_of_thoughts(source: Source) -> int:
     """The start of unclosed reasoning at the head of a text; -1 if there is none."""
     opening = _OPENER.match(source.text)
     return opening.end() if opening else -1
-
-
-def _lone_closer(quotations: Quotations) -> re.Match[str] | None:
-    """The first closer that is not only mentioned, of reasoning whose opener the server removed."""
-    text = quotations.source.text
-    closers = list(islice(_CLOSER.finditer(text), _CLOSERS))
-    if not closers or _ANY_OPENER.search(text, 0, closers[0].start()):
-        return None
-    return next((close for close in closers if not _is_mentioned(quotations, close)), None)
 
 
 def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:

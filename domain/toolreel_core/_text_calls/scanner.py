@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._text_calls.code import Region
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -23,12 +22,10 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
 )
 from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.formats.without_openers import HEADLESS
-from toolreel_core._text_calls.lead_ins import is_in_a_sentence, shows_an_example
-from toolreel_core._text_calls.markers import OPENERS, SPECIAL, WRAPPER, mark_at, trigger
-from toolreel_core._text_calls.quotations import Quotations, was_said
+from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SPECIAL, WRAPPER, mark_at, trigger
+from toolreel_core._text_calls.quotations import Quotations, Region, was_said
 from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
-from toolreel_core._text_calls.surroundings import Place, is_escaped
+from toolreel_core._text_calls.surroundings import Place, is_escaped, is_in_a_sentence, shows_an_example
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
@@ -95,18 +92,36 @@ class Scan:
             return start + 1
         kind = mark.lastgroup or ""
         if kind in OPENERS:
-            return self._call(mark, kind)
+            opener, reading = OPENERS[kind], None
+            if not self.source.enabled.isdisjoint(opener.dialects):
+                reading = opener.decoder(self.source, mark.start(), mark.end())
+                if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
+                    reading = Broken("truncated", len(self.source.text))
+            begin = mark.start()
+            if kind == "addressed":  # some openers are preceded by part of a header
+                begin = glued(self.source.text, begin)
+            elif kind == "inkling":
+                begin = titled(self.source.text, begin, reading)
+            return self._take(mark, reading, begin)
         if kind in {"special", "wrapper"}:
             self._add(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
             return mark.end()
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
-            return self._fabricated(mark) if self.calls else mark.end()
+            if not self.calls:
+                return mark.end()
+            # The model invented a tool result: everything from here on is based on it, and is ignored.
+            self.rejected.append("fabricated_result")
+            self._add(mark.start(), len(self.source.text), "debris", "fabricated_result")
+            return len(self.source.text)
         region = self._quotation(mark, kind)
         if region is None:
             return mark.end()
         self._add(mark.start(), region.end, "quotation")
-        if not region.certain and not self.nested and self._hides_a_call(mark.end(), region.end):
-            self.rejected.append("quotation")
+        if not region.certain and not self.nested:
+            # Its end is not certain: a call that is not quoted on its own may be hidden in it.
+            inside = replace(self.source, text=self.source.text[mark.end() : region.end])
+            if scan(inside, self.earlier, nested=True).calls:
+                self.rejected.append("quotation")
         return region.end
 
     def _quotation(self, mark: re.Match[str], kind: str) -> Region | None:
@@ -121,41 +136,14 @@ class Scan:
             case _:
                 return self.quotations.opened(mark, kind)
 
-    def _hides_a_call(self, start: int, end: int) -> bool:
-        """Whether a quotation whose end is not certain holds a call that is not quoted on its own."""
-        inside = replace(self.source, text=self.source.text[start:end])
-        return bool(scan(inside, self.earlier, nested=True).calls)
-
-    def _fabricated(self, mark: re.Match[str]) -> int:
-        """The model invented a tool result: everything from here on is based on it, and is ignored."""
-        self.rejected.append("fabricated_result")
-        self._add(mark.start(), len(self.source.text), "debris", "fabricated_result")
-        return len(self.source.text)
-
-    def _call(self, mark: re.Match[str], key: str) -> int:
-        opener = OPENERS[key]
-        reading: Reading = None
-        if not self.source.enabled.isdisjoint(opener.dialects):
-            reading = opener.decoder(self.source, mark.start(), mark.end())
-            if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
-                reading = Broken("truncated", len(self.source.text))
-        return self._take(mark, reading, self._start(mark, key, reading))
-
-    def _start(self, mark: re.Match[str], key: str, reading: Reading) -> int:
-        """The start of what was read: some openers are preceded by part of a header."""
-        match key:
-            case "addressed":
-                return glued(self.source.text, mark.start())
-            case "inkling":
-                return titled(self.source.text, mark.start(), reading)
-            case _:
-                return mark.start()
-
     def _take(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:
             case Calls(end=end):
                 if fence := self.quotations.code.leaves_open(start, end):
-                    return self._straddles(start, fence)
+                    # A tag that prose only named seemed to open a call, which then ended inside a fence.
+                    self.rejected.append("quotation")
+                    self._add(start, fence.end, "quotation", "quotation")
+                    return fence.end
                 self._take_calls(start, reading)
                 return end
             case Broken(why, end):
@@ -168,7 +156,9 @@ class Scan:
                 self._add(start, end, "debris", why)
                 return end
             case Frame(end, reasoning, rejected):
-                if self._opens_a_message(start):
+                # Only tokens may be between this place and the message before.
+                text = self.source.search(_TEXT, self._edges[-1])
+                if text is None or text.start() >= start:
                     self.reasoning.extend([reasoning] if reasoning else [])
                     self.rejected.extend(rejected)
                     self.unread.extend(Unread(why, self.source.text[start:end]) for why in rejected)
@@ -180,21 +170,17 @@ class Scan:
             case _:
                 assert_never(reading)
 
-    def _straddles(self, start: int, fence: Region) -> int:
-        """A tag that prose only named seemed to open a call, which then ended inside a fence."""
-        self.rejected.append("quotation")
-        self._add(start, fence.end, "quotation", "quotation")
-        return fence.end
-
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
         head = self._head(start)
         shown = self._is_example(start, head)
         if (
-            shown
-            or self._is_quoted(start, start + len(text.rstrip()), head)
-            or was_said(text.strip(), self.earlier)
-        ):
+            head < start and self.spans[-1].kind == "call"
+        ):  # one next to a call that runs stands where that stands
+            quoted = is_escaped(self.source.text, start)
+        else:
+            quoted = not shown and Place(self.source, start, start + len(text.rstrip()), head).is_quoted
+        if shown or quoted or was_said(text.strip(), self.earlier):
             self.rejected.append("quotation")
             self._add(start, reading.end, "quotation", "example" if shown else "quotation")
             return
@@ -220,12 +206,6 @@ class Scan:
         self._add(mark.start(), mark.end(), "prose")
         return mark.end()
 
-    def _is_quoted(self, start: int, end: int, head: int) -> bool:
-        """Whether the place quotes the call; one next to a call that runs stands where that stands."""
-        if head < start and self.spans[-1].kind == "call":
-            return is_escaped(self.source.text, start)
-        return Place(self.source, start, end, head).is_quoted
-
     def _is_in_a_sentence(self, start: int, end: int, head: int) -> bool:
         """Whether prose goes on in the line of a call, so that it may be a quotation."""
         text = self.source.text
@@ -246,16 +226,9 @@ class Scan:
     def _head(self, start: int) -> int:
         """The start of the calls and tags that end before a place, with only blanks between them."""
         last = self.spans[-1] if self.spans else None
-        return self._heads[-1] if last and last.kind != "prose" and self._is_next(last, start) else start
-
-    def _is_next(self, last: Span, start: int) -> bool:
-        code = last.kind == "quotation" and not last.about
-        return not code and _is_blank(self.source.text[last.end : start])
-
-    def _opens_a_message(self, start: int) -> bool:
-        """Whether only tokens are between this place and the message before."""
-        text = self.source.search(_TEXT, self._edges[-1])
-        return text is None or text.start() >= start
+        if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
+            return start
+        return self._heads[-1] if _is_blank(self.source.text[last.end : start]) else start
 
     def _add(self, start: int, end: int, kind: Kind, about: str = "") -> None:
         self._heads.append(self._head(start))
@@ -296,29 +269,25 @@ def remainder(scan: Scan) -> Remainder:
         frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
         framed = any(span.kind == "frame" for span in frames)
         return Remainder(_outside(scan.source.text, frames) if framed else scan.source.text, said)
-    removed = _removed(scan)
-    start = opener_of_thoughts(scan.source)
-    if 0 <= start <= removed[0].start:
-        said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
-        removed[0] = Span(0, removed[0].end, "debris")
-    return Remainder(_outside(scan.source.text, removed), said)
-
-
-def _removed(scan: Scan) -> list[Span]:
-    """The spans to remove; wrapper tags only next to a call or its debris, since prose may mention them."""
-    kept: list[Span] = []
+    # Wrapper tags are removed only next to a call or its debris, since prose may mention them.
+    removed: list[Span] = []
     group: list[Span] = []
     for span in scan.spans:
         if span.kind in {"quotation", "prose"}:
             continue
         if group and not _is_blank(scan.source.text[group[-1].end : span.start]):
-            kept.extend(_of_group(group))
+            removed.extend(_of_group(group))
             group = []
         group.append(span)
     rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
     if rest and _UNFINISHED.match(scan.source.text, rest.start):
         group.append(rest)
-    return [*kept, *_of_group(group)]
+    removed.extend(_of_group(group))
+    start = opener_of_thoughts(scan.source)
+    if 0 <= start <= removed[0].start:
+        said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
+        removed[0] = Span(0, removed[0].end, "debris")
+    return Remainder(_outside(scan.source.text, removed), said)
 
 
 def _of_group(group: Sequence[Span]) -> list[Span]:

@@ -1,22 +1,248 @@
 """Detection of calls, and of tagged reasoning, in a text in which no dialect was read.
 
 Servers without a parser for their model leave its markup in the text (vllm-project/vllm#47190,
-ollama/ollama#17353): the run would end as if it were an answer.
+ollama/ollama#17353): the run would end as if it were an answer. No list of formats is complete, but whatever
+a model invents, it has to name the tool and its arguments: the skeleton of a call is an offered name next to
+an object with its parameters. It only casts suspicion, so it may be loose; the names of tools and of their
+parameters keep answers in JSON and prose about tools out of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Final
 
 from pyrsistent import pmap
 
-from toolreel_core._jsontext import Json
-from toolreel_core._text_calls.decoder_interface import Made, never_made
+from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
+from toolreel_core._text_calls.decoder_interface import Made, Offered, Source, never_made
 from toolreel_core._text_calls.dialects import BARE
+
+_REACH: Final = 300
+"""Characters around a name in which the rest of its call has to begin."""
+_KEY_REACH: Final = 40
+_KEYED: Final = re.compile(
+    r"""(?:(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)|to=)"""
+    r"""\s*["']?(?:functions\.)?\Z""",
+    re.IGNORECASE,
+)
+"""What stands before the name in an envelope or an attribute."""
+_ARGUMENTS: Final = re.compile(
+    r"""["']?\b(?:arguments|parameters|args|input|kwargs|action_input)["']?\s*(?::|=>|=)\s*["']?\{""",
+    re.IGNORECASE,
+)
+"""A key that models use for arguments, up to the brace of its object."""
+_OBJECT: Final = re.compile(
+    r"""(?:["'\s>\]),:=*`\u2192-]|:\d+|<[^<>{}\n]{0,60}>|(?:with|arguments|parameters|args|input|json)\b){0,20}"""
+    r"""(?P<bracket>\(\s*\{|[{(])\s*["']?(?:--)?(?P<key>[\w-]{1,100})["']?\s*[:="']""",
+    re.IGNORECASE,
+)
+"""An object or a list of keywords behind the name, up to its first key."""
+_NAMED: Final = re.compile(
+    r"""(?:\b(?:name|tool|function|invoke)["']?\s*+[:=]\s*+["']?|\bto=|<\|?tool_call\|?>\s*+(?:call:)?)"""
+    r"(?P<name>[A-Za-z_][\w.-]{0,63})",
+    re.IGNORECASE,
+)
+"""The name of a tool that is not offered, in a call that could not be read."""
+_FLAT: Final = re.compile(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
+"""The key after the name in an object without a key for the arguments."""
+_NAMED_KEY: Final = re.compile(
+    r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
+)
+"""A parameter's name as a tag, an attribute or a key."""
+_ATTRIBUTE: Final = re.compile(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+"""A parameter as an attribute of the tag with the tool's name; the length is bounded, for speed."""
+_MOST: Final = 16
+"""The most calls that a report is compared with: each may hold a long text."""
+_WORD: Final = re.compile(r"\w[\w.-]*+")
+# fmt: off
+LABELS: Final = frozenset({
+    "tool", "tools", "call", "calls", "calling", "called", "function", "functions", "name", "action", "use",
+    "using", "with", "invoke", "invoking", "arguments", "args", "parameters", "params", "input",
+    "action_input", "json",
+})
+# fmt: on
+"""Words that label the parts of a call, and say nothing else."""
+_EMPTY: Final = re.compile(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+"""A call without arguments, to the end of its line."""
+_LAST_BLOCK: Final = re.compile(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
+"""The block of code at the end of a text, with an object in it."""
+_WORDS: Final = re.compile(r"\w\s+\w+\s*\Z")
+"""Two words before a name: it is in a sentence."""
+_MORE: Final = re.compile(r"\W{0,3}\s\w+\s\w")
+"""Words after a name: the sentence continues."""
+_END: Final = re.compile(r"</([\w.-]{1,100})>")
+"""A closing tag."""
+_VOID: Final = re.compile(r"\s*/>")
+"""The end of a tag that closes itself."""
+_HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
+"""The start of a line, with what models put before a call in Python."""
+# fmt: off
+_HTML: Final = frozenset({
+    "a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "body", "br",
+    "button", "canvas", "caption", "cite", "code", "col", "data", "del", "details", "dialog", "div",
+    "em", "embed", "figure", "footer", "form", "frame", "h1", "h2", "head", "header", "hr", "html",
+    "i", "iframe", "image", "img", "input", "ins", "kbd", "label", "li", "link", "main", "map",
+    "mark", "menu", "meta", "meter", "nav", "object", "ol", "option", "output", "p", "param",
+    "path", "picture", "pre", "progress", "q", "s", "script", "search", "section", "select", "slot",
+    "small", "source", "span", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
+    "td", "template", "text", "textarea", "th", "time", "title", "tr", "track", "u", "ul", "use",
+    "var", "video", "wbr",
+})
+# fmt: on
+"""Elements of HTML, whose tags alone say nothing of a tool with the same name."""
+
+
+def has_skeleton(
+    text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made = never_made
+) -> bool:
+    """Whether a tool is named next to its arguments, other than in a report of calls that were made.
+
+    >>> add = {"properties": {"a": {"type": "integer"}}}
+    >>> has_skeleton("Now add => {a: 1}", ["add"], {"add": add})
+    True
+    >>> has_skeleton('{"add": {"total": 1}}, so add it up (twice).', ["add"], {"add": add})
+    False
+    >>> has_skeleton(
+    ...     'I called add with {"a": 1}: 2.', ["add"], {"add": add}, lambda name, given: given == {"a": 1}
+    ... )
+    False
+    """
+    names = _names(frozenset(known))
+    if names is None:
+        return False
+    ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
+    brackets = (
+        (name, _arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
+        for name in names.finditer(text)
+    )
+    skeletons = ((name, bracket) for name, bracket in brackets if bracket is not None)
+    reported = [*islice(skeletons, 1 if made is never_made else _MOST + 1)]
+    return bool(reported) and (len(reported) > _MOST or not _is_report(text, reported, made))
+
+
+def _is_report(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
+    """Whether all of these calls were made, and stand in words.
+
+    :param skeletons: the name of each, and where its arguments seem to begin
+    """
+    source, at = SearchedText(text), 0
+    words: list[str] = []
+    for name, bracket in skeletons:
+        inner = skip(source, bracket + 1)
+        if text.startswith("(", bracket) and not text.startswith("{", inner):  # keywords
+            given = members_at(source, bracket + 1, ")", Style(colons=":="))
+        else:
+            given = value_at(source, inner if text.startswith("(", bracket) else bracket)
+        if not isinstance(given, Value) or not isinstance(given.tree, Mapping):
+            return False
+        if not made(name[0], given.tree):
+            return False
+        words += (text[at : name.start()], text[name.end() : bracket])
+        at = max(at, given.end)
+    words.append(text[at:])
+    said = {word.lower() for word in _WORD.findall(" ".join(words))}
+    return len(said - LABELS) > 1
+
+
+def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
+    r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments.
+
+    >>> add = {"properties": {"a": {"type": "integer"}}}
+    >>> named_before_fence('**add**\n```json\n{"a": 1}\n```', ["add"], {"add": add})
+    True
+    """
+    block = _LAST_BLOCK.search(text)
+    if block is None:
+        return False
+    words = _WORD.findall(text[: block.start()].rstrip().rpartition("\n")[2])
+    named = [word for word in words if word.lower() not in LABELS]
+    value = value_at(SearchedText(block["body"]), 0)
+    if len(named) != 1 or named[0] not in known or not isinstance(value, Value):
+        return False
+    given, parameters = value.tree, tree_at(schemas, named[0], "properties")
+    return isinstance(given, Mapping) and bool(given) and given.keys() <= parameters.keys()
+
+
+def name_in(text: str, known: Collection[str]) -> str:
+    """The name of the tool that an unread call is for, as far as it has one.
+
+    >>> name_in('<tool_call>{"name": "add", "arguments": {', ["add"]), name_in("<function=sum>", ["add"])
+    ('add', 'sum')
+    """
+    names = _names(frozenset(known))
+    found = names.search(text) if names else None
+    if found:
+        return found[0]
+    other = _NAMED.search(text)
+    return other["name"] if other else "unknown"
+
+
+@lru_cache(maxsize=64)
+def _names(known: frozenset[str]) -> re.Pattern[str] | None:
+    words = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True) if name)
+    ends = r"(?:(?![\w-])|(?=json\s*\{))"  # without the tokens of Harmony, the type is glued to the name
+    return re.compile(rf"(?<![\w-])(?:{words}){ends}") if words else None
+
+
+def _arguments(
+    text: str, name: re.Match[str], parameters: Mapping[str, Json], ends: Mapping[str, int]
+) -> int | None:
+    """Where the arguments of a call that has this name seem to begin; ``None`` if it is no call."""
+    before = text[max(0, name.start() - _REACH) : name.start()]
+    after = text[name.end() : name.end() + _REACH]
+    if _KEYED.search(before, max(0, len(before) - _KEY_REACH)):
+        if _is_in_a_sentence(text, name.start()):
+            return None
+        if _is_envelope(before, after, parameters):
+            brace = _ARGUMENTS.search(after)
+            return name.end() + (brace.end() - 1 if brace else max(0, after.find("{")))
+    if before.endswith(("<", "</")):
+        is_element = _is_element(name, after, parameters) or (
+            name[0].lower() not in _HTML and ends.get(name[0], -1) >= name.start() - len("</")
+        )
+        return name.end() if is_element else None
+    beside = _OBJECT.match(after)
+    begins_line = _HEAD_OF_LINE.search(before) is not None
+    if beside is None:
+        return name.end() if begins_line and _EMPTY.match(after) else None
+    begins_with_object = begins_line and beside.start("bracket") == 0 and beside["bracket"] not in {"{", "("}
+    known = beside["key"] in parameters and (beside["bracket"] != "(" or begins_line)
+    return name.end() + beside.start("bracket") if known or begins_with_object else None
+
+
+def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> bool:
+    """Whether a name under a key such as ``name`` has its arguments next to it."""
+    if _ARGUMENTS.search(before) or _ARGUMENTS.search(after):
+        return True
+    flat = _FLAT.match(after)
+    keys = [flat] if flat or not before.rstrip("\"' ").endswith("=") else _NAMED_KEY.finditer(after)
+    return any(key is not None and key["key"] in parameters for key in keys)
+
+
+def _is_in_a_sentence(text: str, at: int) -> bool:
+    """Whether an object has words of a sentence before and behind it: it is talked about, not called.
+
+    A sentence that leads in to a call ends with a colon, and nothing follows a call on its line.
+    """
+    line = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    rest = text[at : end if end >= 0 else len(text)]
+    lead, brace, _ = text[line:at].partition("{")
+    return bool(brace and _WORDS.search(lead) and _MORE.match(rest.rpartition("}")[2]))
+
+
+def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
+    """Whether a tag that is named like a tool holds parameters, or nothing because it closes itself."""
+    keys = (_ATTRIBUTE.match(after), _NAMED_KEY.search(after))
+    if any(key is not None and key["key"] in parameters for key in keys):
+        return True
+    return name[0].lower() not in _HTML and _VOID.match(after) is not None
+
 
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
 _OPENING: Final = {"channel", "message", "addressed", "content"}
@@ -78,19 +304,32 @@ def looks_like_a_call(
 
     :param made: the calls that a text may report in words, without their markup
     """
-    outside = _outside_quotations(text)
-    return (
+    from toolreel_core._text_calls.quotations import Quotations  # noqa: PLC0415 - as below
+
+    outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
+    if (
         has_markup(outside)
-        or (names_a_tool(outside, known) and _has_skeleton(outside, known, schemas, made))
-        or (text.rstrip().endswith("```") and _is_named_before_fence(text, known, schemas))
-        or (text.lstrip().startswith(_WHOLE) and _is_a_call(text, known))
-    )
+        or (names_a_tool(outside, known) and has_skeleton(outside, known, schemas, made))
+        or (text.rstrip().endswith("```") and named_before_fence(text, known, schemas))
+    ):
+        return True
+    if not text.lstrip().startswith(_WHOLE):
+        return False
+    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
+
+    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
 def has_markup(outside: str) -> bool:
     """Whether a text that is not quoted has the markup of a call, or the end of one."""
     marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
-    return marked and bool(_marks().search(_without_last_closers(outside)) or _ending(outside).lost)
+    if not marked:
+        return False
+    # Closing tags at the end of a plain answer are noise.
+    end = len(outside)
+    while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
+        end = begin
+    return bool(_marks().search(outside[:end]) or _ending(outside).lost)
 
 
 def without_end_markers(text: str) -> str:
@@ -113,7 +352,10 @@ def has_think_tags(text: str) -> bool:
     if "<" not in text and "[" not in text and "◁" not in text:
         return False
     head = len(text) - len(text.lstrip())
-    return any(_closes(found[0]) or found.start() == head for found in _THINK.finditer(text))
+    return any(
+        found.start() == head or "/" in found[0] or "|END" in found[0].upper()
+        for found in _THINK.finditer(text)
+    )
 
 
 def names_a_tool(text: str, known: Collection[str]) -> bool:
@@ -133,31 +375,6 @@ def _marks() -> re.Pattern[str]:
 
     openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
     return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
-
-
-def _has_skeleton(text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made) -> bool:
-    from toolreel_core._text_calls.calls_in_unknown_formats import has_skeleton  # noqa: PLC0415 - as above
-
-    return has_skeleton(text, known, schemas, made)
-
-
-def _is_a_call(text: str, known: Collection[str]) -> bool:
-    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
-
-    return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
-
-
-def _is_named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
-    from toolreel_core._text_calls.calls_in_unknown_formats import named_before_fence  # noqa: PLC0415 - as above
-
-    return named_before_fence(text, known, schemas)
-
-
-def _outside_quotations(text: str) -> str:
-    from toolreel_core._text_calls.decoder_interface import Offered, Source  # noqa: PLC0415 - as above
-    from toolreel_core._text_calls.quotations import Quotations  # noqa: PLC0415 - as above
-
-    return Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +410,3 @@ def _end_marker() -> re.Pattern[str]:
     from toolreel_core._text_calls.markers import SPECIAL  # noqa: PLC0415 - as above
 
     return re.compile(rf"(?:(?P<call>{_CALL_END})|{SPECIAL.pattern})\Z", re.IGNORECASE)
-
-
-def _without_last_closers(text: str) -> str:
-    """A text without the closing tags at its end: behind a plain answer, they are noise."""
-    end = len(text)
-    while _CLOSER.fullmatch(text, begin := max(0, text.rfind("<", 0, end)), end):
-        end = begin
-    return text[:end]
-
-
-def _closes(tag: str) -> bool:
-    return "/" in tag or "|END" in tag.upper()

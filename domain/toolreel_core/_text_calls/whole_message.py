@@ -13,9 +13,10 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, end_of, value_at
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
+from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
-from toolreel_core._text_calls.json_payload import bare_calls, skip_blanks, wrapped_calls
 from toolreel_core._text_calls.markers import SPECIAL
+from toolreel_core._text_calls.payloads import bare_calls, mentions, skip_blanks, typed, wrapped_calls
 
 _HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 """Blanks and special tokens before a message."""
@@ -87,8 +88,11 @@ _JSON_NAME: Final = re.compile(
 def json_message(source: Source) -> Whole | None:
     """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
     trees = _trees(source)
-    dialect = _dialect(trees) if trees else ""
-    calls = _json_calls(source, trees, dialect) if dialect in source.enabled else None
+    dialect = "json_array"
+    if trees and isinstance(trees[0], Mapping):
+        wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
+        dialect = "json_envelope" if wrapped else "llama_json"
+    calls = _json_calls(source, trees, dialect) if trees and dialect in source.enabled else None
     return Whole(calls) if calls else None
 
 
@@ -140,13 +144,6 @@ def _trees(source: Source) -> list[Json]:
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)
     return trees
-
-
-def _dialect(trees: Sequence[Json]) -> str:
-    if isinstance(trees[0], Mapping):
-        wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
-        return "json_envelope" if wrapped else "llama_json"
-    return "json_array"
 
 
 def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Found, ...] | None:
@@ -293,3 +290,89 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None
     return (
         found(name, value.tree, dialect) if skip_blanks(source.text, value.end) == len(source.text) else None
     )
+
+
+# Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
+_TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
+_VOID: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
+"""A tag that closes itself, with attributes."""
+_FIRST: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
+"""The first tag of a message."""
+# Without entities, escapes and markup, whose meaning would be a guess.
+_ATTRIBUTE: Final = re.compile(
+    r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""
+)
+
+
+def tool_tags(source: Source) -> Whole | None:
+    """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
+    tags = _FIRST.finditer(source.text)
+    first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
+    if first is None or not is_paragraph(lead := source.text[: first.start()]):
+        return None
+    calls: list[Found] = []
+    at = first.start()
+    while at < len(source.text):
+        call, end = _tag_call(source, at)
+        if call is None:
+            return None
+        calls.append(call)
+        at = skip_blanks(source.text, end)
+    return Whole(tuple(calls), lead.strip())
+
+
+def _tag_call(source: Source, at: int) -> tuple[Found | None, int]:
+    """The call of the tag that begins here, if it is one, and its end."""
+    tag = _TAG.match(source.text, at)
+    void = _VOID.match(source.text, at) if tag is None else None
+    name = tag["name"] if tag else void["name"] if void else ""
+    if name not in source.offered.names:
+        return None, at
+    given: Mapping[str, Json] | None = {}
+    if void:
+        given, end = _attributes(source, name, void["listed"]), void.end()
+    elif tag and tag["void"]:
+        end = tag.end()
+    else:
+        given, at = _tag_arguments(source, tag.end() if tag else at, name)
+        closing = f"</{name}>"
+        end = at + len(closing) if source.text.startswith(closing, at) else -1
+    if given is None or end < 0 or not source.offered.satisfied(name, given):
+        return None, at
+    return found(name, given, "tool_tag_xml"), end
+
+
+def _attributes(source: Source, name: str, listed: str) -> Mapping[str, Json] | None:
+    """Declared parameters as attributes; ``None`` if anything else is there."""
+    given: dict[str, Json] = {}
+    at = 0
+    while attribute := _ATTRIBUTE.match(listed, at):
+        key = attribute["key"]
+        if key in given or key not in source.offered.parameters(name):
+            return None
+        text = attribute["double"] if attribute["double"] is not None else attribute["single"]
+        given[key] = typed(text, source.offered.parameter(name, key))
+        at = attribute.end()
+    return given if not listed[at:].strip() else None
+
+
+def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
+    """The parameters of a tool, as tags or as one object, and their end."""
+    at = skip_blanks(source.text, at)
+    schemas = source.offered.parameters(name)
+    if source.text.startswith("{", at):
+        value = value_at(source, at)
+        if isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
+            return None, at
+        return value.tree, skip_blanks(source.text, value.end)
+    given: dict[str, Json] = {}
+    while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
+        end = source.find(f"</{tag['name']}>", tag.end())
+        if tag["void"] or end < 0:
+            return None, at
+        text = one_line_break_less(source.text[tag.end() : end])
+        if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):
+            return None, at
+        given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
+        at = skip_blanks(source.text, end + len(tag["name"]) + 3)
+    return given, at

@@ -6,14 +6,16 @@ Configuration names them; :func:`register_transform` adds a user's own.
 # mypy: implicit-reexport
 
 # Importing these registers the transforms in them.
-from toolreel_core._transforms import messages, response_tool_calls, small_surfaces, tools
+from toolreel_core._transforms import messages, response_tool_calls, tools
 from toolreel_core._transforms.messages import (
+    FAMILIES,
     content_null_if_blank,
+    neutralized,
+    neutralized_content,
     reasoning_content_empty_if_missing,
     signature_skip_validator_if_missing,
     user_special_tokens_neutralized,
 )
-from toolreel_core._transforms.neutral_control_tokens import FAMILIES, neutralized, neutralized_content
 from toolreel_core._transforms.registry import (
     KINDS,
     Applied,
@@ -32,11 +34,6 @@ from toolreel_core._transforms.response_tool_calls import (
     function_call_to_tool_calls,
     tool_calls_object_to_array,
 )
-from toolreel_core._transforms.small_surfaces import (
-    tool_example_call,
-    tool_first_sentences,
-    tool_required_properties,
-)
 from toolreel_core._transforms.tools import (
     compact_envelope,
     schema_gemini_subset,
@@ -44,6 +41,9 @@ from toolreel_core._transforms.tools import (
     schema_strip_strict,
     strip_function_descriptions,
     strip_strict,
+    tool_example_call,
+    tool_first_sentences,
+    tool_required_properties,
 )
 
 # Public; the other names are for this project's own packages and tests.
@@ -56,7 +56,6 @@ __all__ = [
     "names",
     "register_transform",
     "response_tool_calls",
-    "small_surfaces",
     "tools",
     "transform",
 ]

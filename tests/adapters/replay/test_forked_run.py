@@ -14,7 +14,6 @@ from toolreel._driver import Always, Ports, ago_on, run
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import (
-    NOTHING_CHANGED,
     Changes,
     Rehearsal,
     Stop,
@@ -93,13 +92,6 @@ def test_a_limit_can_be_raised_where_it_ended_the_run() -> None:
     assert fork(short, 4).outcome == MaxTurns(2)
     _, ports = scripted(saying("It is 43."))
     assert fork(short, 4, Changes(config={"max_turns": 3}), performer=ports).outcome == Completed("It is 43.")
-
-
-def test_another_record_answers_from_its_event_after_the_kept_ones() -> None:
-    other = recorded([*SUM[:2], saying("43!")], replace(ADDING, model="other"))
-    forked = fork(RUN, 2, answers=other)
-    assert forked.outcome == Completed("43!")
-    assert forked.begun.plan == ADDING
 
 
 def test_a_run_can_be_forked_between_two_calls_of_a_reply() -> None:
@@ -234,14 +226,6 @@ def test_a_run_that_ends_earlier_leaves_events_unused() -> None:
     assert (told.carried, told.stop) == (2, None)
 
 
-def test_a_run_that_would_go_on_stops_where_the_record_ends() -> None:
-    told = counterfactual(recorded(SUM[:2], adding(max_turns=2)), Changes(config={"max_turns": 3}))
-    assert (told.was, told.now) == (MaxTurns(2), None)
-    assert told.stop == Stop(
-        5, "the record has no event 5; the run is in phase AwaitingReply and wants a request with 5 messages"
-    )
-
-
 def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None:
     source = recorded([saying(FENCED)], adding(accept_suspected_calls=True))
     told = counterfactual(source, Changes(config={"text_dialects": ["json_fenced"]}))
@@ -319,12 +303,6 @@ WAS = Plan.of(
     presets=("mine",),
     seed=4,
 )
-
-
-def test_without_changes_a_plan_stays_as_it_is() -> None:
-    now = NOTHING_CHANGED.plan(WAS)
-    assert now == WAS
-    assert now.digest == WAS.digest
 
 
 def test_each_part_changes_alone() -> None:

@@ -140,6 +140,7 @@ def test_each_ending_has_one_result_and_one_category(
 ) -> None:
     verdict = judge(posed(), evidence)
     assert (verdict.result, verdict.category) == (result, category)
+    assert verdict.valid == (result not in {"void", "unsupported"})
 
 
 def test_the_cases_are_all_categories_results_outcomes_failures_and_problems() -> None:

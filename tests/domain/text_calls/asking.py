@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
-
-import pytest
 
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, MARKED, Offered, Source, TextCalls, text_calls
 
-__all__ = ["OFFERED", "SAME", "SCHEMAS", "Row", "ask", "each", "in_words", "source"]
+__all__ = ["OFFERED", "SAME", "SCHEMAS", "ask", "in_words", "source"]
 
 SAME: Final = "="
 """Stands for: the content is the text, as it came."""
-
-CORPORA: Final = Path(__file__).resolve().parents[2] / "corpora" / "dialects"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One text and what is read in it; the rows are in ``tests/corpora/dialects``."""
-
-    test: str
-    """The test that it belongs to."""
-    text: str
-    enable: str
-    finish: str
-    calls: str
-    """Each call as its id, if it has one, its name and its arguments."""
-    content: str
-    rejected: str
-
-    def holds(self) -> None:
-        """Read the text, and compare."""
-        found = in_words(ask(self.text, self.enable, self.finish), self.text)
-        assert found == (self.calls, self.content, self.rejected), self.text
-
-
-def each(module: str, test: str) -> pytest.MarkDecorator:
-    """Run a test with each of its rows."""
-    lines = (CORPORA / f"{module}.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [Row(**json.loads(line)) for line in lines]
-    return pytest.mark.parametrize("row", [row for row in rows if row.test == test])
 
 
 def _takes(required: str, **types: Json) -> Json:

@@ -38,6 +38,7 @@ KNOWN = ("ping", "add")
         '```json\n{"name": "add", "parameters": {"a": 1}}\n```',
         '{"name": "ping", "arguments": "{}"}',
         "It is `x`, and `y: <tool_call>",
+        "It opens: <code><tool_call></code> so",
         '<function_call>{"name": "ping"}</function_call>',
         "<start_function_call>call:ping{}<end_function_call>",
         "<TOOLCALL>[]</TOOLCALL>",

@@ -14,6 +14,7 @@ from toolreel._cli.options import PresetChoice, parse_settings, preset_options, 
 from toolreel.evals import (
     Proof,
     draft_of,
+    paths_of,
     proof_of,
     read_scenarios,
     read_session,
@@ -67,7 +68,7 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
     short_help="Run the scripts of scenarios, to prove their checks.",
     epilog="Exit codes: 0 every script got its verdict, 1 one did not, 2 a file is not valid.",
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--trials",
     default=None,
@@ -76,15 +77,17 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
 )
 @json_option
 @reporting
-def check_command(files: Sequence[Path], trials: int | None, as_machine: bool) -> int:
+def check_command(files: Sequence[str], trials: int | None, as_machine: bool) -> int:
     """Prove the checks of scenario files: good scripts have to pass, bad ones to fail, under several seeds.
 
-    No model is asked. Tools under [real] run for real.
+    FILE may be a pattern, as in `eval run --scenarios`. No model is asked. Tools under [real] run for real.
 
     \b
     toolreel eval scenario check refund.toml
     """
-    proofs = [proof_of(each, trials) for file in files for each in read_scenarios(file)]
+    proofs = [
+        proof_of(each, trials) for word in files for path in paths_of(word) for each in read_scenarios(path)
+    ]
     failed = not all(proof.holds for proof in proofs)
     if as_machine:
         say({"holds": not failed, "scenarios": [_tree(proof) for proof in proofs]})

@@ -236,10 +236,9 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
-        recorder, guard = (
-            RunRecorder(opened, out if cassettes else None),
-            CostGuard(plan.budget, prices, stop),
-        )
+        recorder = RunRecorder(opened, out if cassettes else None)
+        found = existing_runs(out, plan, accept_changes=accept_changes)
+        guard = CostGuard(plan.budget, prices, stop, found.spent.cost)
 
         def run_one(job: Job) -> Record:
             if watcher:
@@ -248,7 +247,6 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
                 record = located(guard.run(job, context), plan)
                 return replace(record, cassette=saved())
 
-        found = existing_runs(out, plan, accept_changes=accept_changes)
         if not accept_endpoint_change:
             check_locations(out, found.locations, plan)
         journal.begin(header)

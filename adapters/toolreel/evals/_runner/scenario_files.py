@@ -124,7 +124,7 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     if not files:
         return select_scenarios(others)
     unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
-    own = [each for word in files for path in _paths(word) for each in read_scenarios(path)]
+    own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
     wanted = any(not word.startswith("!") for word in others)
     built_in = (
         select_scenarios(word for word in others if word.lstrip("!").lower() not in _own_names(own))
@@ -144,7 +144,11 @@ def _own_names(own: Iterable[Scenario]) -> frozenset[str]:
     return frozenset(each.name for each in own)
 
 
-def _paths(word: str) -> list[Path]:
+def paths_of(word: str) -> list[Path]:
+    """The files that a path or a pattern means.
+
+    :raises ConfigError: if no file fits the pattern
+    """
     if not glob.has_magic(word):
         return [Path(word)]
     found = sorted(glob.glob(word, recursive=True))

@@ -1,13 +1,14 @@
-"""What an evaluation has spent, and its end at the first reply whose cost nobody knows."""
+"""What an evaluation has spent, and its end where its budget ends, or a cost is not known."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from threading import Event
+from math import inf
+from threading import Condition, Event
 from typing import Final
 
-from toolreel._driver import Endpoint
 from toolreel.evals._runner.endpoints import ObservedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext, run_job
 from toolreel_core._jsontext import digest
@@ -82,65 +83,113 @@ class _Stopped(Exception):
 
 
 class CostGuard:
-    """Lets no request out, of any run, once a reply has come whose cost is not known, if costs are capped.
+    """Keeps the cost of an evaluation below its cap: what is in flight is reserved by its estimate.
 
-    :param stop: set with that reply, so that no further run begins
+    A request waits while its estimate does not fit beside those in flight, so that the cap is exceeded by one
+    reply at most. None goes out, of any run, once the cap is reached, or a reply has come whose cost is not
+    known.
+
+    :param stop: set at the end of the budget, so that no further run begins
+    :param spent: what runs of before have cost
     """
 
-    def __init__(self, budget: Budget, prices: PriceList, stop: Event) -> None:
-        self._capped = budget.max_cost is not None
-        self._prices = prices
-        self._stop = stop
-        self._unknown = Event()
+    def __init__(self, budget: Budget, prices: PriceList, stop: Event, spent: float = 0.0) -> None:
+        self._cap, self._prices, self._stop = budget.max_cost, prices, stop
+        self._spent, self._held, self._flying = spent, 0.0, 0
+        self._largest = 0.0
+        """Of the replies so far: what one is taken to cost that has no price."""
+        self._changed = Condition()
+        self._why = ""
 
     def run(self, job: Job, context: RunContext) -> Record:
         """Run a sample; it ends void if the guard lets none of its further requests out."""
-        cell = job.sample.cell
-        if not self._capped or kind_of(cell.model):
+        if self._cap is None or kind_of(job.sample.cell.model):
             return run_job(job, context)
-        watched = _Watched(context.endpoint, context.now, lambda one: self._replied(one, cell), self._unknown)
+        observed = ObservedEndpoint(context.endpoint, context.now)
+        guarded = _Guarded(lambda effect: self.send(observed, effect, job.sample.cell))
 
         def observe(note: Note, /) -> None:
-            watched.observed.note(note)
+            observed.note(note)
             context.observe(note)
 
         try:
-            return run_job(job, replace(context, endpoint=watched, observe=observe))
-        except _Stopped:
-            return _abandoned(job, watched.observed.asked)
+            return run_job(job, replace(context, endpoint=guarded, observe=observe))
+        except _Stopped as stopped:
+            return _abandoned(job, observed.asked, str(stopped))
 
-    def _replied(self, asked: SentRequest, cell: Cell) -> None:
-        if not asked.failure and _cost_of(asked, cell, self._prices) is None:
-            self._unknown.set()
-            self._stop.set()
+    def enter(self, cap: float, estimate: float | None) -> float:
+        """Wait until a request may go out, and reserve what it may cost.
+
+        :param estimate: by the price; ``None`` if there is none
+        """
+        with self._changed:
+            while True:
+                if not self._why and self._spent >= cap:
+                    self._end("the budget of the evaluation is used up")
+                if self._why:
+                    raise _Stopped(self._why)
+                left = cap - self._spent - self._held
+                # As long as nothing has come, a reply without a price may cost anything.
+                wanted = estimate if estimate is not None else self._largest or inf
+                if wanted <= left or not self._flying:
+                    reserved = min(wanted, max(left, 0.0))
+                    self._held += reserved
+                    self._flying += 1
+                    return reserved
+                self._changed.wait()
+
+    def leave(self, reserved: float, asked: SentRequest | None, cell: Cell) -> None:
+        """Count what a request has cost; ``None`` if it never came to an answer."""
+        with self._changed:
+            self._held -= reserved
+            self._flying -= 1
+            if asked and not asked.failure:
+                cost = _cost_of(asked, cell, self._prices)
+                if cost is None:
+                    self._end("the cost of a reply is unknown, and the cost of the evaluation is limited")
+                self._spent += cost or 0.0
+                self._largest = max(self._largest, cost or 0.0)
+            self._changed.notify_all()
+
+    def send(
+        self, observed: ObservedEndpoint, effect: SendRequest, cell: Cell
+    ) -> ReplyReceived | RequestFailed:
+        """Send a request once it may go out."""
+        price, body = self._prices.price(cell.model, cell.endpoint), effect.request.body
+        estimate = None
+        if price:
+            most = json.loads(body).get("max_tokens")
+            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
+        reserved = self.enter(self._cap or 0.0, estimate)
+        asked = None
+        try:
+            event = observed.send(effect)
+            asked = observed.asked[-1]
+            return event
+        finally:
+            self.leave(reserved, asked, cell)
+
+    def _end(self, why: str) -> None:
+        self._why = self._why or why
+        self._stop.set()
 
 
-class _Watched:
+_BYTES: Final = 3
+"""Of a token: few, so that estimates are high."""
+_COMPLETION: Final = 1_000
+"""Tokens of a reply that nothing limits."""
+
+
+class _Guarded:
     """The endpoint of one run, as the guard lets it be used."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        now: Callable[[], float],
-        replied: Callable[[SentRequest], None],
-        unknown: Event,
-    ) -> None:
-        self.observed = ObservedEndpoint(endpoint, now)
-        self._replied = replied
-        self._unknown = unknown
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        if self._unknown.is_set():
-            raise _Stopped
-        event = self.observed.send(effect)
-        self._replied(self.observed.asked[-1])
-        return event
+    def __init__(self, send: Callable[[SendRequest], ReplyReceived | RequestFailed]) -> None:
+        self.send = send
 
 
-def _abandoned(job: Job, asked: Sequence[SentRequest]) -> Record:
+def _abandoned(job: Job, asked: Sequence[SentRequest], why: str) -> Record:
     """The record of a run that was left in the middle; its requests are in it, since they cost something."""
     sample, case, configuration = job.sample, job.case, job.configuration.text
-    why = "the cost of a reply is unknown, and the cost of the evaluation is limited"
     verdict = Verdict("void", "loop.budget", (why,))
     return Record(
         key=sample.key,

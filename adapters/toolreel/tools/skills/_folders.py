@@ -1,7 +1,8 @@
 """Find skills: folders with a ``SKILL.md``, read once, and read the files in them.
 
-A ``SKILL.md`` has front matter of YAML and a body of Markdown, checked as Agent Skills are specified. The
-verdict is that of the reference library, skills-ref, over the same folder. Ours differs
+A ``SKILL.md`` has front matter of YAML and a body of Markdown. Skills as they exist are read leniently: what
+does not follow the specification is mended where it can be, with a warning. With ``strict``, it is an error,
+and the verdict is that of the reference library, skills-ref, over the same folder. Ours differs
 
 - in what only strictyaml refuses: lists and mappings in brackets, and levels that are indented differently,
   are YAML, and are taken;
@@ -16,6 +17,7 @@ Everything in the front matter is text: ``version: 1.0`` is ``"1.0"``, and nothi
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from toolreel._internal import MissingExtra, SkillError
+from toolreel._internal import MissingExtra, SkillError, log
 from toolreel_core._jsontext import JsonText, canonical, sound
 
 try:
@@ -42,6 +44,10 @@ _HEAD_LIMIT: Final = 16 * 1024
 _RULES: Final = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
 """Every value is a text; anchors and tags mean nothing here."""
 _NAME_LIMIT: Final = 64
+_WORDS: Final = re.compile(r"[\W_]+")
+"""What the name of a skill cannot have."""
+# A text that holds a colon, or begins with a sign that means something in YAML.
+_UNQUOTED: Final = re.compile(r"""([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)""")
 _LIMITS: Final = {"description": 1024, "compatibility": 500}
 
 
@@ -59,25 +65,55 @@ class Manifest:
     """The instructions."""
     front_matter: JsonText
     """All fields, as a JSON object of texts; ``allowed-tools`` is among them and allows nothing here."""
+    warnings: tuple[str, ...] = ()
+    """What does not follow the specification, and was mended or ignored."""
 
 
-def manifest_of(text: str, folder: str) -> Manifest:
+def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     r"""What a ``SKILL.md`` says that is in a folder of this name.
 
     >>> manifest_of("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", "pdf").body
     'Call pdftotext.'
 
+    :param strict: whether what does not follow the specification is an error
     :raises SkillError: with everything that is wrong with it
     """
-    head, body = _parted(text.replace("\r\n", "\n"))
-    fields = _fields(head)
+    text, warnings = text.replace("\r\n", "\n"), list[str]()
+    if not strict and (begun := text.removeprefix("\ufeff").lstrip()) != text:
+        text = begun
+        warnings.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
+    head, body = _parted(text)
+    try:
+        fields = _fields(head)
+    except SkillError as error:
+        if strict or (quoted := _quoted(head)) == head:
+            raise
+        fields = _fields(quoted)
+        warnings.append(str(error))
     name = unicodedata.normalize("NFKC", _text(fields, "name"))
-    if problems := [*_problems(fields, name, folder)]:
+    description = _text(fields, "description")
+    problems = [*_problems(fields, name, folder)]
+    if not strict:
+        name = _WORDS.sub("-", (name or folder).lower()).strip("-")
+        # The first line that is no heading says what a skill is for, where nothing else does.
+        lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
+        description = description or next(filter(None, lines), "")
+    if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
     front_matter = canonical(fields)
     if sound(front_matter) != front_matter:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
-    return Manifest(name, _text(fields, "description"), _text(fields, "compatibility"), body, front_matter)
+    told = (*warnings, *problems)
+    return Manifest(name, description, _text(fields, "compatibility"), body, front_matter, told)
+
+
+def _quoted(head: str) -> str:
+    """Front matter with quotes round each text that YAML would take for something else, and without tabs."""
+    lines = [line.replace("\t", "  ") for line in head.split("\n")]
+    return "\n".join(
+        f"{found[1]}{json.dumps(found[2])}" if (found := _UNQUOTED.fullmatch(line)) else line
+        for line in lines
+    )
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -282,45 +318,47 @@ class Skills:
     left_out: tuple[str, ...] = ()
     """Errors of invalid skills, with ``skip_invalid``."""
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What does not follow the specification, and was mended or ignored, with the folder of the skill."""
+        return tuple(f"{each.folder}: {told}" for each in self.skills for told in each.manifest.warnings)
 
-def read_skills(*folders: Path | str, skip_invalid: bool = False) -> Skills:
+
+def read_skills(*folders: Path | str, skip_invalid: bool = False, strict: bool = False) -> Skills:
     """Read the skills in folders; each folder is a skill, or has skills at most five levels down.
 
     Links are not followed, and hidden folders are skipped; a folder inside a skill belongs to that skill.
 
     :param skip_invalid: leave out invalid skills, instead of raising
+    :param strict: what does not follow the specification is an error, instead of a warning
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
     left_out: list[str] = []
     for place, linked in (each for folder in folders for each in _places(Path(folder))):
         try:
-            _add(found, place, linked=linked)
+            if linked:
+                raise SkillError(f"{place}: a link is not followed; name what it links to")
+            skill = read_skill(place, strict=strict)
+            other = found.setdefault(skill.name, skill)
+            if other is not skill and not os.path.samefile(other.folder, skill.folder):
+                raise SkillError(
+                    f"{place}: skill {skill.name!r} is in {other.folder} as well; leave one of the two out"
+                )
         except SkillError as error:
             if not skip_invalid:
                 raise
             left_out.append(str(error))
-    return Skills(tuple(found[name] for name in sorted(found)), tuple(left_out))
+    skills = Skills(tuple(found[name] for name in sorted(found)), tuple(left_out))
+    for why in (*skills.warnings, *left_out):
+        log("tools", "warning", "skill_not_as_specified", {"why": why})
+    return skills
 
 
-def _add(found: dict[str, Skill], place: Path, *, linked: bool) -> None:
-    """Add a skill, unless it was added before.
-
-    :raises SkillError: if it is invalid, or another has its name
-    """
-    if linked:
-        raise SkillError(f"{place}: a link is not followed; name what it links to")
-    skill = read_skill(place)
-    other = found.setdefault(skill.name, skill)
-    if other is not skill and not os.path.samefile(other.folder, skill.folder):
-        raise SkillError(
-            f"{place}: skill {skill.name!r} is in {other.folder} as well; leave one of the two out"
-        )
-
-
-def read_skill(folder: Path | str) -> Skill:
+def read_skill(folder: Path | str, *, strict: bool = False) -> Skill:
     """Read the skill in a folder.
 
+    :param strict: what does not follow the specification is an error, instead of a warning
     :raises SkillError: if it is invalid; names the folder and all problems
     """
     folder = Path(os.path.abspath(folder))
@@ -330,7 +368,7 @@ def read_skill(folder: Path | str) -> Skill:
     place = folder / name
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
-        return Skill(manifest_of(text, folder.name), folder, _files(folder, name))
+        return Skill(manifest_of(text, folder.name, strict=strict), folder, _files(folder, name))
     except UnreadableFile as error:
         raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:

@@ -14,17 +14,32 @@ from typing import Final
 
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
-from toolreel_core._text_calls.formats.deepseek_tokens import BAR, BARS, DSML
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.unbalanced_tags import (
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments,
+    closers,
     confused,
+    decoded,
+    end_of_tree,
     holds_markup,
     mentions,
     rest,
+    skip_blanks,
     surplus,
+    typed,
+    unwrapped,
     whole,
 )
-from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed, unwrapped
+
+BAR: Final = "[|｜‖]{1,2}"
+"""The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
+
+DSML: Final = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
+"""The token before the names of DeepSeek's tags."""
+
+BARS: Final = frozenset("|｜‖")
+"""The characters that a token may have for a bar."""
+
 
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
 """Optional prefix of a tag's name."""
@@ -123,7 +138,10 @@ def one_line_break_less(text: str) -> str:
 def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
     """The call; without a closing tag only if nothing can be missing."""
     if call.block.closing.match(source.text, at):
-        return whole(source, _read(source, call, given, _behind_closers(source, call, at)), _TAGS)
+        end = at
+        while close := call.block.closing.match(source.text, at):  # it may be repeated
+            end, at = close.end(), skip_blanks(source.text, close.end())
+        return whole(source, _read(source, call, given, end), _TAGS)
     wrapped = call.wrapping.match(source.text, at)
     if wrapped and (
         given or (call.name in source.offered.names and source.offered.satisfied(call.name, given))
@@ -137,14 +155,6 @@ def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) ->
     if (source.cut and last) or not source.offered.satisfied(call.name, given):
         return Broken("truncated", len(source.text) if last else at)
     return rest(source, at, _CALL) or _read(source, call, given, at)
-
-
-def _behind_closers(source: Source, call: Element, at: int) -> int:
-    """The end of the closing tag of a call, and of its repetitions."""
-    end = at
-    while close := call.block.closing.match(source.text, at):
-        end, at = close.end(), skip_blanks(source.text, close.end())
-    return end
 
 
 def _read(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
@@ -257,7 +267,12 @@ def invoke(source: Source, start: int, _end: int) -> Reading:
     opening = INVOKE.match(source.text, start)
     if opening is None:
         return None
-    block = Block(_owners(opening[0]), INVOKE, _INVOKE_END)
+    dialects: tuple[str, ...] = ("invoke_xml", "minimax_xml")
+    if opening[0][1] in BARS:
+        dialects = ("dsml",)
+    elif opening[0].lower().startswith("<steptml:"):
+        dialects = ("steptml",)
+    block = Block(dialects, INVOKE, _INVOKE_END)
     return _element(source, opening, block, block)
 
 
@@ -272,11 +287,3 @@ def _element(source: Source, opening: re.Match[str], spelled: Block, body: Block
     void = opening["rest"].rstrip().endswith("/")
     gap = _BEFORE_JSON.match(source.text, opening.end())
     return element(source, gap.end() if gap else opening.end(), Element(name, void, spelled, body, _WRAPPING))
-
-
-def _owners(tag: str) -> tuple[str, ...]:
-    if tag[1] in BARS:
-        return ("dsml",)
-    if tag.lower().startswith("<steptml:"):
-        return ("steptml",)
-    return ("invoke_xml", "minimax_xml")

@@ -15,9 +15,17 @@ from typing import Final
 
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, Value, as_tree, members_at, parse, skip
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
-from toolreel_core._text_calls.json_payload import Block, closers, debris, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.unbalanced_tags import whole
-from toolreel_core._text_calls.untyped_text import decoded, typed
+from toolreel_core._text_calls.payloads import (
+    Block,
+    closers,
+    debris,
+    decoded,
+    enveloped,
+    skip_blanks,
+    tail,
+    typed,
+    whole,
+)
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.

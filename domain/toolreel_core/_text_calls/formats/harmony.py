@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Frame, Reading, Source
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.payloads import Block, arguments, closers, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 

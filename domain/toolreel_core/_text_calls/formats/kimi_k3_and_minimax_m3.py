@@ -18,9 +18,17 @@ from toolreel_core._text_calls.decoder_interface import (
     found,
 )
 from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, skip_blanks
-from toolreel_core._text_calls.unbalanced_tags import confused, rest, whole
-from toolreel_core._text_calls.untyped_text import decoded, typed
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments,
+    closers,
+    confused,
+    decoded,
+    rest,
+    skip_blanks,
+    typed,
+    whole,
+)
 
 _ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
 """An attribute in the token that opens an element."""

@@ -1,4 +1,10 @@
-"""JSON between tags or tokens: whole envelopes, or the name of a tool and its arguments."""
+"""JSON inside tags, tokens or brackets, with the odd forms that some models give it.
+
+LM Studio asks for ``[TOOL_CALL]…[/TOOL_CALL]``, around an envelope or a map of arrows with the arguments as
+options of a shell: ``[TOOL_CALL]{tool => "read_file", args => {--path "notes.md"}}[/TOOL_CALL]``. Nobody
+specified the latter, so only quoted values without a backslash, and plain numbers and words, are certain:
+whether a backslash escapes is not. Other models name the tool in an attribute of the tag.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +24,106 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     found,
 )
-from toolreel_core._text_calls.formats.deepseek_tokens import BAR
-from toolreel_core._text_calls.json_payload import (
+from toolreel_core._text_calls.formats.elements import BAR
+from toolreel_core._text_calls.payloads import (
     Block,
     arguments,
     arguments_of,
     closers,
+    debris,
+    decoded,
     enveloped,
     marked_calls,
     skip_blanks,
+    whole,
 )
+
+BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
+"""The opener, before a map."""
+
+_BLOCK: Final = Block(
+    ("lmstudio_request",), re.compile(r"\[TOOL_CALL\]", re.IGNORECASE), closers(r"\[/TOOL_CALL\]")
+)
+_MAP: Final = re.compile(r"\{\s*tool\s*=>")
+"""A call with arrows between keys and values."""
+_HEAD: Final = re.compile(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
+"""Its head, up to the arguments."""
+_OPTION: Final = re.compile(
+    r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
+    r"(?=[\s},]),?"
+)
+"""One argument, as an option of a command line: a simple text, a number or a word."""
+_MAP_END: Final = re.compile(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
+"""The end of the map, and of the block."""
+
+
+def bracketed(source: Source, _start: int, end: int) -> Reading:
+    """The call between the brackets."""
+    at = skip_blanks(source.text, end)
+    return _arrows(source, at) if _MAP.match(source.text, at) else enveloped(source, at, _BLOCK)
+
+
+def _arrows(source: Source, begin: int) -> Reading:
+    head = _HEAD.match(source.text, begin)
+    if head is None:
+        return _broken(source, begin)
+    name, at = source.offered.named(head["name"]), head.end()
+    known = source.offered.parameters(name)
+    given: dict[str, Json] = {}
+    while option := _OPTION.match(source.text, at):
+        key = option["key"]
+        if key in given or key not in known:
+            return _broken(source, begin)
+        given[key] = option["text"] if option["text"] is not None else decoded(option["plain"])
+        at = option.end()
+    end = _MAP_END.match(source.text, at)
+    call = found(name, given, _BLOCK.dialects[0]) if end else None
+    return Calls((call,), end.end()) if call and end else _broken(source, begin)
+
+
+def _broken(source: Source, begin: int) -> Broken:
+    close = source.search(_BLOCK.closing, begin)
+    if close is None and source.cut:
+        return Broken("truncated", len(source.text))
+    return Broken("malformed", debris(source, begin, begin, _BLOCK))
+
+
+_QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
+"""The opening tag, before an object."""
+
+_TAG: Final = re.compile(r"<(\w+)")
+"""The name in an opening tag."""
+_ATTRIBUTE: Final = re.compile(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
+"""An attribute, which is an argument here."""
+_NAMED: Final = {
+    tag: Block(
+        ("invoke_xml", "hermes_json"), re.compile(rf"<{tag}\b", re.IGNORECASE), closers(rf"</{tag}\s*>")
+    )
+    for tag in ("tool", "tool_call")
+}
+_LEFT: Final = {
+    tag: re.compile(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
+}
+"""Tags that are left behind a call that was cut, by the name of the tag."""
+_CLOSED: Final = re.compile(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
+"""The closing tag at the end of a call."""
+
+
+def named_tag(source: Source, start: int, end: int) -> Reading:
+    """The call of an offered tool that an attribute names; one of another tool is no call."""
+    opening = source.text[start:end]
+    given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
+    attributes = dict(given)
+    name = source.offered.named(attributes.get("name", ""))
+    if name not in source.offered.names or len(attributes) < len(given):
+        return None
+    tag = _TAG.findall(opening)[0].lower()
+    begin = skip_blanks(source.text, end)
+    reading = arguments(source, begin, name, _NAMED[tag], attributes.get("id", ""))
+    if isinstance(reading, Calls) and not _CLOSED.search(source.text[begin : reading.end][-80:]):
+        return Broken("truncated" if source.cut else "malformed", reading.end)
+    return whole(source, reading, _LEFT[tag])
 
 
 def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:

@@ -9,15 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
-from toolreel_core._text_calls.json_payload import Block, arguments, closers, enveloped, skip_blanks, tail
-from toolreel_core._text_calls.unbalanced_tags import confused, holds_markup, mentions, rest, whole
-from toolreel_core._text_calls.untyped_text import decoded, end_of_tree, typed
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments,
+    closers,
+    confused,
+    decoded,
+    end_of_tree,
+    enveloped,
+    holds_markup,
+    mentions,
+    rest,
+    skip_blanks,
+    tail,
+    typed,
+    whole,
+)
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
 """The name of a checkpoint after the name of a tag."""
@@ -62,14 +75,6 @@ _REST: Final = re.compile(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a word or a tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    key: str
-    value: Json
-    end: int
-    closed: bool
-
-
 def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
 
@@ -83,7 +88,8 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
         raw = source.offered.beginning(raw)
         if not raw:
-            return Broken("malformed", _end_of_block(source, at))
+            close = source.search(_CLOSE, at)
+            return Broken("malformed", close.end() if close else len(source.text))
         at = head.start("name") + len(raw)
     name = source.offered.named(raw)
     given: dict[str, Json] = {}
@@ -92,11 +98,11 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
         pair = _pair(source, begin, name, given)
         if isinstance(pair, Broken):
             return pair
-        repeated, lax = repeated or pair.key in given, lax or not pair.closed
+        key, value, end, closed = pair
+        repeated, lax = repeated or key in given, lax or not closed
         if repeated and lax:
             return confused(source, at, _OPEN, _CLOSE)
-        given[pair.key] = pair.value
-        at = pair.end
+        given[key], at = value, end
     reading = _ended(source, name, given, at, dialect, separated=head["sep"] is not None)
     return whole(source, reading, _TAGS)
 
@@ -135,7 +141,10 @@ def _key(source: Source, at: int, name: str) -> int:
     return plain.start("key")
 
 
-def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pair | Broken:
+def _pair(
+    source: Source, at: int, name: str, given: Mapping[str, Json]
+) -> tuple[str, Json, int, bool] | Broken:
+    """The key and value of a pair, its end, and whether the closing tag of the value is there."""
     key_end = source.search(_KEY_END, at)
     if key_end is None or ((close := source.search(_CLOSE, at)) and close.start() < key_end.start()):
         return _missing(source, at)
@@ -151,24 +160,20 @@ def _pair(source: Source, at: int, name: str, given: Mapping[str, Json]) -> _Pai
     text = one_line_break_less(source.text[at : end[0]])
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removeprefix("\\n").removesuffix("\\n")
-    value = _typed(text, kind, source.offered.parameter(name, key))
-    if holds_markup(key) or (isinstance(value, str) and _is_odd(text, closed=closed)):
-        return confused(source, begin, _OPEN, _CLOSE)
-    return _Pair(key, value, end[1], closed)
-
-
-def _typed(text: str, kind: re.Match[str] | None, schema: Json) -> Json:
     if kind is None:
-        return typed(text, schema)
-    return text if kind[1].strip() == "string" else decoded(text)
-
-
-def _is_odd(text: str, *, closed: bool) -> bool:
-    """Whether a value may have swallowed markup; one with both of its tags may mention tags."""
-    if not closed:
-        return holds_markup(text)
-    swallowed = _INNER_VALUE.search(text)
-    return swallowed is not None and not mentions(text[: swallowed.start()].replace("\\n", "\n"))
+        value = typed(text, source.offered.parameter(name, key))
+    else:
+        value = text if kind[1].strip() == "string" else decoded(text)
+    # A value may have swallowed markup; one with both of its tags may mention tags.
+    swallowed = _INNER_VALUE.search(text) if closed else None
+    odd = (
+        holds_markup(text)
+        if not closed
+        else (swallowed is not None and not mentions(text[: swallowed.start()].replace("\\n", "\n")))
+    )
+    if holds_markup(key) or (isinstance(value, str) and odd):
+        return confused(source, begin, _OPEN, _CLOSE)
+    return key, value, end[1], closed
 
 
 def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
@@ -194,11 +199,6 @@ def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) ->
 def _missing(source: Source, at: int) -> Broken:
     close = None if source.cut else source.search(_CLOSE, at)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
-
-
-def _end_of_block(source: Source, at: int) -> int:
-    close = source.search(_CLOSE, at)
-    return close.end() if close else len(source.text)
 
 
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.

@@ -73,7 +73,7 @@ class Gate:
                 return f"{self.metric}{f' of {of}' if of else ''} {side} {self.limit:g}"
             case "margin":
                 return f"{of or 'second'} at most {self.limit:g} worse than {self.against or 'first'}"
-            case "no-regression" | "nothing-broke":
+            case _:
                 what = "no regression of" if self.kind == "no-regression" else "nothing broke in"
                 return f"{what} {of or 'second'} against {self.against or 'first'}"
 

@@ -114,18 +114,6 @@ def test_a_message_that_goes_out_otherwise_under_another_plan_is_one() -> None:
 # Events.
 
 
-def test_another_result_is_found_with_the_place_in_it() -> None:
-    found = first(RUN, fork(RUN, 2, Changes(tool_result='{"value":7}')).recorded)
-    assert found == Divergence(
-        2,
-        1,
-        "told",
-        (Change("output", "42", '{"value":7}'),),
-        'add({"a":2,"b":40}) returned 42',
-        'add({"a":2,"b":40}) returned {"value":7}',
-    )
-
-
 @pytest.mark.parametrize(
     ("line", "changed"),
     [
@@ -220,14 +208,6 @@ def test_a_run_with_fewer_turns_has_empty_places() -> None:
     assert [turn.b for turn in turns[1:]] == [(), ()]
     rests = recorded(SUM, NEEDS_APPROVAL, tools=asking_first())
     assert diff(rests, rests).turns[0].a == ("add needs approval", "rests")
-
-
-def test_all_of_it_is_plain_data() -> None:
-    difference = diff(RUN, recorded(SUM[:2], adding(max_turns=2)))
-    tree = json.loads(json.dumps(difference.tree()))
-    assert [*tree] == ["same", "a", "b", "plan", "first", "turns", "other_bytes"]
-    assert (tree["same"], tree["first"]["n"], tree["b"]["outcome"]) == (False, 5, "max_turns")
-    assert [turn["same"] for turn in tree["turns"]] == [True, False, False]
 
 
 numbers = st.integers(0, 9)

@@ -249,8 +249,8 @@ def test_what_was_read_stays_as_it_was(tmp_path: Path) -> None:
 
 def test_a_skill_that_cannot_be_used_stops_or_is_left_out(tmp_path: Path) -> None:
     skill(tmp_path / "zip")
-    bad = write_skill(tmp_path / "bad", front(name="worse"))
-    words = f"{bad / 'SKILL.md'}: name: 'worse' is not the name of its folder, 'bad'; rename one of the two"
+    bad = write_skill(tmp_path / "bad", "---\nname: bad\n")
+    words = f"{bad / 'SKILL.md'}: its front matter is not closed; put a line '---' below it"
     assert refusal(tmp_path) == words
     left = read_skills(tmp_path, skip_invalid=True)
     assert [each.name for each in left.skills] == ["zip"]

@@ -93,7 +93,7 @@ def verdicts(tmp_path: Path, text: str | bytes) -> tuple[bool, bool]:
     """Whether a skill is valid: to us, and to the reference library."""
     folder = write_skill(tmp_path / "pdf-forms", text)
     try:
-        read_skill(folder)
+        read_skill(folder, strict=True)
         ours = True
     except SkillError:
         ours = False
@@ -186,14 +186,67 @@ def test_a_text_with_dashes_is_whole() -> None:
     ],
 )
 def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: str) -> None:
-    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms")) == words
+    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms", strict=True)) == words
 
 
 def test_a_bomb_of_brackets_is_refused_at_once() -> None:
-    assert "nested" in complaint(SkillError, lambda: manifest_of(front(metadata="{a: " * 3000), "pdf-forms"))
+    bomb = front(metadata="{a: " * 3000)
+    assert "nested" in complaint(SkillError, lambda: manifest_of(bomb, "pdf-forms", strict=True))
 
 
 def test_a_colon_without_quotes_is_told_with_its_place_and_remedy() -> None:
-    said = complaint(SkillError, lambda: manifest_of(front(description="Use it when: PDF."), "pdf-forms"))
+    said = complaint(
+        SkillError, lambda: manifest_of(front(description="Use it when: PDF."), "pdf-forms", strict=True)
+    )
     assert said.startswith("line 3, column 25: not YAML: mapping values are not allowed ")
     assert said.endswith("; put a text that holds a colon in quotes")
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "warnings"),
+    [
+        (front(description="Use it when: PDF."), "Use it when: PDF.", ["a text that holds a colon"]),
+        (front(description="PDF: fill, e.g.: a form"), "PDF: fill, e.g.: a form", ["colon"]),
+        (front(description='Use it when: "PDF".'), 'Use it when: "PDF".', ["colon"]),
+        (front(description="@team fills forms"), "@team fills forms", ["not YAML"]),
+        (front(description="`fill` fills forms"), "`fill` fills forms", ["not YAML"]),
+        (front(metadata="\n\ta: b"), "Fills PDF forms.", ["not YAML"]),
+        ("\ufeff" + front(), "Fills PDF forms.", ["a byte-order mark or blanks stand before it"]),
+        ("\n\n" + front(), "Fills PDF forms.", ["a byte-order mark or blanks stand before it"]),
+        (
+            front(model="opus", **{"user-invocable": "true", "argument-hint": "[file]"}),
+            "Fills PDF forms.",
+            ["unknown field 'model', 'user-invocable', 'argument-hint'"],
+        ),
+        (front(version="1.0"), "Fills PDF forms.", ["unknown field 'version'"]),
+        (front(name="PDF_Forms"), "Fills PDF forms.", ["other characters", "not the name of its folder"]),
+        ("---\ndescription: x\n---\n", "x", ["name: it is missing"]),
+        (
+            "---\nname: pdf-forms\n---\n# Forms\n\nFill them.\nMore.",
+            "Fill them.",
+            ["description: it is missing"],
+        ),
+        (front(description="x" * 1025), "x" * 1025, ["description: 1025 characters"]),
+        (front(compatibility="\n  - git"), "Fills PDF forms.", ["compatibility: expected a text"]),
+        (front(compatibility="Needs: git"), "Fills PDF forms.", ["colon"]),
+    ],
+)
+def test_a_skill_as_it_exists_is_read_with_a_warning(
+    text: str, description: str, warnings: list[str]
+) -> None:
+    found = manifest_of(text, "pdf-forms")
+    assert (found.name, found.description) == ("pdf-forms", description)
+    assert len(found.warnings) == len(warnings)
+    assert all(part in told for part, told in zip(warnings, found.warnings, strict=True))
+    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms", strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "# Forms\n", "---\nname: x\n", "---\nname: x\n---\n# Only a heading", "---\n- name\n---\n"),
+        front(license="MIT\nlicense: BSD"),
+    ],
+)
+def test_what_cannot_be_mended_stays_an_error(text: str) -> None:
+    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms"))

@@ -204,6 +204,15 @@ def test_full_is_everything_and_all_is_another_name_for_it() -> None:
             {"eval": {"tool_failure_policy": "x"}},
             "eval.tool_failure_policy: expected one of fatal, tolerated, got 'x'",
         ),
+        (
+            {"eval": {"accept_void": ["transport.rate_limt"]}},
+            "eval.accept_void: there is no void category 'transport.rate_limt'",
+        ),
+        (
+            {"eval": {"accept_void": ["loop.max_turns"]}},
+            "eval.accept_void: 'loop.max_turns' is no void run, so that it counts; there are: ",
+        ),
+        ({"eval": {"min_coverage": 90}}, "eval.min_coverage: expected a number from 0 to 1, got 90"),
         ({"eval": {"preset": "smke"}}, "eval.preset: there is no preset 'smke'; did you mean 'smoke'?"),
         ({"loop": {"max_turn": 1}}, "loop: there is no setting 'max_turn'; did you mean 'max_turns'?"),
         ({"sampling": {"model": "m"}}, "sampling.model: it is set by the run itself; leave it out"),

@@ -132,6 +132,11 @@ def test_a_list_of_tools_with_all_in_it_is_no_list() -> None:
     [
         ("TRIALS", "many", "OPENROUTER_TRIALS: expected a whole number, got 'many'"),
         ("TEMPERATURE", "warm", "OPENROUTER_TEMPERATURE: expected a number, got 'warm'"),
+        (
+            "FALLBACK_MATRIX",
+            "1",
+            "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it into",
+        ),
         ("FULL", "maybe", "OPENROUTER_FULL: expected 1 or 0, got 'maybe'"),
         ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
         ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from toolreel_core._jsontext import ArgumentRepairs, Json, JsonText, canonical
-from toolreel_core._replies import ArgumentError, CallReader, CallsRead, ToolCall
+from toolreel_core._replies import ArgumentError, CallsRead, ToolCall, calls_in
 
 KNOWN = ("add", "ping", "stock_lookup")
 
@@ -14,7 +16,7 @@ def entry(name: Json = "add", arguments: Json = '{"a":1}', **more: Json) -> dict
 
 
 def read(message: dict[str, Json], repairs: ArgumentRepairs = "safe") -> CallsRead:
-    return CallReader(KNOWN, turn=3, max_depth=64, repairs=repairs).read(message)
+    return calls_in(message, known=KNOWN, turn=3, max_depth=64, repairs=repairs)
 
 
 def read_entries(*entries: Json) -> CallsRead:
@@ -61,15 +63,15 @@ def test_entries_that_are_no_calls_say_why() -> None:
 
 
 def test_calls_stand_outside_and_among_parts_too() -> None:
-    reader = CallReader(KNOWN, turn=1, max_depth=64)
-    assert reader.read({}, outside=[[entry()]]).warnings == ("TOOL_CALLS_MISPLACED",)
+    reader = partial(calls_in, {}, known=KNOWN, turn=1, max_depth=64)
+    assert reader(outside=[[entry()]]).warnings == ("TOOL_CALLS_MISPLACED",)
     part: Json = {"type": "tool_use", "id": "x", "name": "ping", "input": {}}
-    assert reader.read({}, parts=[part]).warnings == ("CALLS_IN_CONTENT_PARTS", "ARGUMENTS_NOT_STRING")
+    assert reader(parts=[part]).warnings == ("CALLS_IN_CONTENT_PARTS", "ARGUMENTS_NOT_STRING")
 
 
 def test_arguments_nest_no_deeper_than_allowed() -> None:
     message: dict[str, Json] = {"tool_calls": [entry(arguments='{"a":{}}')]}
-    reads = [CallReader(KNOWN, turn=1, max_depth=depth).read(message).calls[0].arguments for depth in (2, 1)]
+    reads = [calls_in(message, known=KNOWN, turn=1, max_depth=depth).calls[0].arguments for depth in (2, 1)]
     assert reads == ['{"a":{}}', ArgumentError("ARGUMENTS_INVALID_JSON", "nested deeper than 1 levels")]
 
 

@@ -1,19 +1,112 @@
-"""Join the fragments of tool calls in a streamed reply into whole calls.
-
-Servers disagree on how to tell one call from the next. Most give an index in every fragment and the id in
-the first one only. Some give index 0 to every call and tell them apart by id (vercel/ai#14277,
-ollama/ollama#15457), some give neither, some repeat id and name in every fragment (hermes-agent#12230),
-some send all of the arguments again with every piece, and some send each call whole.
-"""
+"""Join the deltas of a streamed reply into one message."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Json, canonical, in_order, read, tree_at
+
+_NOTHING: Final[Mapping[str, Json]] = {}
+_Detail: TypeAlias = Mapping[str, Json]
+
+
+def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NOTHING) -> dict[str, Json]:
+    """The joined message, in the shape of a reply that was not streamed.
+
+    >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
+    {'role': 'assistant', 'content': 'Hello'}
+
+    Texts and arguments are concatenated, lists are extended; of anything else the last value counts.
+
+    :param whole: the message again, as some servers send it at the end: it is not said twice
+    """
+    given: dict[str, list[Json]] = {}
+    for delta in deltas:
+        for key, value in delta.items():
+            if value is not None:
+                given.setdefault(key, []).append(value)
+    fields = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
+    for key, value in whole.items():
+        if key == "tool_calls":
+            fields[key] = joined_calls(given.get(key, []), whole=value)
+        elif key == "function_call":
+            fields[key] = joined_function(given.get(key, []), whole=value)
+        # What the deltas spelled may hold more, such as the tags of a thought; if it holds less, apart from
+        # spaces, the message is the server's last word. Parts and details of the deltas have been shown.
+        elif not (spelled := fields.get(key)) or (
+            isinstance(spelled, str)
+            and isinstance(value, str)
+            and "".join(value.split()) not in "".join(spelled.split())
+        ):
+            fields[key] = value
+    return {"role": "assistant", "content": None, **fields}
+
+
+def _content(values: Sequence[Json]) -> Json:
+    """One text, or a list of parts if any value was a list (Mistral); a single value stays unchanged."""
+    if len(values) == 1:
+        return values[0]
+    listed = any(not isinstance(value, str) for value in values)
+    return _flat(values) if listed else _text(values)
+
+
+def _text(values: Sequence[Json]) -> Json:
+    return "".join(value if isinstance(value, str) else canonical(value) for value in values)
+
+
+def _going_on(values: Sequence[Json]) -> Json:
+    listed = all(isinstance(value, Sequence) and not isinstance(value, str) for value in values)
+    return _flat(values) if listed else values[-1]
+
+
+def _flat(values: Sequence[Json]) -> list[Json]:
+    flat: list[Json] = []
+    for value in values:
+        flat += value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return flat
+
+
+def _details(values: Sequence[Json]) -> Json:
+    """Reasoning details in the order of their first chunks; chunks of one share its type and index."""
+    groups: list[list[_Detail]] = []
+    begun: dict[str, list[_Detail]] = {}
+    for entry in _flat(values):
+        if isinstance(entry, Mapping):
+            name = f"{entry.get('type')}:{entry.get('index')}"
+            # One with ``data`` is encrypted and never split.
+            first = begun[name][0] if name in begun else None
+            if first is None or "data" in entry or entry.get("id") not in (None, first.get("id")):
+                begun[name] = []
+                groups.append(begun[name])
+            begun[name].append(entry)
+    details: list[Json] = []
+    for group in groups:
+        whole = {**group[0]}
+        for entry in group[1:]:
+            whole |= {key: value for key, value in entry.items() if value is not None}
+        for key in ("text", "summary"):
+            texts = [text for entry in group if isinstance(text := entry.get(key), str)]
+            whole |= {key: "".join(texts)} if texts else {}
+        details.append(whole)
+    return details
+
+
+def _blocks(values: Sequence[Json]) -> Json:
+    """Thinking blocks; each ends with its signature (LiteLLM)."""
+    blocks: list[Json] = []
+    for entry in _flat(values):
+        last = blocks[-1] if blocks else None
+        if isinstance(entry, Mapping) and isinstance(last, Mapping):
+            unsigned = isinstance(last.get("thinking"), str) and not last.get("signature")
+            if unsigned and entry.get("type") == last.get("type"):
+                blocks[-1] = {**last, **entry, "thinking": f"{last['thinking']}{entry.get('thinking') or ''}"}
+                continue
+        blocks.append(entry)
+    return blocks
+
 
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
 _MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
@@ -67,7 +160,10 @@ class _Calls:
         for place, entry in enumerate(_listed(value)):
             if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun.append(entry)
-            elif not self._repeats(entry):
+                continue
+            # A call may be sent a second time under its own id, whatever index it has now.
+            known = self._by_id.get(identity_of(entry.get("id")) or "")
+            if known is None or not known.equals(entry):
                 self._call_of(entry, place).take(entry)
 
     def take_whole(self, value: Json) -> None:
@@ -77,8 +173,9 @@ class _Calls:
         for entry in () if value is None else _listed(value):
             if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun += [] if entry in self.begun else [entry]
-            elif same := _same_call(entry, left):
-                left.remove(same)
+            elif equal := [call for call in left if call.equals(entry)]:
+                own = (call for call in equal if call.has_identity(entry.get("id")))
+                left.remove(next(own, equal[0]))
             else:
                 differing.append(entry)
         for entry in differing:
@@ -91,11 +188,6 @@ class _Calls:
                 left.remove(call)
             # Two that differ make arguments that are no JSON, so the model is told; what was cut goes on.
             call.take(entry)
-
-    def _repeats(self, entry: Mapping[str, Json]) -> bool:
-        """Whether a call is sent a second time under its own id, whatever index it has now."""
-        identity = identity_of(entry.get("id"))
-        return identity in self._by_id and self._by_id[identity].equals(entry)
 
     def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
         identity, index, name = identity_of(entry.get("id")), index_of(entry.get("index")), _name(entry)
@@ -205,9 +297,10 @@ class _Call:
                 # Of several ids, the first: earlier fragments have been shown under it.
                 self._rest[key] = self._rest[key] if key == "id" and self.has_id else value
         for key, value in tree_at(entry, "function").items():
-            if key == "arguments":
-                self._go_on(value)
-            elif key != "name":
+            if key == "arguments" and value is not None and value != "":
+                self._arguments.append(value)
+                self._braces.take(_argument_text(value))
+            elif key not in {"name", "arguments"}:
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
         self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
@@ -222,16 +315,17 @@ class _Call:
         return {**name, "arguments": self._said(), **self._in_function}
 
     def _said(self) -> Json:
-        return (
-            self._arguments[0]
-            if len(self._arguments) == 1
-            else _joined_arguments([*map(_argument_text, self._arguments)])
-        )
+        """The joined arguments.
 
-    def _go_on(self, arguments: Json) -> None:
-        if arguments is not None and arguments != "":
-            self._arguments.append(arguments)
-            self._braces.take(_argument_text(arguments))
+        Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
+        prefix look the same, so what decides is which of the two results is JSON.
+        """
+        if len(self._arguments) == 1:
+            return self._arguments[0]
+        pieces = [*map(_argument_text, self._arguments)]
+        whole, last = "".join(pieces), pieces[-1] if pieces else ""
+        grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
+        return last if grew and _is_json(last) and not _is_json(whole) else whole
 
 
 class _Braces:
@@ -254,17 +348,6 @@ class _Braces:
         self._escaped = mark == "\\"
 
 
-def _joined_arguments(pieces: Sequence[str]) -> str:
-    """The joined arguments.
-
-    Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a prefix
-    look the same, so what decides is which of the two results is JSON.
-    """
-    whole, last = "".join(pieces), pieces[-1] if pieces else ""
-    grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
-    return last if grew and _is_json(last) and not _is_json(whole) else whole
-
-
 def _listed(value: Json) -> Sequence[Json]:
     """The entries of ``tool_calls``, also of an object with their numbers, or of a single entry."""
     if isinstance(value, Mapping) and (numbered := in_order(value)):
@@ -273,12 +356,6 @@ def _listed(value: Json) -> Sequence[Json]:
             for number, entry in numbered.items()
         ]
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-
-
-def _same_call(entry: Mapping[str, Json], calls: Sequence[_Call]) -> _Call | None:
-    """The call that an entry says again, if possible the one with its id."""
-    equal = [call for call in calls if call.equals(entry)]
-    return next((call for call in equal if call.has_identity(entry.get("id"))), next(iter(equal), None))
 
 
 def _is_json(text: str) -> bool:
@@ -317,3 +394,16 @@ def _arguments(entry: Mapping[str, Json]) -> str:
 
 def _argument_text(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else canonical(arguments)
+
+
+_JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
+    "content": _content,
+    "reasoning_content": _text,
+    "reasoning": _text,
+    "refusal": _text,
+    "reasoning_details": _details,
+    "thinking_blocks": _blocks,
+    "tool_calls": joined_calls,
+    "function_call": joined_function,
+}
+"""How the values of each key are joined; other keys are extended as lists, or keep their last value."""

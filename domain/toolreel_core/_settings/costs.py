@@ -1,13 +1,19 @@
-"""What a model costs: prices per million tokens, with the day and the page that they were read from."""
+"""What a model costs: prices per million tokens, and estimates of the tokens of a text.
+
+Four bytes a token is a fair guess for English and JSON, and errs on the safe side for most other scripts.
+For exact counts, register the model's own tokenizer with ``toolreel.presets``. An estimate decides whether a
+request is sent, so a name must mean the same function wherever a run is replayed.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Table
+from toolreel_core._internal import Registry, Table
 
 _MILLION = 1_000_000
 
@@ -68,3 +74,37 @@ def _amount(key: str, value: Any) -> float:  # noqa: ANN401 - whatever a caller 
     if type(value) not in {int, float} or not 0 <= value < math.inf:
         raise ConfigError(f"{key}: expected a number of at least 0 per million tokens, got {value!r}")
     return float(value)
+
+
+Estimator: TypeAlias = Callable[[str], int]
+"""Returns the number of tokens of a text; pure, and never raises."""
+
+_BYTES_PER_TOKEN: Final = 4
+_ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
+
+
+def register_estimator(name: str, estimate: Estimator) -> None:
+    """Give an estimator a name.
+
+    :raises ConfigError: if the name is taken or invalid
+    """
+    _ESTIMATORS.add(name, estimate)
+
+
+def estimator(name: str) -> Estimator:
+    """The estimator of that name.
+
+    >>> estimator("bytes_per_4")("twelve bytes")
+    3
+
+    :raises ConfigError: if there is none, with the nearest name
+    """
+    return _ESTIMATORS[name]
+
+
+def bytes_per_4(text: str) -> int:
+    """A quarter of the UTF-8 bytes, rounded up."""
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
+
+
+register_estimator("bytes_per_4", bytes_per_4)

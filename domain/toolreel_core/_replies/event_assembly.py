@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext import Json, Tree
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
+from toolreel_core._replies.stream import Delta
 
+_SAME: Final = ("type", "id")
+"""What tells a value that begins from another one at the same index."""
 _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""
 
@@ -60,10 +63,29 @@ class Assembly:
         """
         place = self.place(None, names)
         if place is None:
-            place = self._at(value, index)
+            known = None if index is None else self.places.get(index)
+            if index is None or (known is None and index in self.begun):
+                place = self.free()
+            elif known is None:
+                place = index
+            else:
+                # The same value begins again, as far as its type and its id say, or another one.
+                was = self.begun[known]
+                same = all(
+                    not _says(was.get(key)) or was.get(key) == value.get(key, was.get(key)) for key in _SAME
+                )
+                place = known if index not in self.closed and same else self.free()
         again = place in self.begun
         kept = pvector(piece for piece in self.pieces if piece.place != place) if again else self.pieces
-        return replace(self._naming(place, index, names), begun=self.begun.set(place, value), pieces=kept)
+        keys = [*names, *([] if index is None else [index])]
+        return replace(
+            self,
+            begun=self.begun.set(place, value),
+            pieces=kept,
+            places=self.places.update(dict.fromkeys(keys, place)),
+            closed=self.closed - {index},
+            latest=place,
+        )
 
     def close(self, index: int | None) -> Assembly:
         """With a value that has ended."""
@@ -130,20 +152,6 @@ class Assembly:
         """How many values of a type stand before a place."""
         return sum(value.get("type") == kind for at, value in self.begun.items() if at < place)
 
-    def _at(self, value: Tree, index: int | None) -> int:
-        """The place of a value that begins at an index and has no known id."""
-        if index is None:
-            return self.free()
-        known = self.places.get(index)
-        if known is None:
-            return self.free() if index in self.begun else index
-        return known if index not in self.closed and _may_be(self.begun[known], value) else self.free()
-
-    def _naming(self, place: int, index: int | None, names: Sequence[str]) -> Assembly:
-        keys = [*names, *([] if index is None else [index])]
-        places = self.places.update(dict.fromkeys(keys, place))
-        return replace(self, places=places, closed=self.closed - {index}, latest=place)
-
 
 def _holds(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
@@ -157,16 +165,61 @@ def _says(value: Json) -> bool:
     return value is not None and value != ""
 
 
-def _may_be(was: Tree, now: Tree) -> bool:
-    """Whether two values may be the same one, as far as their types and ids say."""
-    return all(
-        not _says(was.get(key)) or was.get(key) == now.get(key, was.get(key)) for key in ("type", "id")
-    )
-
-
 def number_in(event: Mapping[str, Json], key: str) -> int | None:
     """A number that an event says; servers leave it out, or send it as text."""
     given = event.get(key)
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else None
+
+
+_Events = TypeVar("_Events", bound="JoinedEvents")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedEvents:
+    """Events that were joined."""
+
+    head: Mapping[str, Json] = field(default_factory=dict)
+    """Fields of the reply, without its blocks or items."""
+    assembly: Assembly = field(default_factory=Assembly)
+    """The blocks or items."""
+    failure: Json = None
+    """The error that the stream reported."""
+    complete: bool = False
+    """Whether the reply has ended."""
+    over: bool = False
+    """Whether the rest can be ignored."""
+
+    def failed(self: _Events, event: Tree) -> _Events:
+        """After an event that reports an error."""
+        return replace(self, failure=event.get("error") or event, over=True)
+
+    def has(self, kind: str) -> bool:
+        """Whether there is a value of a type."""
+        return any(value.get("type") == kind for value in self.assembly.values())
+
+    def announced(self, kind: str, name: str, id_: Json) -> tuple[Delta, ...]:
+        """What to display of a call that begins."""
+        number = self.assembly.before(self.assembly.latest, kind)
+        return (Delta("tool_call", sound(name), number, id_ if isinstance(id_, str) else "", sound(name)),)
+
+    def arguments(self, kind: str, text: str) -> tuple[Delta, ...]:
+        """What to display of a piece of a call's arguments."""
+        return (Delta("tool_call", sound(text), self.assembly.before(self.assembly.latest, kind)),)
+
+
+def type_of(value: Tree) -> str:
+    """The type of an event, an item or a block; empty where it says none, or no text."""
+    given = value.get("type")
+    return given if isinstance(given, str) else ""
+
+
+class Translated(NamedTuple):
+    """A body in the chat-completions form."""
+
+    body: Json
+    carry: JsonText = NOTHING
+    """What has to go back with the message in the form that it came in: a JSON object."""
+    paused: bool = False
+    """Whether the server has paused its turn, and goes on when the message is sent back."""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
-from toolreel_core._replies.calls.call_names import meant_name
+from toolreel_core._replies.tool_calls import meant_name
 from toolreel_core._schema import broken_places, refused_nulls
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
@@ -65,8 +65,15 @@ def coerced(
     outer = fit(arguments)
     if not repair or not arguments.startswith(_MAY_BE_ENVELOPE):
         return outer
-    found = _envelope(arguments)
-    return _opened(schema, found, names, outer, fit(found.inner)) if found else outer
+    tree = cast("Mapping[str, Json]", parse(arguments))
+    keys = [key for key in tree if key in _WRAPPERS]
+    if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
+        return outer
+    held = tree[keys[0]]
+    held = read(held, unique_keys=True).value_or("") if isinstance(held, str) else held
+    if not isinstance(held, Mapping):
+        return outer
+    return _opened(schema, tree, held, names, outer, fit(canonical(held)))
 
 
 def _fitted(
@@ -111,27 +118,13 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     return Intended(text, ("ARGUMENTS_DECODED",))
 
 
-@dataclass(frozen=True, slots=True)
-class _Envelope:
-    """A whole call, or ``{"arguments": {…}}``, where the arguments should be."""
-
-    tree: Mapping[str, Json]
-    key: str
-    inner: JsonText
-
-
-def _envelope(arguments: JsonText) -> _Envelope | None:
-    tree = cast("Mapping[str, Json]", parse(arguments))
-    keys = [key for key in tree if key in _WRAPPERS]
-    if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
-        return None
-    inner = tree[keys[0]]
-    inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
-    return _Envelope(tree, keys[0], canonical(inner)) if isinstance(inner, Mapping) else None
-
-
 def _opened(
-    schema: JsonText, found: _Envelope, names: Collection[str], outer: Intended, inner: Intended
+    schema: JsonText,
+    tree: _Schema,
+    held: _Schema,
+    names: Collection[str],
+    outer: Intended,
+    inner: Intended,
 ) -> Intended:
     """The arguments in an envelope or the envelope itself, whichever the schema means; else a doubt.
 
@@ -140,19 +133,19 @@ def _opened(
     """
     declared, more = _declared(schema)
     may_stay = not broken_places(schema, parse(outer.arguments))
-    if may_stay and found.tree.keys() <= declared:
+    if may_stay and tree.keys() <= declared:
         return outer
     fits = not broken_places(schema, parse(inner.arguments))
     if not may_stay and not fits:
         return outer
-    name = found.tree.get("name")
+    name = tree.get("name")
     if name is not None and not (isinstance(name, str) and meant_name(name, names)[0] in names):
         return replace(outer, doubt=f"a whole call of {canonical(name)}")
-    held = cast("Mapping[str, Json]", parse(found.inner)).keys()
-    meant = declared.isdisjoint(found.tree) and held <= declared and (bool(held) or not more)
+    meant = declared.isdisjoint(tree) and held.keys() <= declared and (bool(held) or not more)
+    key = next(key for key in tree if key in _WRAPPERS)
     if fits and (not may_stay or meant):
         return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
-    return replace(outer, doubt=f"an object inside {found.key!r}, which the schema does not declare")
+    return replace(outer, doubt=f"an object inside {key!r}, which the schema does not declare")
 
 
 def _declared(schema: JsonText) -> tuple[frozenset[str], bool]:
@@ -192,7 +185,8 @@ class _Walk:
         if candidate is None:
             return value
         candidate = self._inside(candidate, applied, place, whole)
-        if not _may_stay(applied):
+        # Unless the schemas may accept the string itself, decoding can only help.
+        if not any("string" in _kinds(each) or "enum" in each or "const" in each for each in applied):
             return candidate
         if not self.may_try:
             return value
@@ -230,16 +224,13 @@ class _Walk:
                 continue
             yield schema
             if "$ref" in schema:
-                pending.append(self._target(schema["$ref"]))
+                reference = schema["$ref"]
+                # A JSON pointer into the schema; anchors and other documents are not followed.
+                local = isinstance(reference, str) and reference.startswith("#/")
+                pending.append(pointed(self.root, str(reference)) if local else None)
             for key in _BRANCHES:
                 branches = schema.get(key)
                 pending += branches if isinstance(branches, Sequence) else ()
-
-    def _target(self, reference: Json) -> Json:
-        """The target of a JSON pointer into the schema; anchors and other documents are not followed."""
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            return None
-        return pointed(self.root, reference)
 
 
 def _with_property(whole: _Whole, tree: Mapping[str, Json], key: str, new: Json) -> Json:
@@ -252,11 +243,6 @@ def _with_item(whole: _Whole, items: Sequence[Json], index: int, new: Json) -> J
 
 def _is_around(place: _Place, broken: _Place) -> bool:
     return len(broken) < len(place) and place[: len(broken)] == broken
-
-
-def _may_stay(applied: Sequence[_Schema]) -> bool:
-    """Whether the schemas may accept the string itself; if not, decoding can only help."""
-    return any("string" in _kinds(schema) or "enum" in schema or "const" in schema for schema in applied)
 
 
 def _candidate(text: str, applied: Sequence[_Schema]) -> Json:

@@ -14,11 +14,10 @@ from typing import Final, Literal, assert_never
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import Json, read, sound
+from toolreel_core._jsontext import Json, read, sound, tree_at
+from toolreel_core._replies.deltas import identity_of, index_of, joined
 from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
-from toolreel_core._replies.streaming.call_fragments import identity_of, index_of
-from toolreel_core._replies.streaming.deltas import joined
-from toolreel_core._replies.streaming.sse import FIELDS, Frame, Frames
+from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
 
 _HEAD: Final = (
@@ -105,7 +104,11 @@ class Stream:
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
-            return self._open((self.opening + text).lstrip(BLANK))
+            opening = (self.opening + text).lstrip(BLANK)
+            if opening.startswith(FIELDS):
+                return replace(self, streamed=True, opening="").feed(opening)
+            may_be = any(name.startswith(opening) for name in FIELDS)
+            return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
         frames, found = self.frames.feed(text)
         return replace(self, frames=frames)._hear(found)
 
@@ -134,12 +137,6 @@ class Stream:
         listed = choices + further if began else []
         return {"object": "chat.completion", **error, **at.head, "choices": listed}
 
-    def _open(self, opening: str) -> tuple[Stream, tuple[Delta, ...]]:
-        if opening.startswith(FIELDS):
-            return replace(self, streamed=True, opening="").feed(opening)
-        may_be = any(name.startswith(opening) for name in FIELDS)
-        return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
-
     def _hear(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
         at = self
         shown: list[Delta] = []
@@ -162,10 +159,13 @@ class Stream:
         choices = _choices(chunk)
         first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
         mine = first[0] if first else _NOTHING
-        if failure := _failure(chunk, mine):
+        is_error = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
+        if failure := chunk.get("error") or mine.get("error") or (chunk if is_error else None):
             return replace(self, failure=failure, done=True), ()
         delta, message = self._said(mine)
-        beside = _calls_beside(chunk, mine, delta)
+        # Calls may be next to a delta without any, in its choice or in the chunk.
+        misplaced = None if delta.get("tool_calls") else mine.get("tool_calls") or chunk.get("tool_calls")
+        beside: Mapping[str, Json] = {"tool_calls": misplaced} if misplaced else _NOTHING
         if beside and self._has_calls():
             message = {**message, **beside}  # inside a delta before: here they are said again
         elif beside:
@@ -174,12 +174,15 @@ class Stream:
         if message:
             told = self.kinds.union(each.kind for each in shown)
             shown = (*shown, *(each for each in deltas_of(message) if each.kind not in told))
+        # Moonshot reports the usage in the choice, Groq under ``x_groq``.
+        elsewhere = mine.get("usage") or tree_at(chunk, "x_groq").get("usage")
+        usage = {"usage": elsewhere} if elsewhere else _NOTHING
         ended = {key: word for key in _OF_CHOICE if isinstance(word := mine.get(key), str) and word.strip()}
         said = bool(shown or ended or delta.get("reasoning_details") or delta.get("refusal"))
         return replace(
             self,
             progress=self.progress + said,
-            head={**self.head, **_usage(chunk, mine), **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
+            head={**self.head, **usage, **{key: chunk[key] for key in _HEAD if chunk.get(key)}},
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             message={**self.message, **{key: value for key, value in message.items() if value}},
@@ -188,7 +191,9 @@ class Stream:
             kinds=self.kinds.union(each.kind for each in shown),
             others=self.others or len(choices) > len(first),
             calls_of_others=self.calls_of_others.extend(
-                calls for one in choices if one not in first and (calls := _calls(one))
+                {"tool_calls": calls}
+                for one in choices
+                if one not in first and (calls := _delta(one).get("tool_calls"))
             ),
         ), shown
 
@@ -219,19 +224,14 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     calls = delta.get("tool_calls")
     listed = calls if isinstance(calls, Sequence) else [calls]
     for place, call in enumerate((*listed, {"function": delta.get("function_call"), "index": 0})):
-        said += _of_call(place, call)
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(call, Mapping) or not isinstance(function, Mapping):
+            continue
+        number = index_of(call.get("index"))
+        at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
+        said += [Delta("tool_call", text, at, id_, text) for text in _texts(function.get("name"))]
+        said += [Delta("tool_call", text, at, id_) for text in _texts(function.get("arguments"))]
     return tuple(said)
-
-
-def _of_call(place: int, call: Json) -> list[Delta]:
-    """The chunks to display of one entry of ``tool_calls``."""
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
-        return []
-    number = index_of(call.get("index"))
-    at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
-    names = [Delta("tool_call", text, at, id_, text) for text in _texts(function.get("name"))]
-    return names + [Delta("tool_call", text, at, id_) for text in _texts(function.get("arguments"))]
 
 
 def chat_deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
@@ -265,31 +265,10 @@ def _cut(why: str) -> Json:
     return {"code": STREAM_CUT, "message": why}
 
 
-def _failure(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Json:
-    if failure := chunk.get("error") or choice.get("error"):
-        return failure
-    is_error = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
-    return chunk if is_error else None
-
-
 def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     choices = chunk.get("choices")
     listed = choices if isinstance(choices, Sequence) else [choices]
     return [choice for choice in listed if isinstance(choice, Mapping)]
-
-
-def _calls(choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The calls of a delta, and nothing else of it."""
-    calls = _delta(choice).get("tool_calls")
-    return {"tool_calls": calls} if calls else _NOTHING
-
-
-def _calls_beside(
-    chunk: Mapping[str, Json], choice: Mapping[str, Json], delta: Mapping[str, Json]
-) -> Mapping[str, Json]:
-    """Calls that are next to a delta without any, in its choice or in the chunk."""
-    found = delta.get("tool_calls") or choice.get("tool_calls") or chunk.get("tool_calls")
-    return {"tool_calls": found} if found and not delta.get("tool_calls") else _NOTHING
 
 
 def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -298,13 +277,6 @@ def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
     text = choice.get("text")
     said: Mapping[str, Json] = {"content": text} if isinstance(text, str) else _NOTHING
     return next((delta for delta in found if isinstance(delta, Mapping)), said)
-
-
-def _usage(chunk: Mapping[str, Json], choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Usage outside its documented place: Moonshot reports it in the choice, Groq under ``x_groq``."""
-    own = chunk.get("x_groq")
-    usage = choice.get("usage") or (own.get("usage") if isinstance(own, Mapping) else None)
-    return {"usage": usage} if usage else _NOTHING
 
 
 def _texts(value: Json) -> tuple[str, ...]:

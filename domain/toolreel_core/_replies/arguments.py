@@ -1,0 +1,390 @@
+"""Arguments of a tool call: any value from a provider in, a JSON object or a typed error out.
+
+Text is parsed as JSON strictly first, then with repairs, each reported by a code. Truncated text is never
+completed: nothing here closes a string or a bracket, because a completed ``{"path": "/etc"`` is a call that
+the model never made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from json import JSONEncoder
+from typing import Final, Literal, TypeAlias, assert_never
+
+from returns.result import Failure, Result, Success
+
+from toolreel_core._jsontext import (
+    REPAIRS,
+    WORDS,
+    ArgumentRepairs,
+    Flaw,
+    Json,
+    JsonText,
+    SearchedText,
+    Style,
+    Value,
+    canonical,
+    damaged,
+    either,
+    read,
+    read_tolerant,
+    skip,
+    sound,
+    value_at,
+)
+from toolreel_core._replies.warning_codes import WarningCode
+
+# The closing fence is as long as the opening one, so that a fence may quote a shorter one.
+_FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
+_OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
+"""The start of a code block around arguments, whose end may be lost."""
+# `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
+# JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
+_TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
+# Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
+
+
+# Qwen3-Coder's own notation, which a server passed on; without markup in the values.
+_ELEMENT: Final = re.compile(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
+_END_OF_ELEMENTS: Final = re.compile(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
+"""The closing tags of the notation, which servers leave behind the last element."""
+
+
+def in_elements(text: str) -> dict[str, Json] | None:
+    """The arguments in a text of nothing but whole ``<parameter=…>`` elements, each as text; else ``None``.
+
+    >>> in_elements("<parameter=path>a</parameter>"), in_elements("<parameter=path>a")
+    ({'path': 'a'}, None)
+    """
+    given: dict[str, Json] = {}
+    at = 0
+    while element := _ELEMENT.match(text, at):
+        if element["key"] in given:
+            return None
+        given[element["key"]] = element["text"].removeprefix("\n").removesuffix("\n")
+        at = element.end()
+    return given if given and _END_OF_ELEMENTS.fullmatch(text, at) else None
+
+
+def without_fence(text: str) -> str:
+    """The content of a code fence around the whole text; else the text.
+
+    >>> without_fence("```json {} ```")
+    '{}'
+    """
+    fenced = _FENCE.fullmatch(text.strip())
+    return fenced["body"].strip() if fenced else text
+
+
+def without_tokens(text: str) -> str:
+    """An empty string if the text is only control tokens of a model; else the text.
+
+    >>> without_tokens(" <|tool_call_end|></s>"), without_tokens(" and more")
+    ('', ' and more')
+    """
+    return "" if _TOKENS.fullmatch(text) else text
+
+
+def without_tokens_behind_fence(text: str) -> str:
+    """The text without the control tokens after its closing code fence.
+
+    >>> without_tokens_behind_fence("``` {} ```<|im_end|>")
+    '``` {} ```'
+    """
+    fence = max(text.rfind("```"), text.rfind("~~~")) + 3
+    return text[:fence] if fence > 2 and _TOKENS.fullmatch(text, fence) else text
+
+
+def is_cut(text: str) -> bool:
+    """Whether JSON text, or the code fence around it, is never closed; true for blank text.
+
+    Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
+
+    >>> is_cut('{"part": "pi'), is_cut('{"part": pin}')
+    (True, False)
+    """
+    if _OPEN_FENCE.match(text) and without_fence(text) == text:
+        return True
+    depth = 0
+    for token in _STRUCTURE.finditer(text):
+        if token["closed"] == "":
+            return True
+        depth += bool(token["up"]) - bool(token["down"])
+    return depth > 0 or not text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The value of a text, and the repairs that it needed."""
+
+    tree: Json
+    codes: tuple[WarningCode, ...] = ()
+    """One code for each repair, in the order in which they were applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a text could not be parsed."""
+
+    why: str
+    codes: tuple[WarningCode, ...] = ()
+
+
+def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[Reading, Unreadable]:
+    """Parse a text as JSON, with the repairs that ``repairs`` allows.
+
+    >>> read_text("{'n': 1,}", max_depth=64, repairs="safe").unwrap()
+    Reading(tree={'n': 1}, codes=('ARGUMENTS_REPAIRED',))
+    >>> read_text("{'n': 1", max_depth=64, repairs="lenient").failure().why
+    'Expecting property name enclosed in double quotes at line 1, column 2'
+    """
+    return _strictly(text, max_depth).lash(
+        lambda flaw: (
+            Failure(flaw)
+            if flaw.codes or repairs == "strict"
+            else _stepwise(text.strip(), max_depth, repairs, flaw)
+        )
+    )
+
+
+def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
+    """Parse a text without repairs; the last of repeated keys wins, and is reported."""
+    # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
+    return (
+        read(text, max_depth=max_depth, unique_keys=True)
+        .map(Reading)
+        .lash(
+            lambda _: read(text, max_depth=max_depth).map(
+                lambda tree: Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
+            )
+        )
+        # NaN and infinite numbers have a code, and are never repaired.
+        .alt(
+            lambda why: either(
+                read_tolerant(text, max_depth=max_depth)
+                .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
+                .alt(lambda _: Unreadable(why))
+            )
+        )
+    )
+
+
+_NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is None and repair}
+"""``None`` and ``undefined``."""
+
+_Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
+
+# The order matters: a byte-order mark hides a fence, and tokens after a fence hide its end. An empty fence
+# and Python's None are what models write for a call without arguments.
+_UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
+    ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
+    ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
+    ("ARGUMENTS_FENCED", lambda text: without_fence(text) or ("{}" if text else "")),
+    ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
+)
+_IN_JSON: Final = frozenset({"repeated_keys"})
+"""Allowed by JSON itself, so it is no repair; it has its own code."""
+# Two objects are the same call whatever the order of their keys.
+_SORTED: Final = JSONEncoder(sort_keys=True)
+
+
+def _stepwise(
+    text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
+) -> Result[Reading, Unreadable]:
+    """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
+    codes: tuple[WarningCode, ...] = ()
+    if text.startswith("<") and (given := in_elements(text)):
+        return Success(Reading(given, ("ARGUMENTS_REPAIRED",)))
+    for code, unwrap in _UNWRAPPINGS:
+        changed = unwrap(text)
+        if changed == text:
+            continue
+        text, codes = changed, (*codes, code)
+        # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
+        found = either(_strictly(text, max_depth))
+        if isinstance(found, Reading):
+            return Success(Reading(found.tree, (*codes, *found.codes)))
+    values, rest, commented = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    trailing = without_tokens(rest)
+    # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
+    left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
+    if not values or left_over or (rest and not isinstance(values[0].tree, Mapping)):
+        return Failure(why)
+    if any("non_finite" in value.repairs for value in values):
+        return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
+    # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
+    # boundary was lost, and choosing one would run a call that nobody asked for.
+    if len(values) > 1 and len({_SORTED.encode(value.tree) for value in values}) > 1:
+        differ = f"{len(values)} objects in a row that are not the same"
+        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
+    done: Mapping[WarningCode, bool] = {
+        "ARGUMENTS_REPAIRED": commented or any(value.repairs - _IN_JSON for value in values),
+        "ARGUMENTS_CONCATENATED": len(values) > 1,
+        "ARGUMENTS_TRAILING_TEXT": bool(rest),
+        "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in values[0].repairs,
+    }
+    return Success(Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was))))
+
+
+def _row(text: str, style: Style) -> tuple[Sequence[Value], str, bool]:
+    """The objects at the start of a text or its one other value, the rest, and whether there are comments."""
+    source = SearchedText(text)
+    values: list[Value] = []
+    end = 0
+    at = skip(source, end, style)
+    commented = bool(text[end:at].strip())
+    while not values or (text.startswith("{", at) and isinstance(values[0].tree, Mapping)):
+        value = value_at(source, at, style)
+        if isinstance(value, Flaw):
+            break
+        written = text[at : value.end]
+        # A model that repeats an object does so thousands of times, until its tokens are used up. An
+        # identical copy is compared as text instead of being parsed, which keeps this linear.
+        again = True
+        while again:
+            values.append(value)
+            end = at + len(written)
+            at = skip(source, end, style)
+            commented = commented or bool(text[end:at].strip())
+            again = written.startswith("{") and text.startswith(written, at)
+    return values, text[at:], commented
+
+
+ArgumentErrorCode: TypeAlias = Literal[
+    "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TRUNCATED"
+]
+
+ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
+    "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
+    "ARGUMENTS_NOT_OBJECT": "The arguments are JSON but no object; the call is not run.",
+    "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
+    "not run.",
+}
+"""What each code means, as a sentence for users."""
+
+_NotObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
+
+_EMPTY: Final = canonical({})
+_LEVELS: Final = 2
+"""How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
+_MARKUP: Final = re.compile(
+    r"<[|\uff5c\u2016]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b"
+)
+"""Call markup of a model inside a key (exo#2187), which means that the value cannot be trusted either."""
+_WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentError:
+    """Why arguments could not be read as an object."""
+
+    code: ArgumentErrorCode
+    detail: str = ""
+    """What was found instead, or the parser's message."""
+
+
+Arguments: TypeAlias = JsonText | ArgumentError
+"""Canonical text of an object, or the reason why the arguments are not one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsRead:
+    """Arguments of one call: the value that was read, the original text, and the repairs."""
+
+    value: Arguments
+    original: str
+    """The text that the model wrote; for arguments that came as an object, its canonical text."""
+    warnings: tuple[WarningCode, ...] = ()
+    """Codes of the repairs that were applied."""
+
+
+_Parsed: TypeAlias = "tuple[Arguments, tuple[WarningCode, ...]]"
+
+
+def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
+    """Read the ``arguments`` of a call, whatever their JSON type.
+
+    >>> read_arguments('{"n": 1}', max_depth=64).value
+    '{"n":1}'
+    >>> read_arguments({"n": 1}, max_depth=64).warnings
+    ('ARGUMENTS_NOT_STRING',)
+    >>> read_arguments("[1]", max_depth=64).value
+    ArgumentError(code='ARGUMENTS_NOT_OBJECT', detail='a list')
+    """
+    match raw:
+        case str():
+            value, codes = _of_text(raw, max_depth, repairs, _LEVELS)
+            codes = (*codes, "LONE_SURROGATE") if damaged(raw) else codes
+            # One object where both are equal: the states of a run keep it.
+            original = value if isinstance(value, JsonText) and value == raw else raw
+            return ArgumentsRead(value, original, tuple(dict.fromkeys(codes)))
+        case None:
+            missing = ArgumentError("ARGUMENTS_NOT_OBJECT", "nothing")
+            return ArgumentsRead(missing if repairs == "strict" else _EMPTY, "")
+        case bool() | int() | float() | Mapping() | Sequence():
+            try:  # encoded first, so that the rules for text apply to it
+                text = canonical(raw)
+            except ValueError as error:  # a body parsed tolerantly may hold NaN
+                invalid = ArgumentError("ARGUMENTS_INVALID_JSON", str(error))
+                return ArgumentsRead(invalid, "", ("ARGUMENTS_NOT_STRING", "NON_FINITE_NUMBER"))
+            if repairs == "strict":
+                not_text = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
+                return ArgumentsRead(not_text, text, ("ARGUMENTS_NOT_STRING",))
+            value, codes = _of_text(text, max_depth, repairs, 0)
+            return ArgumentsRead(value, text, ("ARGUMENTS_NOT_STRING", *codes))
+        case _:
+            assert_never(raw)
+
+
+def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
+    """The arguments in a text: those of an object, or of a string that holds the JSON text of one."""
+    if not text.strip() and repairs != "strict":
+        return _EMPTY, ()
+    found = either(read_text(text, max_depth=max_depth, repairs=repairs))
+    if isinstance(found, Unreadable):
+        return ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes
+    tree, codes = found.tree, found.codes
+    if repairs == "strict":
+        if codes:
+            return ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), codes
+        if isinstance(tree, Mapping):
+            return canonical(tree), ()
+        return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), ()
+    if isinstance(tree, Mapping):
+        if any(map(_MARKUP.search, tree)):
+            return ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"), ()
+        # A whole call, or ``{"arguments": {…}}``, is only reported here: a tool may have a parameter called
+        # ``input``, and only its schema can tell.
+        wrappers = [key for key in tree if key in _WRAPPERS]
+        inner = tree[wrappers[0]] if len(wrappers) == 1 and tree.keys() <= {"name", *wrappers} else None
+        wrapped = isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
+        return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
+    if isinstance(tree, str) and levels:
+        value, inner_codes = _of_text(tree, max_depth, repairs, levels - 1)
+        broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(tree) else ()
+        if isinstance(value, JsonText):
+            return value, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *inner_codes, *broken)
+        codes = (*codes, *inner_codes, *broken)
+    # Null and ``[]`` are what servers send for a call without arguments.
+    if tree is None or tree == []:
+        return _EMPTY, codes if tree is None else (*codes, "ARGUMENTS_EMPTY_LIST")
+    return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes
+
+
+def _kind(tree: _NotObject) -> str:
+    match tree:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case Sequence():
+            return "a list"
+        case _:
+            assert_never(tree)

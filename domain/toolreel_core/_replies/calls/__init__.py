@@ -1,1 +1,0 @@
-"""Tool calls of a reply: names, ids, arguments and their repair."""

@@ -1,0 +1,267 @@
+"""A reply in the form of Anthropic's Messages, as one of chat completions.
+
+https://docs.anthropic.com/en/api/messages. The blocks are read as servers and gateways really write them:
+a text in place of the list, blocks without a type, an ``input`` that is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    read,
+    sound,
+    tree_at,
+)
+from toolreel_core._replies.event_assembly import Assembly, JoinedEvents, Translated, number_in, type_of
+from toolreel_core._replies.stream import Delta
+from toolreel_core._settings import MESSAGES_BLOCKS
+
+_HEAD: Final = ("id", "model", "provider", "error")
+_PIECES: Final = "partial_json"
+"""Where the assembled stream has the text of an ``input``."""
+_INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
+_PAUSED: Final = "pause_turn"
+_FINISHES: Final[Mapping[str, str]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "refusal": "stop",
+    _PAUSED: "stop",
+}
+"""The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
+_REFUSED: Final = "The model refuses to answer."
+
+
+def chat_of_message(body: Json) -> Translated:
+    """The reply as a chat completion; unchanged if it is none of this form.
+
+    >>> said = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
+    >>> translated = chat_of_message({"role": "assistant", "content": [said], "stop_reason": "tool_use"})
+    >>> translated.body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    '{"host":"a"}'
+    """
+    if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
+        return Translated(body)
+    blocks = _blocks(body["content"])
+    calls: list[Json] = []
+    texts: dict[str, list[str]] = {"text": [], "thinking": []}
+    for block in blocks:
+        kind = _kind(block)
+        if kind == "tool_use":
+            given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
+            # An object is what the form documents, so its text is no repair.
+            arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
+            function: Tree = {"name": block.get("name"), "arguments": "{}" if given is None else arguments}
+            calls.append({"id": block.get("id"), "type": "function", "function": function})
+        elif kind in texts and isinstance(said := block.get(kind), str):
+            texts[kind].append(said)
+    text, thinking = "".join(texts["text"]), "".join(texts["thinking"])
+    message: dict[str, Json] = {"role": body.get("role", "assistant"), "content": text}
+    if thinking:
+        message["thinking"] = thinking
+    if calls:
+        message["tool_calls"] = calls
+    if body.get("stop_reason") == "refusal":
+        why = as_tree(body.get("stop_details")).get("explanation")
+        message["refusal"] = text or (why if isinstance(why, str) and why.strip() else _REFUSED)
+    head = {key: body[key] for key in _HEAD if body.get(key)}
+    usage: Tree = {}
+    if isinstance(counts := body.get("usage"), Mapping):
+        # In the counts of chat completions, what the cache holds is part of the prompt.
+        cached, written = counts.get("cache_read_input_tokens"), counts.get("cache_creation_input_tokens")
+        prompt = [count for count in (counts.get("input_tokens"), cached, written) if type(count) is int]
+        usage = {
+            "usage": {
+                **counts,
+                "prompt_tokens": sum(prompt),
+                "completion_tokens": counts.get("output_tokens"),
+                **({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {}),
+            }
+        }
+    reason = body.get("stop_reason")
+    finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
+    choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
+    return Translated(
+        {**head, **usage, "choices": [choice]}, carried_in_messages(blocks), paused=reason == _PAUSED
+    )
+
+
+def whole_blocks(body: Tree) -> list[Tree]:
+    """The blocks of a reply as documented, each with its type.
+
+    >>> whole_blocks({"content": "Hi."})
+    [{'type': 'text', 'text': 'Hi.'}]
+    """
+    return [{**_whole(block), "type": _kind(block)} for block in _blocks(body.get("content"))]
+
+
+def _blocks(content: Json) -> list[Tree]:
+    """The blocks of a content; a text in the place of a block is one of text."""
+    listed = content if isinstance(content, Sequence) and not isinstance(content, str) else [content]
+    return [
+        block if isinstance(block, Mapping) else {"type": "text", "text": block}
+        for block in listed
+        if block is not None
+    ]
+
+
+def _kind(block: Tree) -> str:
+    """The type of a block; where it has none, what it holds tells."""
+    if kind := type_of(block):
+        return kind
+    if "name" in block and not {*_INPUTS}.isdisjoint(block):
+        return "tool_use"
+    return next((key for key in ("text", "thinking") if key in block), "")
+
+
+def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
+    """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
+    if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
+        return NOTHING
+    said = {"id", "name", *_INPUTS}
+    kept = [
+        # A call goes back without what the message says of it.
+        {key: value for key, value in block.items() if key not in said}
+        if _kind(block) == "tool_use"
+        else _whole(block)
+        for block in blocks
+    ]
+    return canonical(finite({MESSAGES_BLOCKS: kept}))
+
+
+def _whole(block: Tree) -> Tree:
+    """A block whose input came in pieces, as the server would have written it."""
+    pieces = block.get(_PIECES)
+    if not isinstance(pieces, str):
+        return block
+    rest = {key: value for key, value in block.items() if key != _PIECES}
+    given = read(pieces).value_or(None)
+    return {**rest, "input": given} if isinstance(given, Mapping) else rest
+
+
+_DELTAS: Final[Mapping[str, tuple[str, str]]] = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+    "input_json_delta": ("tool_use", "partial_json"),
+    "citations_delta": ("text", "citation"),
+}
+"""The type of the block that each delta belongs to, and the key of what it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEvents(JoinedEvents):
+    """What the events so far say; it is complete when the reason why the reply ended is known."""
+
+    def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+        """After one more event, and what to display of it."""
+        match type_of(event):
+            case "message_start":
+                message = tree_at(event, "message")
+                head = {
+                    key: value for key, value in message.items() if key != "content" and value is not None
+                }
+                blocks = self.assembly
+                for place, block in enumerate(items_of(message, "content")):
+                    blocks = blocks.open(as_tree(block), place)
+                return replace(self, head={**self.head, **head}, assembly=blocks), ()
+            case "content_block_start":
+                return self._block(event)
+            case "content_block_delta":
+                return self._piece(event)
+            case "content_block_stop":
+                return replace(self, assembly=self.assembly.close(number_in(event, "index"))), ()
+            case "message_delta":
+                return self._ended(event), ()
+            case "message_stop":
+                return replace(self, over=True, complete=True), ()
+            case kind if kind == "error" or event.get("error"):
+                return self.failed(event), ()
+            case _:
+                return self, ()
+
+    def calls(self) -> bool:
+        """Whether there is a call in it."""
+        return self.has("tool_use")
+
+    def blocks(self) -> tuple[tuple[int, Tree], ...]:
+        """The blocks so far, each with its place."""
+        whole = whole_blocks({"content": [*self.assembly.values()]})
+        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
+
+    def body(self) -> Tree:
+        """The body as if it had not been streamed."""
+        failure: Tree = {"error": self.failure} if self.failure else {}
+        return {"role": "assistant", **self.head, "content": [*self.assembly.values()], **failure}
+
+    def _block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+        block = tree_at(event, "content_block")
+        at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
+        match block:
+            case {"type": "text", "text": str() as text} if text:
+                return at, (Delta("content", sound(text)),)
+            case {"type": "thinking", "thinking": str() as text} if text:
+                return at, (Delta("reasoning", sound(text)),)
+            case {"type": "tool_use", "name": str() as name} if name:
+                return at, at.announced("tool_use", name, block.get("id"))
+            case _:
+                return at, ()
+
+    def _piece(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+        delta = tree_at(event, "delta")
+        kind, key = _DELTAS.get(type_of(delta), ("", ""))
+        given = delta.get(key)
+        # Some gateways send the input as the object that it is.
+        text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
+        if not text:
+            return self, ()
+        blocks = _opened(self.assembly, number_in(event, "index"), kind)
+        if key == "citation":
+            block = blocks.begun[blocks.latest]
+            cited = {**block, "citations": [*items_of(block, "citations"), text]}
+            return replace(self, assembly=replace(blocks, begun=blocks.begun.set(blocks.latest, cited))), ()
+        if not isinstance(text, str):
+            return self, ()
+        at = replace(self, assembly=blocks.add(blocks.latest, key, text))
+        match key:
+            case "text":
+                return at, (Delta("content", sound(text)),)
+            case "thinking":
+                return at, (Delta("reasoning", sound(text)),)
+            case "partial_json" if type_of(blocks.begun[blocks.latest]) in {"tool_use", ""}:
+                return at, at.arguments("tool_use", text)
+            case _:
+                return at, ()
+
+    def _ended(self, event: Tree) -> MessageEvents:
+        delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
+        # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
+        counts = {key: value for key, value in tree_at(event, "usage").items() if value}
+        usage = {**tree_at(event, "usage"), **tree_at(self.head, "usage"), **counts}
+        head = {**self.head, **delta, **({"usage": usage} if usage else {})}
+        return replace(self, head=head, complete=self.complete or bool(delta.get("stop_reason")))
+
+
+def _opened(blocks: Assembly, index: int | None, kind: str) -> Assembly:
+    """The blocks, the newest of them the one that a piece of this kind belongs to.
+
+    Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed over.
+    """
+    meant = blocks.latest if index is None else blocks.place(index)
+    for place in () if meant is None else (meant, blocks.latest):
+        given = type_of(blocks.begun[place]) if place in blocks.begun else None
+        # Tools of the server have a type of their own, and an input as well.
+        if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
+            return replace(blocks, latest=place)
+    return blocks.open({"type": kind}, index)

@@ -1,0 +1,299 @@
+"""A reply in the form of OpenAI's Responses, as one of chat completions.
+
+https://platform.openai.com/docs/api-reference/responses/object. The items are read as servers really write
+them: without a type, with a content that is a text, with arguments that are an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    sound,
+    tree_at,
+)
+from toolreel_core._replies.event_assembly import JoinedEvents, Translated, number_in, type_of
+from toolreel_core._replies.stream import Delta
+from toolreel_core._settings import RESPONSES_ITEMS
+
+_HEAD: Final = ("id", "model", "provider", "error", "usage")
+_OF_OURS: Final = frozenset({"id", "status"})
+_OF_CALL: Final = _OF_OURS | {"call_id", "name", "arguments"}
+_INCOMPLETE: Final[Mapping[Json, str]] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
+"""The finish reason for each reason why a response is incomplete."""
+
+
+def chat_of_response(body: Json) -> Translated:
+    """The reply as a chat completion; unchanged if it is none of this form.
+
+    >>> item = {"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}
+    >>> chat_of_response({"status": "completed", "output": [item]}).body["choices"][0]["finish_reason"]
+    'stop'
+    """
+    if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
+        return Translated(body)
+    items = [*_items(body["output"])] or [*_items(body.get("output_text"))]
+    run = _run_by_server(items)
+    calls = [called for item in items if item.get("call_id") not in run and (called := _call(item))]
+    parts = [part for item in items if _kind(item) == "message" for part in _parts(item)]
+    texts = (part.get("text") for part in parts if part.get("type") != "refusal")
+    refusals = (part.get("refusal") for part in parts)
+    # The text of a reasoning item is its own, or its summary.
+    thoughts = (
+        _texts(as_tree(part).get("text") for part in items_of(item, "content"))
+        or _texts(as_tree(part).get("text") for part in items_of(item, "summary"))
+        for item in items
+        if _kind(item) == "reasoning"
+    )
+    thinking = "".join(thoughts)
+    message: dict[str, Json] = {"role": "assistant", "content": _texts(texts)}
+    if thinking:
+        message["thinking"] = thinking
+    if calls:
+        message["tool_calls"] = calls
+    if refusal := _texts(refusals):
+        message["refusal"] = refusal
+    head = {key: body[key] for key in _HEAD if body.get(key)}
+    choice: Tree = {"index": 0, "message": message, "finish_reason": _finish(body, called=bool(calls))}
+    return Translated({**head, "choices": [choice]}, carried_in_responses(items))
+
+
+def whole_items(body: Tree) -> list[Tree]:
+    """The items of a reply, each with its type.
+
+    >>> whole_items({"output": [{"name": "ping", "arguments": "{}"}]})
+    [{'name': 'ping', 'arguments': '{}', 'type': 'function_call'}]
+    """
+    return [{**item, "type": _kind(item)} for item in _items(body.get("output"))]
+
+
+def _items(output: Json) -> Iterator[Tree]:
+    """The items of an output; a text in its place is a message."""
+    listed = output if isinstance(output, Sequence) and not isinstance(output, str) else [output]
+    for item in listed:
+        if isinstance(item, Mapping):
+            yield item
+        elif isinstance(item, str):
+            yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": item}]}
+
+
+def _kind(item: Tree) -> str:
+    """The type of an item; where it has none, what it holds tells."""
+    if kind := type_of(item):
+        return kind
+    if "name" in item and "arguments" in item:
+        return "function_call"
+    return "message" if "content" in item else ""
+
+
+def _run_by_server(items: Sequence[Tree]) -> list[Json]:
+    """The ids of calls whose results are next to them: some agents show what they have run themselves."""
+    return [id_ for item in items if _kind(item) == "function_call_output" and (id_ := item.get("call_id"))]
+
+
+def _call(item: Tree) -> Json:
+    """An item as a call of chat completions; null if it is none."""
+    # The result goes back under `call_id`; `id` is that of the item.
+    id_ = item.get("call_id") or item.get("id")
+    match _kind(item):
+        case "function_call":
+            function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
+            return {"id": id_, "type": "function", "function": function}
+        case "custom_tool_call":
+            custom: Tree = {"name": item.get("name"), "input": item.get("input")}
+            return {"id": id_, "type": "custom", "custom": custom}
+        case _:
+            return None
+
+
+def _parts(item: Tree) -> Iterator[Tree]:
+    content = item.get("content")
+    if isinstance(content, str):
+        yield {"type": "output_text", "text": content}
+    for part in items_of(item, "content"):
+        yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
+
+
+def _texts(values: Iterable[Json]) -> str:
+    return "".join(value for value in values if isinstance(value, str))
+
+
+def _finish(body: Tree, *, called: bool) -> Json:
+    match body.get("status"):
+        case "completed" | None:
+            return "tool_calls" if called else "stop"
+        case "incomplete":
+            reason = tree_at(body, "incomplete_details").get("reason")
+            return _INCOMPLETE.get(reason if isinstance(reason, str) else None, reason)
+        case "failed" | "cancelled":
+            return "error"
+        case status:
+            return status
+
+
+def carried_in_responses(items: Sequence[Tree]) -> JsonText:
+    """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
+    if all(_kind(item) in {"message", "function_call"} for item in items):
+        return NOTHING
+    run = _run_by_server(items)
+    # A call goes back without what the message says of it, others without their ids: a server that stores
+    # nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
+    left_out = {"function_call": _OF_CALL, "reasoning": _OF_OURS, "message": _OF_OURS}
+    kept = [
+        item
+        if item.get("call_id") in run
+        else {key: value for key, value in item.items() if key not in left_out.get(_kind(item), ())}
+        for item in items
+    ]
+    return canonical(finite({RESPONSES_ITEMS: kept}))
+
+
+_PIECES: Final[Mapping[str, tuple[str, str]]] = {
+    "response.output_text": ("message", "text"),
+    "response.refusal": ("message", "refusal"),
+    "response.reasoning_text": ("reasoning", "text"),
+    "response.reasoning_summary_text": ("reasoning", "summary_text"),
+    "response.function_call_arguments": ("function_call", "arguments"),
+}
+"""The type of the item that each ``.delta`` and ``.done`` belongs to, and the key of its text."""
+_HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
+"""Where the texts of these keys are in a whole item."""
+_PARTS: Final = ("content_index", "summary_index")
+_ENDS: Final[Mapping[str, str]] = {
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+}
+"""The status that each last event means."""
+_BEGINS: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseEvents(JoinedEvents):
+    """What the events so far say."""
+
+    def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
+        """After one more event, and what to display of it."""
+        kind = type_of(event)
+        if kind in _BEGINS:
+            return replace(self, head={**self.head, **tree_at(event, "response")}), ()
+        if kind in _ENDS:
+            status: Tree = {"status": _ENDS[kind]}
+            head = {**self.head, **status, **tree_at(event, "response")}
+            return replace(self, head=head, complete=True, over=True), ()
+        item, index = tree_at(event, "item"), _index(event)
+        if kind == "response.output_item.added":
+            at = replace(self, assembly=self.assembly.open(item, index, _names(item)))
+            name = item.get("name") if type_of(item) == "function_call" else None
+            if isinstance(name, str) and name:
+                return at, at.announced("function_call", name, item.get("call_id"))
+            return at, ()
+        if kind == "response.output_item.done":
+            place = self.assembly.place(index, _names(item))
+            if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
+                return replace(self, assembly=self.assembly.open(item, index, _names(item))), ()
+            return replace(self, assembly=self.assembly.merged(place, item, _HOMES)), ()
+        if kind == "error" or event.get("error"):
+            return self.failed(event), ()
+        return self._piece(event)
+
+    def calls(self) -> bool:
+        """Whether there is a call in it."""
+        return self.has("function_call")
+
+    def blocks(self) -> tuple[tuple[int, Tree], ...]:
+        """The items so far, each with its place."""
+        whole = whole_items({"output": [*map(_whole, self.assembly.values())]})
+        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
+
+    def body(self) -> Tree:
+        """The body as if it had not been streamed."""
+        failure: Tree = {"error": self.failure} if self.failure else {}
+        streamed = [*map(_whole, self.assembly.values())]
+        said = items_of(self.head, "output")
+        # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
+        output = said if _extent(said) >= _extent(streamed) else streamed
+        return {**self.head, "output": output or streamed, **failure}
+
+    def _piece(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
+        name, _, ending = type_of(event).rpartition(".")
+        kind, key = _PIECES.get(name, ("", ""))
+        text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
+        if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
+            return self, ()
+        part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
+        item_id = event.get("item_id")
+        place = self._place(_index(event), item_id if isinstance(item_id, str) else "", kind)
+        if ending == "done":
+            known = self.assembly.has(place, key, part)
+            at = replace(self, assembly=self.assembly.settled(place, key, text, of=kind, part=part))
+            return at, () if known else at._shown(kind, key, text)
+        at = replace(self, assembly=self.assembly.add(place, key, text, of=kind, part=part))
+        return at, at._shown(kind, key, text)
+
+    def _shown(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
+        match kind:
+            case "function_call":
+                return self.arguments(kind, text)
+            case "reasoning":
+                return (Delta("reasoning", sound(text)),)
+            case _:
+                return () if key == "refusal" else (Delta("content", sound(text)),)
+
+    def _place(self, index: int | None, item_id: str, kind: str) -> int:
+        """Where a piece belongs: to the item that it names, else to the newest one of its kind."""
+        place = self.assembly.place(index, (item_id,))
+        if place is not None:
+            return place
+        newest = self.assembly.begun.get(self.assembly.latest)
+        if newest is not None and index is None and type_of(newest) in {kind, ""}:
+            return self.assembly.latest
+        return self.assembly.free() if index is None or index in self.assembly.begun else index
+
+
+def _index(event: Tree) -> int | None:
+    return number_in(event, "output_index")
+
+
+def _names(item: Tree) -> tuple[str, ...]:
+    """The ids under which pieces name an item; Ollama makes one of the id of the call (oh-my-pi#2719)."""
+    if isinstance(own := item.get("id"), str) and own:
+        return (own,)
+    call = item.get("call_id")
+    return (call, f"fc_{call}") if isinstance(call, str) and call else ()
+
+
+def _extent(output: Sequence[Json]) -> tuple[int, bool]:
+    """How many calls an output has, and whether it has a text."""
+    items = [*map(as_tree, output)]
+    calls = sum(item.get("type") == "function_call" for item in items)
+    parts = (as_tree(part) for item in items for part in items_of(item, "content"))
+    return calls, any(part.get("text") for part in parts)
+
+
+def _whole(item: Tree) -> Tree:
+    """An item whose pieces stand where its content belongs."""
+    content: list[Json] = [*items_of(item, "content")]
+    rest = {key: value for key, value in item.items() if key not in {"text", "refusal", "summary_text"}}
+    if text := item.get("text"):
+        content.append({"type": "output_text", "text": text})
+    if refusal := item.get("refusal"):
+        content.append({"type": "refusal", "refusal": refusal})
+    if summary := item.get("summary_text"):
+        return {**rest, "summary": [{"type": "summary_text", "text": summary}]}
+    return {**rest, "content": content} if content else as_tree(rest)

@@ -1,1 +1,0 @@
-"""Streamed replies: server-sent events and deltas, joined into one response body."""

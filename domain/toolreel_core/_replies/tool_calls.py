@@ -1,0 +1,386 @@
+"""Tool calls of a message: found wherever they are, with the names, ids and arguments that they mean.
+
+Shapes: openai/codex#13114, ollama/ollama#14656, koog#2095.
+
+A name is only changed into the name of a tool that exists; letter case, hyphens and near misses are left
+alone, because a wrong guess would run the wrong tool. A generated id depends only on the turn and the
+position, so that a replay generates the same (a uuid would not). A legal, unique id is never changed: Kimi
+needs its ``functions.name:0`` back (vllm#29596), Mistral its nine alphanumeric characters (eca#233).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Final, Literal, TypeAlias
+
+from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, parse, read
+from toolreel_core._replies.arguments import Arguments, read_arguments
+from toolreel_core._replies.provider_fields import of_call
+from toolreel_core._replies.warning_codes import WarningCode
+
+_PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
+# `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
+_LEAKED: Final = re.compile(r"<[|\uff5c\u2016]")
+# `tool_12</arg_value>` (GLM).
+_CLOSING_TAG: Final = re.compile(r"</\w{1,64}>\Z")
+_KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")
+"""Kimi's ids are ``functions.name:0``, and some servers send them as names."""
+
+
+def meant_name(
+    given: str, known: Collection[str], *, exact: bool = False
+) -> tuple[str, tuple[WarningCode, ...]]:
+    """The tool name that a call means, with the warnings about it.
+
+    >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
+    ('ping', ('NAME_NORMALIZED',))
+    >>> meant_name("Ping", {"ping"})
+    ('Ping', ('NAME_UNKNOWN',))
+
+    :param exact: whether to return every name unchanged
+    """
+    if given in known:
+        return given, ()
+    if exact:
+        return given, ("NAME_UNKNOWN",)
+    # A name that begins with a leaked token has nothing before it, so the whole name is kept.
+    bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
+    name = next((form for form in _forms(bare) if form in known), bare)
+    changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
+    return name, changed if name in known else (*changed, "NAME_UNKNOWN")
+
+
+def _forms(bare: str) -> Iterator[str]:
+    """Candidate names, the least changed first; none is used unless such a tool exists."""
+    yield bare
+    yield bare.replace(".", "_")
+    stripped = _CLOSING_TAG.sub("", bare)
+    yield stripped
+    half = bare[: len(bare) // 2]
+    if bare == half * 2:  # from a stream that repeats the name in every chunk
+        yield half
+    for prefix in _PREFIXES:
+        if stripped.startswith(prefix):
+            rest = stripped.removeprefix(prefix)
+            yield rest
+            yield rest.replace(".", "_")
+            yield _KIMI_INDEX.sub("", rest)
+
+
+def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
+    """An id for each call, with the warnings about the id that it came with.
+
+    >>> identified(["call_a", None, "call_a"], turn=3)
+    [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
+    """
+    # All native ids are reserved first: a generated one must not collide with that of a later call.
+    natives = list(map(native_id, given))
+    taken = {identity for identity, _ in natives if identity}
+    used: set[str] = set()
+    found: list[tuple[str, tuple[WarningCode, ...]]] = []
+    for place, (identity, codes) in enumerate(natives):
+        if identity in used:
+            codes = (*codes, "CALL_ID_DUPLICATE")  # noqa: PLW2901 - it replaces what was found wrong so far
+        if not identity or identity in used:
+            candidates = (f"call_{turn}_{number}" for number in count(place))
+            identity = next(one for one in candidates if one not in taken)  # noqa: PLW2901 - as above
+            taken.add(identity)
+        used.add(identity)
+        found.append((identity, codes))
+    return found
+
+
+def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
+    """The provider's id as text, empty if unusable, with the warnings about it.
+
+    >>> native_id(7), native_id(None)
+    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
+    """
+    if isinstance(given, str) and given.strip():
+        return given, ()
+    if given is None or isinstance(given, str):
+        return "", ("CALL_ID_MISSING",)
+    usable = isinstance(given, int) and not isinstance(given, bool)
+    return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
+
+
+Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
+"""Why an entry that was intended as a call is not one."""
+
+_NO_ENTRY: Final[Mapping[str, Json]] = {}
+_WRAPPERS: Final = ("function", "functionCall", "function_call")
+_ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
+_MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
+"""Keys of an entry; an object without any of them holds entries by name or number."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallEntry:
+    """A call before its name, id and arguments are normalised."""
+
+    id: Json
+    name: str
+    """Not blank, otherwise unchanged."""
+    arguments: Json
+    provenance: str = "structured"
+    carry: JsonText = NOTHING
+    codes: tuple[WarningCode, ...] = ()
+    """Warnings about its shape and place."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesFound:
+    """The entries of a message, in order."""
+
+    entries: tuple[CallEntry, ...] = ()
+    codes: tuple[WarningCode, ...] = ()
+    """Warnings about their place, and about entries that were skipped."""
+    oddities: tuple[Oddity, ...] = ()
+    """Why entries that were intended as calls were skipped."""
+
+
+def entries_in(
+    message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
+) -> EntriesFound:
+    """The calls of a message from the first place that has any; other places repeat them.
+
+    >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
+    'legacy'
+    """
+    found = _listed(message.get("tool_calls"))
+    for misplaced in outside:
+        if not found.entries and misplaced:
+            found = _joined(found, _marked(_listed(misplaced), "TOOL_CALLS_MISPLACED"))
+    if parts:
+        # Parts of a content need no ``function`` wrapper (Anthropic's shape).
+        inside = _entries(parts)
+        bare = replace(
+            inside,
+            entries=tuple(replace(entry, codes=()) for entry in inside.entries),
+            codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
+        )
+        found = _joined(found, _marked(bare, "CALLS_IN_CONTENT_PARTS"))
+    legacy = message.get("function_call")
+    if isinstance(legacy, dict) and any(legacy.values()):
+        only = _entries([{"function": legacy}])
+        only = replace(only, entries=tuple(replace(entry, provenance="legacy") for entry in only.entries))
+        found = _joined(found, _marked(only, "LEGACY_FUNCTION_CALL"))
+    return found
+
+
+def _joined(first: EntriesFound, second: EntriesFound) -> EntriesFound:
+    """The first; if it has no entries, the second with the warnings of both."""
+    codes = (*first.codes, *second.codes)
+    if first.entries:
+        return replace(first, codes=codes)
+    return EntriesFound(second.entries, codes, (*first.oddities, *second.oddities))
+
+
+def _marked(found: EntriesFound, code: WarningCode) -> EntriesFound:
+    entries = tuple(replace(entry, codes=(code, *entry.codes)) for entry in found.entries)
+    return EntriesFound(entries, (code, *found.codes), found.oddities)
+
+
+def _listed(value: Json) -> EntriesFound:
+    """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return EntriesFound()
+    if isinstance(value, str):
+        tree = read(value).value_or(None)
+        if not isinstance(tree, dict | list):
+            return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
+        found = _listed(tree)
+        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _marked(found, "TOOL_CALLS_NOT_LIST")
+    if isinstance(value, dict):
+        # One entry, or the values of an object in the order of its numeric keys.
+        single = not value.keys().isdisjoint(_MARKS)
+        value = [value] if single else [*(in_order(value) or value).values()]
+        return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST")
+    if isinstance(value, list):
+        nested = any(isinstance(item, list) for item in value)
+        return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST") if nested else _entries(value)
+    return EntriesFound(codes=("TOOL_CALLS_NOT_LIST",))
+
+
+def _flat(value: Json) -> Iterable[Json]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def _entries(values: Iterable[Json]) -> EntriesFound:
+    entries: list[CallEntry] = []
+    codes: list[WarningCode] = []
+    oddities: list[Oddity] = []
+    for value in values:
+        if not isinstance(value, dict):
+            codes.append("CALL_ENTRY_INVALID")
+            continue
+        entry = _entry(value)
+        if isinstance(entry, CallEntry):
+            entries.append(entry)
+        else:
+            oddities.append(entry)
+    codes.extend(oddities)
+    for entry in entries:
+        codes.extend(entry.codes)
+    return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
+
+
+def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
+    function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
+    kind = value.get("type")
+    custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
+    if not function and custom:
+        return "UNSUPPORTED_CALL_TYPE"
+    name = _name(function) or _name(value)
+    if not name:
+        return "CALL_WITHOUT_NAME"
+    given = function.get("arguments")
+    places = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
+    arguments = next((each for each in places if each is not None), None)
+    in_function = value.get("function") is function and _name(function)
+    documented = in_function and (given is not None or arguments is None)
+    # Response transforms that read calls from text set the provenance.
+    provenance = value.get("provenance")
+    from_text = isinstance(provenance, str) and provenance.startswith("text:")
+    return CallEntry(
+        # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
+        value.get("call_id") or value.get("id", function.get("id")),
+        name,
+        given if documented else arguments,
+        str(provenance) if from_text else "structured",
+        of_call(value, function),
+        () if documented else ("MISSING_FUNCTION_WRAPPER",),
+    )
+
+
+def _name(place: Mapping[str, Json]) -> str:
+    name = place.get("name")
+    return name if isinstance(name, str) and name.strip() else ""
+
+
+_BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
+
+
+def unbundled(
+    entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
+) -> tuple[CallEntry, ...]:
+    """The calls of an entry: itself, or the calls that it bundles.
+
+    >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
+    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
+    'call_a_0'
+    """
+    name, _ = meant_name(entry.name, _BUNDLES)
+    if name not in _BUNDLES or name in known:
+        return (entry,)
+    bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+    tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
+    uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
+    if not isinstance(uses, Sequence) or isinstance(uses, str):
+        return (entry,)
+    identity, codes = native_id(entry.id)
+    codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
+    bundle = replace(entry, id=identity, codes=codes)
+    calls = [_bundled_call(bundle, place, use) for place, use in enumerate(uses)]
+    whole = [call for call in calls if call is not None]
+    # All or nothing: if one use cannot be read, none runs and the model gets an error for the bundle.
+    return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
+
+
+def _bundled_call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
+    name = use.get("recipient_name") if isinstance(use, Mapping) else None
+    if not isinstance(use, Mapping) or not isinstance(name, str) or not name.strip():
+        return None
+    parameters = use.get("parameters")
+    return replace(
+        entry,
+        id=f"{entry.id}_{place}" if entry.id else None,
+        name=name,
+        arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
+        # Opaque fields belong to the entry; sent twice, a signature would be rejected.
+        carry=NOTHING if place else entry.carry,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call requested by the model."""
+
+    id: str
+    """The provider's id, or ``call_<turn>_<number>`` if it sent none; unique in its message."""
+    name: str
+    arguments: Arguments
+    original: str
+    """The arguments as the model wrote them."""
+    provenance: str = "structured"
+    """Where it was found: ``structured``, ``legacy`` or ``text:<dialect>``."""
+    carry: JsonText = NOTHING
+    """Opaque fields to send back unchanged: an object to merge deeply into the call's entry."""
+
+    @property
+    def from_text(self) -> bool:
+        """Whether it was read from text, which anything that the model has read may have injected."""
+        return self.provenance.startswith("text:")
+
+
+@dataclass(frozen=True, slots=True)
+class CallsRead:
+    """The calls of one message, in order."""
+
+    calls: tuple[ToolCall, ...] = ()
+    warnings: tuple[WarningCode, ...] = ()
+    """Codes of repairs and of skipped entries."""
+    oddities: tuple[Oddity, ...] = ()
+    """Why entries that were intended as calls are not calls."""
+
+
+_NO_CALLS: Final = CallsRead()
+
+
+def calls_in(
+    message: Mapping[str, Json],
+    *,
+    known: Collection[str],
+    turn: int,
+    max_depth: int,
+    repairs: ArgumentRepairs = "safe",
+    outside: Iterable[Json] = (),
+    parts: Sequence[Json] = (),
+) -> CallsRead:
+    """The structured calls of an assistant message.
+
+    >>> message = {"function_call": {"name": "ping", "arguments": ""}}
+    >>> calls_in(message, known={"ping"}, turn=2, max_depth=64).calls[0].id
+    'call_2_0'
+
+    :param known: the names of the tools that exist
+    :param turn: the turn of the run, part of the ids generated for calls without one
+    :param repairs: with ``strict``, only calls in the documented place and with exact names count
+    """
+    found = entries_in(message, outside=outside, parts=parts)
+    if not found.entries and not found.codes:
+        return _NO_CALLS
+    strict = repairs == "strict"
+    if strict:
+        entries = [entry for entry in found.entries if not entry.codes]
+    else:
+        bundles = (unbundled(entry, known, max_depth=max_depth, repairs=repairs) for entry in found.entries)
+        entries = [single for bundle in bundles for single in bundle]
+    ids = identified((entry.id for entry in entries), turn=turn)
+    codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
+    calls: list[ToolCall] = []
+    for entry, (identity, id_codes) in zip(entries, ids, strict=True):
+        name, name_codes = meant_name(entry.name, known, exact=strict)
+        arguments = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
+        calls.append(
+            ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)
+        )
+        codes += (*id_codes, *name_codes, *arguments.warnings)
+    return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)

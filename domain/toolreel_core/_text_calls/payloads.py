@@ -1,0 +1,453 @@
+"""What the formats share: JSON payloads, untyped text, and the tags that are left over behind a call.
+
+A payload holds envelopes that name a tool and its arguments, or the arguments of a named call. Untyped text
+becomes the value that a parameter's schema asks for: a string parameter keeps its text, even if it looks like
+a number, and text that does not match stays a string, so that validation can report what is wrong. A raw
+value that holds the closing tag of its dialect seems to end there; the rest gives itself away, since its own
+closing tag is then one too many.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from toolreel_core._jsontext import (
+    BLANK,
+    WORDS,
+    Flaw,
+    Json,
+    SearchedText,
+    Style,
+    Value,
+    end_of,
+    skip,
+    value_at,
+)
+from toolreel_core._text_calls.decoder_interface import (
+    Broken,
+    Calls,
+    Found,
+    Offered,
+    Reading,
+    Rejection,
+    Source,
+    found,
+    identity,
+)
+
+_NAMES: Final = ("name", "tool_name", "tool", "recipient_name")
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_IDS: Final = ("id", "tool_call_id", "call_id")
+_WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "tool_uses")
+
+
+def arguments_of(raw: Json) -> Mapping[str, Json] | None:
+    """Arguments as an object (null is empty, text is parsed once); ``None`` if they are not one."""
+    if isinstance(raw, str):
+        raw = decoded(raw) if raw.strip() else None
+    if raw is None:
+        return {}
+    return raw if isinstance(raw, Mapping) else None
+
+
+def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+    """The calls of a value after an opener; ``None`` for each item that is not a call."""
+    match tree:
+        case Mapping():
+            wrapped = wrapped_calls(tree)
+            if wrapped is None:
+                yield _marked(tree, offered, dialect)
+            for item in wrapped or ():
+                yield _marked(item, offered, dialect, outer=tree)
+        case Sequence() if not isinstance(tree, str):
+            for item in tree:
+                yield from marked_calls(item, offered, dialect)
+        case _:
+            yield None
+
+
+def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] | None:
+    """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
+    calls: list[Found] = []
+    for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
+        inner = wrapped_calls(item) if isinstance(item, Mapping) else None
+        if inner is not None and isinstance(item, Mapping):
+            if not item.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}:
+                return None
+            nested = bare_calls(inner, offered, dialect)
+            if nested is None:
+                return None
+            if len(nested) == 1 and not nested[0].id:  # the id of the wrapper is that of its only call
+                nested = (replace(nested[0], id=identity(_first(item, _IDS))),)
+            calls.extend(nested)
+            continue
+        if not isinstance(item, Mapping) or item.get("type", "function") != "function":
+            return None
+        names = [key for key in _NAMES if key in item]
+        places = [key for key in _ARGUMENTS if key in item]
+        if len(names) != 1 or len(places) != 1 or not item.keys() <= {*names, *places, *_IDS, "type"}:
+            return None
+        call = _marked(item, offered, dialect)
+        if call is None or call.name not in offered.names:
+            return None
+        calls.append(call)
+    return tuple(calls) or None
+
+
+def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
+    """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
+    if _first(tree, _NAMES) is not None:
+        return None
+    for key in _WRAPPERS:
+        match tree.get(key):
+            case Mapping() as inner:
+                return [inner]
+            case str():
+                continue
+            case Sequence() as items:
+                return items
+            case _:
+                continue
+    return None
+
+
+def _marked(
+    tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
+) -> Found | None:
+    if not isinstance(tree, Mapping):
+        return None
+    if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
+        return _marked(inner[0], offered, dialect, tree)
+    raw_name = _first(tree, _NAMES)
+    if not isinstance(raw_name, str):
+        return None
+    name = offered.named(raw_name)
+    arguments = arguments_of(_arguments(tree, offered, name))
+    if arguments is None:
+        return None
+    call_id = _first(tree, _IDS)
+    return found(name, arguments, dialect, call_id if call_id is not None else _first(outer or {}, _IDS))
+
+
+def _arguments(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
+    """The arguments under one of the usual keys, or else the other keys next to the name."""
+    if any(key in tree for key in _ARGUMENTS):
+        return _first(tree, _ARGUMENTS)
+    flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
+    return flat if flat.keys() <= offered.parameters(name).keys() else False
+
+
+def _first(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
+    return next((tree[key] for key in keys if tree.get(key) is not None), None)
+
+
+Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
+
+# Models put a code fence inside the tag, with or without `json`.
+_FENCE: Final = re.compile(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
+# Envelopes may follow each other with nothing, a comma or a semicolon (Llama) between them.
+_AND: Final = re.compile(f"[{BLANK},;]*(?={{)")
+# Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
+_SURPLUS: Final = re.compile(f"(?:[{BLANK}]*[}}\\]])*")
+_BLANKS: Final = re.compile(f"[{BLANK}]*")
+"""Any white space, of any width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """How the JSON of a dialect is enclosed."""
+
+    dialects: tuple[str, ...]
+    """The dialects that share the opener, the likeliest first."""
+    opening: re.Pattern[str]
+    """The opener of a block."""
+    closing: re.Pattern[str]
+    """The closing tag, which may be missing."""
+    envelopes: Envelopes = marked_calls
+
+
+def closers(*tags: str) -> re.Pattern[str]:
+    """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
+    return re.compile(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
+
+
+def enveloped(source: Source, at: int, block: Block) -> Reading:
+    """The calls of the envelopes that begin here, in a row or in a list."""
+    at = end_of(_FENCE, source.text, at)
+    at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
+    if not source.text.startswith(("{", "["), at):
+        return Broken("truncated", at) if source.cut and at == len(source.text) else None
+    calls: list[Found] = []
+    broken: list[Rejection] = []
+    begin = at
+    while True:
+        value = value_at(source, at, Style(closing=block.closing))
+        if isinstance(value, Flaw):
+            last = _flawed(source, begin, value, block)
+            return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
+        read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
+        if calls and not any(read):
+            break  # what follows a call and is none itself is text again
+        calls.extend(call for call in read if call)
+        broken.extend("malformed" for call in read if not call)
+        at = begin = value.end
+        following = _AND.match(source.text, at)
+        if not following:
+            break
+        at = following.end()
+    if calls:
+        return Calls(tuple(calls), tail(source, begin, block), tuple(broken))
+    # A list of plain values was not intended as a call.
+    tree = value.tree
+    items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else [tree]
+    tried = any(isinstance(item, Mapping) for item in items)
+    return Broken("malformed", debris(source, begin, begin, block)) if tried else None
+
+
+def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
+    """The call of a named tool, whose arguments begin here."""
+    at = end_of(_FENCE, source.text, at)
+    dialect = source.prefer(*block.dialects)
+    if block.closing.match(source.text, at):
+        call = found(name, {}, dialect, call_id)
+        return Calls((call,), tail(source, at, block)) if call else None
+    value = value_at(source, at, Style(closing=block.closing))
+    if isinstance(value, Flaw):
+        return _flawed(source, at, value, block)
+    given = arguments_of(value.tree)
+    call = None if given is None else found(name, given, dialect, call_id)
+    if call is None:
+        return Broken("malformed", debris(source, at, value.end, block))
+    return Calls((call,), tail(source, value.end, block))
+
+
+def tail(source: Source, at: int, block: Block) -> int:
+    """The end of a block whose JSON ends here, after surplus closers and the closing tag."""
+    at = end_of(_SURPLUS, source.text, at)
+    close = block.closing.match(source.text, skip_blanks(source.text, at))
+    return close.end() if close else at
+
+
+def debris(source: Source, begin: int, at: int, block: Block) -> int:
+    """The end of a block with an error at some place: its closing tag, or the next block."""
+    early = source.search(block.closing, begin)
+    if (
+        early
+        and early.start() < at
+        and block.opening.match(source.text, skip_blanks(source.text, early.end()))
+    ):
+        return early.end()
+    close = source.search(block.closing, at)
+    sibling = source.search(block.opening, at)
+    if close and (not sibling or close.start() < sibling.start()):
+        return close.end()
+    return sibling.start() if sibling else len(source.text)
+
+
+def skip_blanks(text: str, at: int) -> int:
+    """The end of the white space that begins here."""
+    return end_of(_BLANKS, text, at)
+
+
+def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    """The failed call: unfinished JSON is truncated, unless the block is closed."""
+    if not flaw.unfinished:
+        return Broken("malformed", debris(source, begin, flaw.at, block))
+    close = None if source.cut else source.search(block.closing, begin)
+    return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+
+
+_INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
+"""An integer; Python reads at most 4,300 digits."""
+_NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+"""A number, with bounded lengths: a longer one stays a text."""
+# In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
+_WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
+_TYPE_NAMES: Final = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+}
+_TREES: Final = frozenset({"null", "object", "array"})
+_ANY: Final = frozenset({"null", "integer", "number", "boolean", "object", "array"})
+
+
+def typed(raw: str, schema: Json) -> Json:
+    """The value that a text stands for.
+
+    >>> typed("42", {"type": "string"}), typed("42", {"type": "integer"}), typed("42", None)
+    ('42', 42, '42')
+    >>> typed("True", {"type": "boolean"}), typed("null", {"type": ["boolean", "null"]})
+    (True, None)
+
+    :param schema: of the parameter; one that is not known holds a string
+    """
+    if not isinstance(schema, Mapping):
+        return raw
+    types = _types(schema) or _ANY
+    text = raw.strip()
+    if types == frozenset({"string"}):
+        return raw
+    word = _WORDS.get(text.lower(), raw)
+    if "null" in types and word is None:
+        return None
+    if "integer" in types and _INTEGER.fullmatch(text):
+        return int(text)
+    if "number" in types and _NUMBER.fullmatch(text):
+        number = int(text) if _INTEGER.fullmatch(text) else float(text)
+        return raw if math.isinf(number) else number
+    if "boolean" in types and isinstance(word, bool):
+        return word
+    return _tree(text, types, raw)
+
+
+def decoded(raw: str) -> Json:
+    """The value of a text that is said to be JSON; the text itself if it is not."""
+    source = SearchedText(raw)
+    value = value_at(source, 0)
+    if isinstance(value, Value) and skip(source, value.end) == len(raw):
+        return value.tree
+    return raw
+
+
+def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
+    """The end of the object or array that begins here.
+
+    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
+    of a dialect is text.
+
+    >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
+    13
+    """
+    if not isinstance(schema, Mapping) or not _types(schema) or not _types(schema) <= _TREES:
+        return at
+    begin = skip(source, at)
+    value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
+    return value.end if isinstance(value, Value) else at
+
+
+def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The arguments, where a model has put all of them into one parameter that does not exist."""
+    for key in ("arguments", "input"):
+        if set(given) == {key} and key not in parameters:
+            inner = given[key]
+            tree = decoded(inner) if isinstance(inner, str) else inner
+            return tree if isinstance(tree, Mapping) else given
+    return given
+
+
+def _tree(text: str, types: frozenset[str], raw: str) -> Json:
+    if text[:1] not in {"{", "["}:
+        return raw
+    tree = decoded(text)
+    match tree:
+        case Mapping():
+            return tree if "object" in types else raw
+        case Sequence() if not isinstance(tree, str):
+            return tree if "array" in types else raw
+        case _:
+            return raw
+
+
+def _types(schema: Mapping[str, Json]) -> frozenset[str]:
+    """The types that a schema allows, as far as it names them."""
+    said = schema.get("type")
+    if isinstance(said, str):
+        return frozenset({said})
+    names = [name for name in said if isinstance(name, str)] if isinstance(said, Sequence) else []
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(key)
+        for option in options if isinstance(options, Sequence) and not isinstance(options, str) else ():
+            names.extend(sorted(_types(option)) if isinstance(option, Mapping) else ())
+    values = schema.get("enum")
+    fixed = [schema["const"]] if "const" in schema else []
+    for value in (*values, *fixed) if isinstance(values, Sequence) and not isinstance(values, str) else fixed:
+        names.append(_TYPE_NAMES.get(type(value), "object"))
+    return frozenset(names)
+
+
+_ANGLES: Final = frozenset("<>")
+_ENDS: Final = re.compile(
+    r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
+    r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
+    re.IGNORECASE,
+)
+"""The end of a text, or a tag or token that may stand behind a call: the next call, or a closer around it."""
+
+
+def holds_markup(text: str) -> bool:
+    """Whether a text may hold part of a tag.
+
+    A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
+    """
+    return not _ANGLES.isdisjoint(text)
+
+
+def mentions(before: str) -> bool:
+    """Whether an opening tag after this part of a value is only mentioned there.
+
+    Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
+    """
+    return bool(before.strip()) and not holds_markup(before)
+
+
+def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
+    """The end of the last tag between a place and the next call; -1 if there is none.
+
+    :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
+    """
+    last = -1
+    for tag in tags.finditer(source.text, at):
+        if tag["opens"] is not None:
+            break
+        if source.text[tag.start() - 1] != "`":  # prose that names the tag
+            last = tag.end()
+    return last
+
+
+def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
+    """The call without a closing tag of its own behind whose last value text goes on.
+
+    Then the value held its own closing tag, and the text is the rest of it.
+
+    :param opening: of the next call
+    """
+    if _ENDS.match(source.text, at):
+        return None
+    following = source.search(opening, at)
+    return Broken("malformed", following.start() if following else len(source.text))
+
+
+def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
+    """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
+    if not isinstance(reading, Calls):
+        return reading
+    end = surplus(source, reading.end, tags)
+    return reading if end < 0 else Broken("malformed", end)
+
+
+def confused(source: Source, at: int, opening: re.Pattern[str], closing: re.Pattern[str]) -> Broken:
+    """A call whose values hold markup, up to the closing tag that balances its opening tag.
+
+    What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
+    the end of the text.
+
+    :param at: behind the opening tag
+    """
+    depth = 1
+    while depth:
+        close = source.search(closing, at)
+        if close is None:
+            return Broken("malformed", len(source.text))
+        opened = source.search(opening, at)
+        if opened and opened.start() < close.start():
+            depth, at = depth + 1, opened.end()
+        else:
+            depth, at = depth - 1, max(close.end(), at + 1)
+    return Broken("malformed", at)
