@@ -155,7 +155,8 @@ class Agent(Generic[Value_co]):
         if self.headers is not None:
             hidden = {name: Secret(value) for name, value in self.headers.items()}
             object.__setattr__(self, "headers", hidden)
-        object.__setattr__(self, "_output", _output_of(self.output))
+        is_ready = self.output is None or isinstance(self.output, Output)
+        object.__setattr__(self, "_output", self.output if is_ready else output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
         self._preset.settings_with(self._config())  # a misspelt setting is told here, not by the first run
@@ -290,37 +291,45 @@ class Agent(Generic[Value_co]):
         :param transport: of httpx, for example a cassette's
         """
         host, approver = self._offered.host(), approver_of(self.approve)
-        if self.endpoint is not None:
-            if iscoroutinefunction(self.endpoint.send):
-                raise ConfigError(
-                    f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
-                )
-            with _joined_endpoint(cast("Endpoint", self.endpoint), self, transport) as joined:
-                yield Ports(joined, host, approver)
-            return
-        from toolreel.http import HttpEndpoint
-
-        with (
-            HttpEndpoint(**self._connection(), transport=transport) as endpoint,
-            _joined_endpoint(endpoint, self, transport) as joined,
-        ):
-            yield Ports(joined, host, approver)
+        with ExitStack() as opened:
+            yield Ports(self._endpoint(opened, transport), host, approver)
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
         """The async version of :meth:`ports`."""
         host, approver = self._offered.async_host(), async_approver_of(self.approve)
-        if self.endpoint is not None:
-            async with _joined_async_endpoint(awaited_endpoint(self.endpoint), self, transport) as joined:
-                yield AsyncPorts(joined, host, approver)
-            return
-        from toolreel.http import AsyncHttpEndpoint
+        async with AsyncExitStack() as opened:
+            yield AsyncPorts(await self._async_endpoint(opened, transport), host, approver)
 
-        async with (
-            AsyncHttpEndpoint(**self._connection(), transport=transport) as endpoint,
-            _joined_async_endpoint(endpoint, self, transport) as joined,
-        ):
-            yield AsyncPorts(joined, host, approver)
+    def _endpoint(self, opened: ExitStack, transport: Any) -> Endpoint:  # noqa: ANN401 - see above
+        """Its endpoint, with those of its fallbacks; what is opened closes with the stack."""
+        if iscoroutinefunction(getattr(self.endpoint, "send", None)):
+            raise ConfigError(
+                f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
+            )
+        first = cast("Endpoint | None", self.endpoint)
+        if first is None:
+            from toolreel.http import HttpEndpoint
+
+            first = opened.enter_context(HttpEndpoint(**self._connection(), transport=transport))
+        others = {name: at._endpoint(opened, transport) for name, at in self.at_fallbacks.items()}
+        return Endpoints(first, others) if others else first
+
+    async def _async_endpoint(
+        self,
+        opened: AsyncExitStack,
+        transport: Any,  # noqa: ANN401 - see above
+    ) -> AsyncEndpoint:
+        """The async version of :meth:`_endpoint`."""
+        if self.endpoint is not None:
+            first = awaited_endpoint(self.endpoint)
+        else:
+            from toolreel.http import AsyncHttpEndpoint
+
+            opening = AsyncHttpEndpoint(**self._connection(), transport=transport)
+            first = await opened.enter_async_context(opening)
+        others = {name: await at._async_endpoint(opened, transport) for name, at in self.at_fallbacks.items()}
+        return AsyncEndpoints(first, others) if others else first
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -386,10 +395,6 @@ class Agent(Generic[Value_co]):
         }
 
 
-def _output_of(kind: object) -> Output[Any] | None:
-    return kind if kind is None or isinstance(kind, Output) else output_of(kind)
-
-
 def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
     """The agent at each of its fallbacks, by their names.
 
@@ -449,42 +454,6 @@ def _with_fallbacks(plan: Plan, agent: Agent[Any], prompt: Messages, *, streams:
         if at_other.cost_is_unknown and at_other.provider.reports_cost != "yes":
             raise ConfigError(refusal_of_unknown_cost(at_other.config, at_other.model))
     return whole
-
-
-@contextmanager
-def _joined_endpoint(
-    first: Endpoint,
-    agent: Agent[Any],
-    transport: Any,  # noqa: ANN401 - of httpx, an extra
-) -> Generator[Endpoint]:
-    """The endpoints of an agent as one; those of servers are open inside the block."""
-    if not agent.fallbacks:
-        yield first
-        return
-    with ExitStack() as opened:
-        others = {
-            name: opened.enter_context(at.ports(transport)).endpoint
-            for name, at in agent.at_fallbacks.items()
-        }
-        yield Endpoints(first, others)
-
-
-@asynccontextmanager
-async def _joined_async_endpoint(
-    first: AsyncEndpoint,
-    agent: Agent[Any],
-    transport: Any,  # noqa: ANN401 - of httpx, an extra
-) -> AsyncGenerator[AsyncEndpoint]:
-    """The async version of :func:`_joined_endpoint`."""
-    if not agent.fallbacks:
-        yield first
-        return
-    async with AsyncExitStack() as opened:
-        others = dict[str, AsyncEndpoint]()
-        for name, at in agent.at_fallbacks.items():
-            ports = await opened.enter_async_context(at.aports(transport))
-            others[name] = ports.endpoint
-        yield AsyncEndpoints(first, others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, closing, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+)
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -175,69 +182,55 @@ class AgentRuns:
 
     def run(self, plan: Plan) -> AgentRun[Any]:
         """Run a plan."""
-        with self._recorded(plan) as files, self.agent.ports(_transport(files)) as ports:
-            ended = run(plan, ports, journal=files or self.journal, observe=self.observe, inbox=self.inbox)
+        with self._begun(plan) as (ports, journal):
+            ended = run(plan, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._knowing(ports).made_of(ended)
 
     async def arun(self, plan: Plan) -> AgentRun[Any]:
         """The async version of :meth:`run`."""
-        with self._recorded(plan) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                ended = await arun(
-                    plan, ports, journal=files or self.journal, observe=self.observe, inbox=self.inbox
-                )
+        async with self._abegun(plan) as (ports, journal):
+            ended = await arun(plan, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._knowing(ports).made_of(ended)
 
     def stream(self, plan: Plan) -> Generator[AgentEvent[Any], None, None]:
         """Run a plan, and yield what happens."""
         end = StreamEnd()
-        with self._recorded(plan, streams=True) as files, self.agent.ports(_transport(files)) as ports:
-            yield from end.kept_of(stream(plan, ports, journal=files or self.journal, inbox=self.inbox))
+        with self._begun(plan, streams=True) as (ports, journal):
+            yield from end.kept_of(stream(plan, ports, journal=journal, inbox=self.inbox))
         yield RunEnded(self._knowing(ports).made_of(end.run))
 
     async def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
         """The async version of :meth:`stream`."""
         end = StreamEnd()
-        with self._recorded(plan, streams=True) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                events = astream(plan, ports, journal=files or self.journal, inbox=self.inbox)
-                async with aclosing(end.akept_of(events)) as shown:
-                    async for event in shown:
-                        yield event
+        async with self._abegun(plan, streams=True) as (ports, journal):
+            events = astream(plan, ports, journal=journal, inbox=self.inbox)
+            async with aclosing(end.akept_of(events)) as shown:
+                async for event in shown:
+                    yield event
         yield RunEnded(self._knowing(ports).made_of(end.run))
 
     def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, and append to the recording if there is one."""
-        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
-            journal, decided = files or self.journal, Decided(ports, decision)
-            ended = go_on(run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox)
+        with self._continued(run, decision) as (ports, journal):
+            ended = go_on(run.state, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._after(run, ended)
 
     async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """The async version of :meth:`go_on`."""
-        with self._resumed(run) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                journal, decided = files or self.journal, AsyncDecided(ports, decision)
-                ended = await ago_on(
-                    run.state, decided, journal=journal, observe=self.observe, inbox=self.inbox
-                )
+        async with self._acontinued(run, decision) as (ports, journal):
+            ended = await ago_on(run.state, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._after(run, ended)
 
     def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """Say something to a run, in its recording if there is one."""
-        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
-            journal = files or self.journal
+        with self._continued(run) as (ports, journal):
             ended = speak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self.made_of(ended, run)
 
     async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """The async version of :meth:`reply`."""
-        with self._resumed(run) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                journal = files or self.journal
-                ended = await aspeak(
-                    run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox
-                )
+        async with self._acontinued(run) as (ports, journal):
+            ended = await aspeak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self.made_of(ended, run)
 
     def stream_on(
@@ -245,12 +238,8 @@ class AgentRuns:
     ) -> Generator[AgentEvent[_Value], None, None]:
         """Say something to a run or go on with a decision, and yield what happens."""
         end = StreamEnd()
-        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
-            performer = ports if decision is None else Decided(ports, decision)
-            journal = files or self.journal
-            yield from end.kept_of(
-                stream_on(run.state, performer, say=said, journal=journal, inbox=self.inbox)
-            )
+        with self._continued(run, decision) as (ports, journal):
+            yield from end.kept_of(stream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox))
         yield RunEnded(self.made_of(end.run, run))
 
     async def astream_on(
@@ -258,14 +247,11 @@ class AgentRuns:
     ) -> AsyncGenerator[AgentEvent[_Value], None]:
         """The async version of :meth:`stream_on`."""
         end = StreamEnd()
-        with self._resumed(run) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                performer = ports if decision is None else AsyncDecided(ports, decision)
-                journal = files or self.journal
-                events = astream_on(run.state, performer, say=said, journal=journal, inbox=self.inbox)
-                async with aclosing(end.akept_of(events)) as shown:
-                    async for event in shown:
-                        yield event
+        async with self._acontinued(run, decision) as (ports, journal):
+            events = astream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)
+            async with aclosing(end.akept_of(events)) as shown:
+                async for event in shown:
+                    yield event
         yield RunEnded(self.made_of(end.run, run))
 
     def made_of(self, run: Run, before: Run | None = None) -> AgentRun[Any]:
@@ -298,6 +284,38 @@ class AgentRuns:
 
     def _knowing(self, ports: Ports | AsyncPorts) -> AgentRuns:
         return replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
+
+    @contextmanager
+    def _begun(self, plan: Plan, *, streams: bool = False) -> Generator[tuple[Ports, Journal | None]]:
+        """The ports and the journal of a new run."""
+        with self._recorded(plan, streams=streams) as files, self.agent.ports(_transport(files)) as ports:
+            yield ports, files or self.journal
+
+    @asynccontextmanager
+    async def _abegun(
+        self, plan: Plan, *, streams: bool = False
+    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
+        with self._recorded(plan, streams=streams) as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                yield ports, files or self.journal
+
+    @contextmanager
+    def _continued(
+        self, run: Run, decision: ApprovalGiven | None = None
+    ) -> Generator[tuple[Ports, Journal | None]]:
+        """The ports, which have the decision, and the journal of a run that goes on."""
+        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
+            approver = ports.approver if decision is None else Decided(ports.approver, decision)
+            yield replace(ports, approver=approver), files or self.journal
+
+    @asynccontextmanager
+    async def _acontinued(
+        self, run: Run, decision: ApprovalGiven | None = None
+    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
+        with self._resumed(run) as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                approver = ports.approver if decision is None else AsyncDecided(ports.approver, decision)
+                yield replace(ports, approver=approver), files or self.journal
 
     @contextmanager
     def _recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:

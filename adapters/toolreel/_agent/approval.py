@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import aclosing, closing
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction, signature
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
-from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncPorts, Later, Ports, Wanted, secrets_of
+from toolreel._driver import Approver, AsyncApprover, AsyncLater, Later
 from toolreel.tools import awaited, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
-from toolreel_core._protocol import (
-    ApprovalGiven,
-    AskApproval,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    SendRequest,
-)
-from toolreel_core._replies import Delta
+from toolreel_core._protocol import ApprovalGiven, AskApproval
 
 Decision: TypeAlias = bool | str | None
 """``True`` approves, ``False`` or a reason denies, ``None`` leaves the run at rest."""
@@ -141,56 +132,25 @@ def _given(effect: AskApproval, said: object) -> ApprovalGiven | None:
             raise ConfigError(f"approve: expected True, False, a reason or None, got {type(said).__name__}")
 
 
-_Ports = TypeVar("_Ports", Ports, AsyncPorts)
-
-
 @dataclass(frozen=True, slots=True)
-class _Decided(Generic[_Ports]):
-    performer: _Ports
+class Decided:
+    """An approver that has the answer to one approval."""
+
+    approver: Approver
     decision: ApprovalGiven
 
-    @property
-    def secrets(self) -> dict[str, str]:
-        """The credentials that the performer sends."""
-        return secrets_of(self.performer)
-
-    @property
-    def endpoint(self) -> object:
-        """The endpoint of the performer."""
-        return self.performer.endpoint
-
-    @property
-    def clock(self) -> object:
-        """The clock of the performer, which may tell the time."""
-        return getattr(self.performer, "clock", None)
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """The decision, if it is about this call; else what the approver says."""
+        return self.decision if effect.ref == self.decision.ref else self.approver.decide(effect)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided(_Decided[Ports]):
-    """A performer that has the answer to one approval."""
-
-    def perform(self, effect: Wanted) -> Event | None:
-        """The decision, if it is wanted; else what the performer says."""
-        return self.decision if effect.ref == self.decision.ref else self.performer.perform(effect)
-
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
-        """What the performer streams."""
-        with closing(self.performer.stream(effect)) as pieces:
-            yield from pieces
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncDecided(_Decided[AsyncPorts]):
+class AsyncDecided:
     """The async version of :class:`Decided`."""
 
-    async def perform(self, effect: Wanted) -> Event | None:
-        """The decision, if it is wanted; else what the performer says."""
-        return self.decision if effect.ref == self.decision.ref else await self.performer.perform(effect)
+    approver: AsyncApprover
+    decision: ApprovalGiven
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
-        """What the performer streams."""
-        async with aclosing(self.performer.stream(effect)) as pieces:
-            async for piece in pieces:
-                yield piece
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """The decision, if it is about this call; else what the approver says."""
+        return self.decision if effect.ref == self.decision.ref else await self.approver.decide(effect)

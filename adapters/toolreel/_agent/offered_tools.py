@@ -105,7 +105,11 @@ class OfferedTools:
         own = AsyncPythonTools(self.functions)
         if not self.hosts:
             return own
-        return AsyncRouter({name: _awaited(host) for name, host in self._routes()}, own)
+        hosts = {
+            name: cast("AsyncToolHost", host) if _is_async(host) else ThreadedTools(cast("ToolHost", host))
+            for name, host in self._routes()
+        }
+        return AsyncRouter(hosts, own)
 
     def _routes(self) -> Iterator[tuple[str, OfferingHost]]:
         # Whole names: the longest prefix that a router finds for a name is the name itself.
@@ -156,7 +160,3 @@ def _skills(given: SkillFolders) -> tuple[list[Tool], str]:
 
 def _is_async(host: object) -> bool:
     return iscoroutinefunction(getattr(host, "run", None))
-
-
-def _awaited(host: OfferingHost) -> AsyncToolHost:
-    return cast("AsyncToolHost", host) if _is_async(host) else ThreadedTools(cast("ToolHost", host))

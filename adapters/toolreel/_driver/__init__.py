@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from toolreel._driver.outcome_words import Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
-        ImmediateApprover,
         ImmediateClock,
         ImmediateEndpoint,
         Ports,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
     AsyncEndpoint,
-    AsyncStreamingEndpoint,
     Endpoint,
-    StreamingEndpoint,
+    async_pieces_of,
+    pieces_of,
     secrets_of,
 )
 from toolreel_core._errors import ConfigError
@@ -86,12 +85,7 @@ class Endpoints:
 
     def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        endpoint = self._of(effect)
-        if not isinstance(endpoint, StreamingEndpoint):
-            yield endpoint.send(effect)
-            return
-        with closing(endpoint.stream(effect)) as pieces:
-            yield from pieces
+        return pieces_of(self._of(effect), effect)
 
     def _of(self, effect: SendRequest) -> Endpoint:
         return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
@@ -115,18 +109,9 @@ class AsyncEndpoints:
         """Send the request to the endpoint that it names."""
         return await self._of(effect).send(effect)
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        endpoint = self._of(effect)
-        if not isinstance(endpoint, AsyncStreamingEndpoint):
-            event = await endpoint.send(effect)
-            yield event
-            return
-        async with aclosing(endpoint.stream(effect)) as pieces:
-            async for piece in pieces:
-                yield piece
+        return async_pieces_of(self._of(effect), effect)
 
     def _of(self, effect: SendRequest) -> AsyncEndpoint:
         return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
@@ -139,12 +124,9 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
     """
     at: Any = performer
     while at is not None and not hasattr(at, "address"):
-        at = (at.fallbacks.get(fallback) if fallback else at.first) if _is_several(at) else _inside(at)
+        is_several = isinstance(at, Endpoints | AsyncEndpoints)
+        at = (at.fallbacks.get(fallback) if fallback else at.first) if is_several else _inside(at)
     return NO_SERVER if at is None else at.address.server
-
-
-def _is_several(endpoint: object) -> bool:
-    return isinstance(endpoint, Endpoints | AsyncEndpoints)
 
 
 def _inside(endpoint: object) -> Any:  # noqa: ANN401 - of any kind

@@ -115,11 +115,8 @@ def hear_after_answer(
 
     After any other end nothing is taken: the caller shall see that end first.
     """
-    said = inbox.said_before(None) if inbox is not None and _has_completed(state) else ()
+    completed = isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)
+    said = inbox.said_before(None) if inbox is not None and completed else ()
     for event, at in hear(state, said, journal):
         # The first message leads to the next request, and the others wait for its reply.
         yield event, Step(at.state, pending(at.state), at.notes)
-
-
-def _has_completed(state: State) -> bool:
-    return isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)

@@ -6,7 +6,7 @@ With adapters that offer sync ports to the async driver.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import aclosing, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -17,18 +17,17 @@ from toolreel._driver.ports import (
     AsyncApprover,
     AsyncClock,
     AsyncEndpoint,
-    AsyncStreamingEndpoint,
     AsyncToolHost,
     Clock,
     Endpoint,
-    StreamingEndpoint,
     ToolHost,
     Wanted,
+    async_pieces_of,
+    pieces_of,
     secrets_of,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
-    ApprovalGiven,
     AskApproval,
     Event,
     ReplyReceived,
@@ -105,12 +104,7 @@ class Ports:
 
     def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        if not isinstance(self.endpoint, StreamingEndpoint):
-            event = self.endpoint.send(effect)
-            yield event
-            return
-        with closing(self.endpoint.stream(effect)) as pieces:
-            yield from pieces
+        return pieces_of(self.endpoint, effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +138,9 @@ class AsyncPorts:
             case _:
                 assert_never(effect)
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        if not isinstance(self.endpoint, AsyncStreamingEndpoint):
-            event = await self.endpoint.send(effect)
-            yield event
-            return
-        async with aclosing(self.endpoint.stream(effect)) as pieces:
-            async for piece in pieces:
-                yield piece
+        return async_pieces_of(self.endpoint, effect)
 
 
 def _check_ports(ports: Ports | AsyncPorts, endpoint: str, tools: str) -> None:
@@ -196,24 +182,9 @@ class ImmediateEndpoint:
         self, effect: SendRequest
     ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply, and last the event, from the sync port."""
-        if not isinstance(self.endpoint, StreamingEndpoint):
-            event = self.endpoint.send(effect)
-            yield event
-            return
-        with closing(self.endpoint.stream(effect)) as pieces:
+        with closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:
                 yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class ImmediateApprover:
-    """Offers a sync approver that never blocks as an async one."""
-
-    approver: Approver
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Call the sync port."""
-        return self.approver.decide(effect)
 
 
 @dataclass(frozen=True, slots=True)

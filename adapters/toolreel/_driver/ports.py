@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from contextlib import aclosing, closing
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from toolreel_core._protocol import (
@@ -64,6 +65,29 @@ class AsyncStreamingEndpoint(Protocol):
     def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return."""
         ...
+
+
+def pieces_of(
+    endpoint: Endpoint, effect: SendRequest
+) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    """Each piece of a reply, if the endpoint streams, and last the event."""
+    if not isinstance(endpoint, StreamingEndpoint):
+        yield endpoint.send(effect)
+        return
+    with closing(endpoint.stream(effect)) as pieces:
+        yield from pieces
+
+
+async def async_pieces_of(
+    endpoint: AsyncEndpoint, effect: SendRequest
+) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    """The async version of :func:`pieces_of`."""
+    if not isinstance(endpoint, AsyncStreamingEndpoint):
+        yield await endpoint.send(effect)
+        return
+    async with aclosing(endpoint.stream(effect)) as pieces:
+        async for piece in pieces:
+            yield piece
 
 
 @runtime_checkable

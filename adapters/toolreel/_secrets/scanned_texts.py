@@ -32,18 +32,19 @@ _HARMLESS_ROOM: Final = 1_000_000
 
 
 def interaction_texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    """The texts of an interaction in vcrpy's form, with bodies as bytes.
+    """The texts of an interaction of a cassette, with bodies as bytes.
 
     :param beginnings: of the requests scanned before; messages that they share are not scanned again
     """
-    yield "request.uri", entry["request"]["uri"]
-    yield "response.status.message", entry["response"]["status"]["message"]
-    yield "error.message", entry["response"].get("error", {}).get("message", "")
-    for part in ("request", "response"):
-        for name, values in entry[part]["headers"].items():
+    request, response = entry["request"], entry.get("response", {})
+    yield "request.uri", request["uri"]
+    yield "response.status.message", response.get("status", {}).get("message", "")
+    yield "error.message", entry.get("error", {}).get("message", "")
+    for part, of in (("request", request), ("response", response)):
+        for name, values in of.get("headers", {}).items():
             yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
-    yield from _request_texts("request.body", entry["request"]["body"] or b"", beginnings)
-    yield from body_texts("response.body", entry["response"]["body"]["string"])
+    yield from _request_texts("request.body", request["body"] or b"", beginnings)
+    yield from body_texts("response.body", response.get("body", b""))
 
 
 def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from toolreel.cassette._stored_exchange import (
         CLOSED,
         KINDS,
-        NO_RESPONSE,
         Break,
         Exchange,
         StoredResponse,

@@ -96,6 +96,7 @@ class CassetteFile:
         lines = {
             f"{name}: {value}"
             for entry in interactions
+            if "response" in entry
             for name, values in entry["response"]["headers"].items()
             for value in values
         }
@@ -124,6 +125,8 @@ class CassetteFile:
 
 def _with_headers(entry: Interaction, found: Mapping[str, str]) -> Interaction:
     """The interaction with other lines in the head of its response."""
+    if "response" not in entry:
+        return entry
     headers = {
         name: [found.get(line := f"{name}: {value}", line).removeprefix(f"{name}: ") for value in values]
         for name, values in entry["response"]["headers"].items()

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import (
@@ -41,10 +42,8 @@ from toolreel.cassette._stored_exchange import (
     Break,
     Exchange,
     StoredResponse,
-    response_dict,
-    stored_answer,
-    stored_response,
-    unanswered,
+    answer_in,
+    parts_of,
 )
 from toolreel.cassette._vary import Compared, RulesInUse, Vary, distinct
 from toolreel_core._errors import ReplayMismatch
@@ -148,7 +147,7 @@ class Recording:
                 entry["request"]["method"],
                 entry["request"]["uri"],
                 as_bytes(entry["request"]["body"]),
-                stored_answer(entry["response"]),
+                answer_in(entry),
             )
             for n, entry in enumerate(self._interactions, 1)
         )
@@ -192,7 +191,7 @@ class Recording:
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
         """Whether the answer to a request would be a failed exchange; it does not count as played."""
         index = self._found(method, url, *body, take=False)
-        return index is not None and "error" in self._interactions[index]["response"]
+        return index is not None and "error" in self._interactions[index]
 
     def pass_over(self, method: str, url: str, *body: bytes) -> None:
         """Count the next interaction for a request as played, if there is one."""
@@ -204,28 +203,26 @@ class Recording:
         url: str,
         headers: Mapping[str, str],
         body: bytes,
-        response: StoredResponse,
+        answer: StoredResponse | Break,
         credentials: Collection[str] = (),
-    ) -> StoredResponse:
+    ) -> StoredResponse | Break:
         """Add an interaction; headers that a cassette does not store are removed.
 
         :param credentials: names of further headers whose values are secrets, in lower case
-        :returns: the response as a replaying client will get it
+        :returns: the answer as a replaying client will get it
         """
-        stored = self._add(method, url, headers, body, response_dict(response), credentials)
-        return stored_response(stored, response.broke)
-
-    def append_break(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        end: Break,
-        credentials: Collection[str] = (),
-    ) -> None:
-        """Add an exchange that failed before there was a response."""
-        self._add(method, url, headers, body, unanswered(end.stored), credentials)
+        if self.replays:
+            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
+        kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+        request = {"method": method, "uri": scrubbed_url(url), "headers": kept, "body": body}
+        sent = secrets_sent(url, headers, credentials)
+        interaction = {"request": request, **parts_of(_without(searched_for(sent), answer))}
+        with self._lock:
+            self._sent |= sent
+            self._interactions.append(interaction)
+            if self.rules.all:
+                self.rules.count(self.rules.compared(body))
+        return answer_in(interaction)
 
     def check(self) -> None:
         """Check that every request so far was in the recording: the client may have caught the exception.
@@ -297,28 +294,6 @@ class Recording:
         self._file.known_secrets = {**known, **self._sent}
         self._file.secret_rules = rules
 
-    def _add(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        stored: Mapping[str, Any],
-        credentials: Collection[str],
-    ) -> Mapping[str, Any]:
-        if self.replays:
-            raise CassetteError(f"{self.path}: is being replayed: add to it under recording()")
-        kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
-        request = {"method": method, "uri": scrubbed_url(url), "headers": kept, "body": body}
-        sent = secrets_sent(url, headers, credentials)
-        stored = _without(searched_for(sent), stored)
-        with self._lock:
-            self._sent |= sent
-            self._interactions.append({"request": request, "response": stored})
-            if self.rules.all:
-                self.rules.count(self.rules.compared(body))
-        return stored
-
     def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
@@ -338,7 +313,7 @@ class Recording:
     def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
         index = self._found(method, url, *body, take=True)
-        return None if index is None else stored_answer(self._interactions[index]["response"])
+        return None if index is None else answer_in(self._interactions[index])
 
     def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
         asked = SentRequest(method, url, self._compared(b"".join(body)))
@@ -361,27 +336,27 @@ class Recording:
         return self.rules.compared(body).body if self.rules.all else canonical_body(body)
 
 
-def _without(secrets: Mapping[str, str], stored: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The response in the form of vcrpy, without what its request has sent.
+def _without(secrets: Mapping[str, str], answer: StoredResponse | Break) -> StoredResponse | Break:
+    """The answer without what its request has sent.
 
     A body in an encoding, or one that is not UTF-8, stays as it is: it is searched before it is written.
     """
     if not secrets:
-        return stored
-    body = stored["body"]["string"]
+        return answer
+    if isinstance(answer, Break):
+        return replace(answer, message=scrubbed(answer.message, secrets))
+    body, broke = answer.body, answer.broke
+    # As they are stored: a cookie that comes back keeps its name.
+    headers = parts_of(answer)["response"]["headers"]
     with suppress(UnicodeDecodeError):
         body = scrubbed_body(body.decode(), secrets).encode()
-    headers = {
-        name: [scrubbed(value, secrets) for value in values] for name, values in stored["headers"].items()
-    }
-    error = {"error": {name: scrubbed(text, secrets) for name, text in stored.get("error", {}).items()}}
-    return {
-        **stored,
-        "status": {**stored["status"], "message": scrubbed(stored["status"]["message"], secrets)},
-        "headers": headers,
-        "body": {"string": body},
-        **(error if "error" in stored else {}),
-    }
+    return StoredResponse(
+        answer.status,
+        scrubbed(answer.reason, secrets),
+        tuple((name, scrubbed(value, secrets)) for name, values in headers.items() for value in values),
+        body,
+        broke and replace(broke, message=scrubbed(broke.message, secrets)),
+    )
 
 
 def _rules_in(path: str | os.PathLike[str]) -> tuple[Vary, ...]:

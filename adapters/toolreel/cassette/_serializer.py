@@ -2,8 +2,8 @@
 
 In the file, bodies are trees and each message of a conversation is written once
 (:mod:`~toolreel.cassette._bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
-the version of this format, ``version: 1`` that of vcrpy's, whose form an interaction has in memory, and
-``...`` at the end marks a complete file. A failed exchange has an ``error``
+the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete
+file. A failed exchange has an ``error``
 (:mod:`~toolreel.cassette._stored_exchange`). Rules and frozen values are in the header
 (:mod:`~toolreel.cassette._header`).
 
@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from toolreel._internal import CassetteError, check_version
 from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
 from toolreel.cassette._header import KEYS, Header, header_of
-from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS, is_unanswered, unanswered
+from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 
 VERSION: Final = 1
@@ -30,7 +30,7 @@ _Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
 
 Interaction: TypeAlias = dict[str, Any]
-"""A ``request`` (method, uri, headers, body), and its ``response`` (status, headers, body, error)."""
+"""A ``request`` (method, uri, headers, body), its ``response`` (status, headers, body), and its ``error``."""
 
 
 def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
@@ -103,36 +103,32 @@ def _tree(cassette_string: str) -> Mapping[str, Any]:
 
 def _plain(entry: Interaction) -> Interaction:
     """An interaction in the form that is compared and written: bodies are bytes."""
-    request, response = entry["request"], entry["response"]
-    return {
-        "request": {**request, "body": as_bytes(request["body"])},
-        "response": {**response, "body": as_bytes(response["body"]["string"])},
-    }
+    whole = in_one_piece(entry)
+    if "response" not in entry:
+        return whole
+    return {**whole, "response": {**entry["response"], "body": as_bytes(entry["response"]["body"])}}
 
 
-def _written(entry: Mapping[str, Any], writer: BodyWriter, index: int) -> dict[str, Any]:
+def _written(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
     """An interaction as it is written; an empty body is omitted."""
-    request, response = dict(entry["request"]), dict(entry["response"])
-    if request.pop("body"):
-        request["body"] = writer.request(index)
-    if body := response.pop("body"):
-        response["body"] = writer.response(body)
-    error = {"error": response.pop("error")} if "error" in response else {}
-    if is_unanswered({**entry["response"], "body": {"string": body}}):
-        return {"request": request, **error}
-    return {"request": request, "response": response, **error}
+    parts: Interaction = {part: dict(tree) for part, tree in entry.items()}
+    if parts["request"].pop("body"):
+        parts["request"]["body"] = writer.request(index)
+    if body := parts.get("response", {}).pop("body", b""):
+        parts["response"]["body"] = writer.response(body)
+    return parts
 
 
-def _read(entry: object, reader: BodyReader, place: str) -> dict[str, Any]:
+def _read(entry: object, reader: BodyReader, place: str) -> Interaction:
     parts = _mapping(entry, place, {"request"}, {"response", "error"})
-    error = _error(parts, place)
-    if "response" not in parts and not error:
+    if not parts.keys() & {"response", "error"}:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    response = _read_response(parts["response"], reader, place) if "response" in parts else {}
-    return {
-        "request": _read_request(parts["request"], reader, place),
-        "response": {**response, **error} if response else unanswered(error["error"]),
-    }
+    read = {"request": _read_request(parts["request"], reader, place)}
+    if "response" in parts:
+        read["response"] = _read_response(parts["response"], reader, place)
+    if "error" in parts:
+        read["error"] = _error(parts["error"], f"{place}: error")
+    return read
 
 
 def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
@@ -154,22 +150,20 @@ def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, An
             "message": _typed(status["message"], str, f"{place}: response.status.message"),
         },
         "headers": _headers(response["headers"], f"{place}: response.headers"),
-        "body": {"string": as_bytes(_body(response, reader.response, f"{place}: response"))},
+        "body": as_bytes(_body(response, reader.response, f"{place}: response")),
     }
 
 
-def _error(part: Mapping[str, Any], place: str) -> dict[str, dict[str, str]]:
-    """The ``error`` of a failed exchange under its key; empty for others."""
-    if "error" not in part:
-        return {}
-    error = _mapping(part["error"], f"{place}: error", {"kind", "message"})
-    failure = {key: _typed(error[key], str, f"{place}: error.{key}") for key in ("kind", "message")}
+def _error(part: object, place: str) -> dict[str, str]:
+    """The ``error`` of a failed exchange."""
+    error = _mapping(part, place, {"kind", "message"})
+    failure = {key: _typed(error[key], str, f"{place}.{key}") for key in ("kind", "message")}
     if failure["kind"] not in (*KINDS, CLOSED, CANCELLED):
         raise CassetteError(
-            f"{place}: error.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
+            f"{place}.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
             f"{_RERECORD}"
         )
-    return {"error": failure}
+    return failure
 
 
 def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str) -> _Form | None:

@@ -48,8 +48,8 @@ from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Break,
     StoredResponse,
+    answer_in,
     is_stored,
-    stored_response,
 )
 from toolreel.cassette._transports import BODY_LIMIT, is_stream
 from toolreel.cassette._yaml import load_yaml
@@ -80,15 +80,6 @@ class StockInteraction:
     """Keys that we do not know."""
 
 
-@dataclass(frozen=True, slots=True)
-class StockTape:
-    """The content of a file."""
-
-    interactions: tuple[StockInteraction, ...]
-    unknown: tuple[str, ...]
-    """Keys that we do not know, such as ``metadata``."""
-
-
 def looks_like_stock(path: Path) -> bool:
     """Whether a file could be a cassette of stock vcrpy, from its first kilobytes."""
     try:
@@ -97,17 +88,6 @@ def looks_like_stock(path: Path) -> bool:
     except OSError:
         return False
     return b"interactions" in head and not head.lstrip().startswith(b"toolreel:")
-
-
-def read_stock(path: Path) -> StockTape:
-    """The interactions in a file.
-
-    :raises CassetteError: if it is not a valid cassette of stock vcrpy; names the place
-    """
-    try:
-        return _tape(_tree(path))
-    except CassetteError as error:
-        raise CassetteError(f"{path}: {error}") from error
 
 
 def _tree(path: Path) -> object:
@@ -135,7 +115,8 @@ def _tree(path: Path) -> object:
         raise
 
 
-def _tape(tree: object) -> StockTape:
+def _interactions(tree: object) -> tuple[list[StockInteraction], list[str]]:
+    """The interactions in a file, and the keys next to them that we do not know, such as ``metadata``."""
     if isinstance(tree, list):
         raise CassetteError("was written by vcrpy before 1.0: run `python -m vcr.migration` on a copy first")
     if not isinstance(tree, dict) or not isinstance(tree.get("interactions"), list):
@@ -144,34 +125,27 @@ def _tape(tree: object) -> StockTape:
         raise CassetteError("is a cassette of toolreel already: there is nothing to import")
     if tree.get("version") != 1:
         raise CassetteError(f"of version {tree.get('version')!r}; expected 1, which vcrpy writes since 1.0")
-    entries = tree["interactions"]
-    interactions = tuple(stock_interaction(entry, f"interaction {n}") for n, entry in enumerate(entries, 1))
-    return StockTape(interactions, tuple(sorted(tree.keys() - {"interactions", "version"})))
+    entries = [_interaction(entry, f"interaction {n}") for n, entry in enumerate(tree["interactions"], 1)]
+    return entries, sorted(tree.keys() - {"interactions", "version"})
 
 
-def stock_interaction(entry: object, place: str) -> StockInteraction:
-    """One entry of the list ``interactions``.
-
-    :raises CassetteError: if it has another shape
-    """
+def _interaction(entry: object, place: str) -> StockInteraction:
+    """One entry of the list ``interactions``."""
     parts = _mapping(entry, place)
     request = _mapping(parts.get("request"), f"{place}: request")
     response = _mapping(parts.get("response"), f"{place}: response")
-    unknown = [
-        *(parts.keys() - {"request", "response"}),
-        *(f"request.{key}" for key in request.keys() - {"method", "uri", "headers", "body"}),
-        *(
-            f"response.{key}"
-            for key in response.keys() - {"status", "status_code", "headers", "body", "content"}
-        ),
-    ]
+    known = {
+        "": (parts, {"request", "response"}),
+        "request.": (request, {"method", "uri", "headers", "body"}),
+        "response.": (response, {"status", "status_code", "headers", "body", "content"}),
+    }
     return StockInteraction(
         _text(request.get("method"), f"{place}: request.method"),
         _text(request.get("uri"), f"{place}: request.uri"),
         tuple(_headers(request.get("headers"), f"{place}: request.headers")),
         _body(request.get("body"), f"{place}: request.body"),
         _response(response, f"{place}: response"),
-        tuple(sorted(unknown)),
+        tuple(sorted(f"{at}{key}" for at, (tree, keys) in known.items() for key in tree.keys() - keys)),
     )
 
 
@@ -279,10 +253,13 @@ def import_cassette(
         raise CassetteError(
             f"{target}: exists already: import under another name, or overwrite it (--overwrite)"
         )
-    tape = read_stock(source)
+    try:
+        read, unknown = _interactions(_tree(source))
+    except CassetteError as error:
+        raise CassetteError(f"{source}: {error}") from error
     rules = rules_in() if rules is None else rules
     known = known_secrets(os.environ, rules) if known is None else known
-    interactions = [replace(one, response=decoded(one.response)) for one in tape.interactions]
+    interactions = [replace(one, response=decoded(one.response)) for one in read]
     hidden = _placeholders(interactions, known, rules) if redact else {}
     new = Recording.blank(target)
     for one in interactions:
@@ -298,7 +275,7 @@ def import_cassette(
         target,
         len(interactions),
         tuple(dict.fromkeys(name for name in asked if _CHAT not in name)),
-        _left_out(interactions, tape.unknown),
+        _left_out(interactions, unknown),
         sum(scrubbed_url(one.url) != one.url for one in interactions),
         dict(Counter(kind for kind, _ in hidden.values())),
     )
@@ -408,7 +385,7 @@ def export_cassette(
     broken = {
         number: f"interaction {number} ({broke.kind})"
         for number, entry in enumerate(entries, 1)
-        if (broke := Break.found_in(entry["response"]))
+        if (broke := Break.found_in(entry))
     }
     if broken and not skip_broken:
         raise CassetteError(
@@ -419,21 +396,21 @@ def export_cassette(
     file.secret_rules = rules_in() if rules is None else rules
     file.known_secrets = known_secrets(os.environ, file.secret_rules) if known is None else known
     file.save(target, whole, _stock_text)
-    streams = (n for n, one in enumerate(whole, 1) if is_stream(stored_response(one["response"], None)))
+    answers = enumerate(map(answer_in, whole), 1)
+    streams = (n for n, one in answers if isinstance(one, StoredResponse) and is_stream(one))
     return Exported(source, target, len(whole), tuple(broken.values()), tuple(streams))
 
 
 def _stock_text(_header: Header, interactions: Sequence[Interaction]) -> str:
     """The text as stock vcrpy writes it, with texts instead of bytes."""
     entries = [
-        {part: compat.convert_to_unicode(_copy(entry[part])) for part in ("request", "response")}
+        {
+            "request": compat.convert_to_unicode(dict(entry["request"])),
+            "response": compat.convert_to_unicode(
+                {**entry["response"], "body": {"string": entry["response"]["body"]}}
+            ),
+        }
         for entry in interactions
     ]
     text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
     return text
-
-
-def _copy(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy, since vcrpy's conversion modifies it; the body of a response is a mapping."""
-    body = part["body"]
-    return {**part, "body": dict(body) if isinstance(body, dict) else body}

@@ -2,8 +2,7 @@
 
 The interaction of a failed exchange has a key ``error: {kind, message}`` with the name and the text of the
 httpx exception. Its ``response`` holds the part of a streamed body that had arrived; without any response,
-the key is missing. vcrpy does not know failed exchanges: for them, its dictionary has a response with status
-:data:`NO_RESPONSE`.
+the key is missing.
 
 An exchange that the client left early has such a key, too, with the kind :data:`CLOSED` or :data:`CANCELLED`.
 """
@@ -42,9 +41,6 @@ CLOSED: Final = "ClosedByClient"
 CANCELLED: Final = "CancelledByClient"
 """The client was cancelled while it waited, as by a timeout around it: a replay lets it wait again."""
 
-NO_RESPONSE: Final = 599
-"""The status that vcrpy gets for an exchange without a response; not a registered HTTP status."""
-
 
 @dataclass(frozen=True, slots=True)
 class Break:
@@ -62,26 +58,15 @@ class Break:
         return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
 
     @classmethod
-    def found_in(cls, response: Mapping[str, Any]) -> Self | None:
-        """The exception in a response dictionary; ``None`` if the exchange did not fail."""
-        error = response.get("error")
+    def found_in(cls, interaction: Mapping[str, Any]) -> Self | None:
+        """What ended an interaction; ``None`` if its response is complete."""
+        error = interaction.get("error")
         return cls(error["kind"], error["message"]) if error else None
 
     @property
     def stored(self) -> dict[str, str]:
         """The value of ``error`` in the file."""
         return {"kind": self.kind, "message": self.message}
-
-
-def unanswered(error: Mapping[str, str]) -> dict[str, Any]:
-    """The response dictionary of an exchange without a response, for vcrpy."""
-    status = {"code": NO_RESPONSE, "message": error["kind"]}
-    return {"status": status, "headers": {}, "body": {"string": b""}, "error": dict(error)}
-
-
-def is_unanswered(response: Mapping[str, Any]) -> bool:
-    """Whether a response dictionary is that of an exchange without a response."""
-    return "error" in response and response == unanswered(response["error"])
 
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
@@ -173,22 +158,24 @@ class Exchange:
         return f"interaction {self.number}"
 
 
-def response_dict(response: StoredResponse) -> dict[str, Any]:
-    """The response in the form of vcrpy, without headers that a cassette does not store."""
-    headers = _stored_headers(response.headers)
-    status = {"code": response.status, "message": response.reason}
-    error = {"error": response.broke.stored} if response.broke else {}
-    return {"status": status, "headers": headers, "body": {"string": response.body}, **error}
+def parts_of(answer: StoredResponse | Break) -> dict[str, dict[str, Any]]:
+    """The response and the error of an interaction, without headers that a cassette does not store."""
+    if isinstance(answer, Break):
+        return {"error": answer.stored}
+    response = {
+        "status": {"code": answer.status, "message": answer.reason},
+        "headers": _stored_headers(answer.headers),
+        "body": answer.body,
+    }
+    return {"response": response, **({"error": answer.broke.stored} if answer.broke else {})}
 
 
-def stored_answer(response: Mapping[str, Any]) -> StoredResponse | Break:
-    """The answer in the form of vcrpy."""
-    broke = Break.found_in(response)
-    return broke if broke and is_unanswered(response) else stored_response(response, broke)
-
-
-def stored_response(response: Mapping[str, Any], broke: Break | None) -> StoredResponse:
-    """The response in the form of vcrpy, which may have broken off."""
-    status, body = response["status"], response["body"]["string"]
+def answer_in(interaction: Mapping[str, Any]) -> StoredResponse | Break:
+    """The answer of an interaction."""
+    broke = Break.found_in(interaction)
+    if broke and "response" not in interaction:
+        return broke
+    response = interaction["response"]
     headers = [(name, value) for name, values in response["headers"].items() for value in values]
-    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)
+    status = response["status"]
+    return StoredResponse(status["code"], status["message"], tuple(headers), response["body"], broke)

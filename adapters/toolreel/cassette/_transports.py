@@ -245,16 +245,17 @@ class Taping:
         """Add the exchange to the recording, unless it is there or the session is over."""
         if self._recording.under_way.pop(self, None) is None:
             return
-        request, url = self._request, str(self._request.url)
+        request = self._request
         credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
-        if broke is not None and not self.streamed:
-            self._recording.append_break(
-                request.method, url, request.headers, request.content, broke, credentials
-            )
-            return
+        answer = broke if broke is not None and not self.streamed else self._answer(broke, whole=whole)
+        self._recording.append(
+            request.method, str(request.url), request.headers, request.content, answer, credentials
+        )
+
+    def _answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
+        """The response with its body as far as it has come."""
         assert self._response is not None  # noqa: S101 - a body belongs to a response
-        response = replace(self._response, broke=broke)
-        body = self._raw.body
+        response, body = replace(self._response, broke=broke), self._raw.body
         # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
         with suppress(UndecodableBody):
             decoder = BoundedDecoder(_encoding(response), self._limit)
@@ -262,8 +263,7 @@ class Taping:
             body = decoder.finish() if whole else decoder.body
             headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
             response = replace(response, headers=tuple(headers))
-        response = replace(response, body=body)
-        self._recording.append(request.method, url, request.headers, request.content, response, credentials)
+        return replace(response, body=body)
 
 
 class _StreamEnd:

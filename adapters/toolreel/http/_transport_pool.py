@@ -296,22 +296,18 @@ class PlainTransport(httpx.BaseTransport):
     """
 
     def __init__(self) -> None:
-        self._by_proxy: dict[str, httpx.HTTPTransport] = {}
+        self._by_proxy = _ByProxy(httpx.HTTPTransport)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request.
 
         :raises EndpointConfigError: if the environment names a proxy that cannot be used
         """
-        proxy = _proxy_of_environment(str(request.url))
-        key = str(proxy.url) if proxy else ""
-        if key not in self._by_proxy:
-            self._by_proxy[key] = httpx.HTTPTransport(verify=_environment_tls(), proxy=proxy)
-        return self._by_proxy[key].handle_request(request)
+        return self._by_proxy.of(request).handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
-        for each in self._by_proxy.values():
+        for each in self._by_proxy.made.values():
             each.close()
 
 
@@ -319,23 +315,34 @@ class AsyncPlainTransport(httpx.AsyncBaseTransport):
     """The async version of :class:`PlainTransport`."""
 
     def __init__(self) -> None:
-        self._by_proxy: dict[str, httpx.AsyncHTTPTransport] = {}
+        self._by_proxy = _ByProxy(httpx.AsyncHTTPTransport)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request.
 
         :raises EndpointConfigError: if the environment names a proxy that cannot be used
         """
-        proxy = _proxy_of_environment(str(request.url))
-        key = str(proxy.url) if proxy else ""
-        if key not in self._by_proxy:
-            self._by_proxy[key] = httpx.AsyncHTTPTransport(verify=_environment_tls(), proxy=proxy)
-        return await self._by_proxy[key].handle_async_request(request)
+        return await self._by_proxy.of(request).handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for each in self._by_proxy.values():
+        for each in self._by_proxy.made.values():
             await each.aclose()
+
+
+class _ByProxy(Generic[_Transport]):
+    """A transport for each proxy that requests have gone through."""
+
+    def __init__(self, make: Callable[..., _Transport]) -> None:
+        self._make = make
+        self.made: dict[str, _Transport] = {}
+
+    def of(self, request: httpx.Request) -> _Transport:
+        proxy = _proxy_of_environment(str(request.url))
+        key = str(proxy.url) if proxy else ""
+        if key not in self.made:
+            self.made[key] = self._make(verify=_environment_tls(), proxy=proxy)
+        return self.made[key]
 
 
 def _environment_tls(*, http2: bool = False) -> ssl.SSLContext:

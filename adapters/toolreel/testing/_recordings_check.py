@@ -455,7 +455,7 @@ def _raw(path: Path) -> str:
 
 def _oldest(interactions: Iterable[dict[str, Any]]) -> datetime | None:
     """The time of the oldest reply, in UTC; a cassette has no other date."""
-    bodies = (entry["response"]["body"]["string"] for entry in interactions)
+    bodies = (entry["response"]["body"] for entry in interactions if "response" in entry)
     times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
     return datetime.fromtimestamp(min(times), UTC) if times else None
 

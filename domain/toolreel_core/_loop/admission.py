@@ -129,14 +129,8 @@ def call_key(state: State, call: ToolCall) -> str:
     A run has the same keys when it is replayed, resumed or repeated. To make a tool act again, use a plan
     with another seed.
     """
-    turn, place = digest(str(state.tally.turns)), digest(_place(state, call))
-    return link(link(chain("call", state.plan.digest), turn), place)
-
-
-def _place(state: State, call: ToolCall) -> str:
-    """The index of the call in the latest assistant message; its id if it is not there.
-
-    The index is preferred because models and servers choose ids at random, which would change the key.
-    """
+    # The index in the latest assistant message: models and servers choose ids at random.
     ids = [sent.id for sent in state.messages.projection.called]
-    return str(ids.index(call.id)) if call.id in ids else call.id
+    place = str(ids.index(call.id)) if call.id in ids else call.id
+    turn = digest(str(state.tally.turns))
+    return link(link(chain("call", state.plan.digest), turn), digest(place))

@@ -225,19 +225,13 @@ def _is_empty(reply: Reply) -> bool:
 
 
 def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
-    config = state.present.config
-    memory = replace(state.memory, finalizing=True)
-    asking = replace(state, memory=memory).said(UserMessage(_final_request(state)))
+    config, spec = state.present.config, state.present.output
+    text = config.fix_empty_final_text
+    if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
+        text = f"Give your final answer now. {request_for(spec, asked_by(state))}"
+    asking = replace(state, memory=replace(state.memory, finalizing=True)).said(UserMessage(text))
     tools = not config.fix_empty_final_disable_tools
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
-
-
-def _final_request(state: State) -> str:
-    """The sentence after an empty reply; a plan's output has its own, unless the configuration sets one."""
-    config, spec = state.present.config, state.present.output
-    if spec is None or config.fix_empty_final_text != DEFAULT_FINAL_TEXT:
-        return config.fix_empty_final_text
-    return f"Give your final answer now. {request_for(spec, asked_by(state))}"
 
 
 def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:

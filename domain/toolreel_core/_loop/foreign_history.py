@@ -66,7 +66,11 @@ def is_signed(tree: Json) -> bool:
 def moved(state: State, after: Plan) -> tuple[Transcript, int]:
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
     stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
-    bare = without_extras(_reopened(sent, state.present, after))
+    opening = state.present.opening
+    # That of another endpoint may tell the form of the answer in words.
+    if after.opening != opening and sent[: len(opening)] == opening:
+        sent = (*after.opening, *sent[len(opening) :])
+    bare = without_extras(sent)
     kept = None if bare.messages == stored else bare.messages
     return Transcript.of(stored, after.form, kept=kept), bare.dropped
 
@@ -82,11 +86,3 @@ def without_extras(messages: Iterable[Message]) -> Bare:
         out.append(replace(message, calls=calls, extras=NOTHING))
         dropped += 1
     return Bare(tuple(out), dropped)
-
-
-def _reopened(sent: tuple[Message, ...], before: Plan, after: Plan) -> tuple[Message, ...]:
-    """The messages with the opening of another endpoint, which may tell the form of the answer in words."""
-    opening = before.opening
-    if after.opening == opening or sent[: len(opening)] != opening:
-        return sent
-    return (*after.opening, *sent[len(opening) :])

@@ -34,7 +34,6 @@ from toolreel_core._protocol import (
     InvalidOutput,
     InvalidReply,
     MaxTurns,
-    Memory,
     NoToolCalls,
     Outcome,
     Refused,
@@ -111,17 +110,14 @@ def _of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
         case "too_large":
             return None
         case "status":
-            return _of_status(failed.status or 0, failed.message.lower(), plan)
+            status, message = failed.status or 0, failed.message.lower()
+            # A form that the plan asks for may be refused with several statuses.
+            asks = plan.asked_by == "native" and status in {400, 422, 501}
+            if asks and any(word in message for word in _FORMS):
+                return "capability"
+            return "server_error" if status >= 500 else _BY_STATUS.get(status)
         case _:
             assert_never(failed.failure)
-
-
-def _of_status(status: int, message: str, plan: Plan) -> FallbackReason | None:
-    """The reason for an HTTP status; a form that the plan asks for may be refused with several."""
-    asks = plan.asked_by == "native" and status in {400, 422, 501}
-    if asks and any(word in message for word in _FORMS):
-        return "capability"
-    return "server_error" if status >= 500 else _BY_STATUS.get(status)
 
 
 def or_next_endpoint(before: State, ended: Step) -> Step:
@@ -169,12 +165,16 @@ def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     # A failed request was no turn of the model, nor was what a gateway said in its place.
     turns = turn if why == "empty" else turn - 1
     messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
+    # The next endpoint need not answer for what the server before it did.
+    memory = replace(ended.state.memory, tools_dropped=False, upstream="")
+    if why == "empty":
+        memory = replace(memory, finalizing=False, asked_again=False)
     there = replace(
         ended.state,
         phase=before.phase,
         messages=messages,
         tally=replace(ended.state.tally, turns=turns),
-        memory=_fresh(ended.state.memory, why),
+        memory=memory,
         endpoint=after,
     )
     if exhausted_limit(there):
@@ -188,9 +188,3 @@ def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
         notes,
         tools=not (there.memory.finalizing and there.present.config.fix_empty_final_disable_tools),
     )
-
-
-def _fresh(memory: Memory, why: FallbackReason) -> Memory:
-    """What the next endpoint need not answer for: what the server before it did."""
-    learned = replace(memory, tools_dropped=False, upstream="")
-    return replace(learned, finalizing=False, asked_again=False) if why == "empty" else learned

@@ -90,13 +90,10 @@ def _received(body: str, state: State, form: WireForm) -> Received:
         reply = _answering(reply, plan.answer_tool)
     reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
     reply = reply if carry is NOTHING else replace(reply, carry=carry)
-    return Received(_paused(reply) if paused else reply, quirks)
-
-
-def _paused(reply: Reply) -> Reply:
-    """A reply that the server has not finished: it may be empty, for its own tools are at work."""
-    nothing = reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
-    return replace(reply, paused=not reply.calls, problem=None if nothing else reply.problem)
+    if paused:  # the server has not finished: the reply may be empty, for its own tools are at work
+        nothing = reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
+        reply = replace(reply, paused=not reply.calls, problem=None if nothing else reply.problem)
+    return Received(reply, quirks)
 
 
 def _answering(reply: Reply, tool: ToolDefinition) -> Reply:

@@ -65,7 +65,11 @@ def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
         text = neutralized(text)
-    if why := _fault(reply, state, phase) or _misfit(draft, text):
+    why = _fault(reply, state, phase) or ("" if text else "EMPTY_RESPONSE")
+    # One that takes more than three quarters of what it stands for saves too little.
+    if not why and draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
+        why = "too_long"
+    if why:
         return _without(counted, phase, why, notes, reply.usage)
     return _with(counted, phase, draft, text, notes, reply.usage)
 
@@ -93,16 +97,6 @@ def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
     # Some servers report ``stop`` for a truncated reply.
     is_cut = reply.finish == "length" or (cap is not None and reply.usage.completion_tokens >= cap)
     return "TRUNCATED" if is_cut else ""
-
-
-def _misfit(draft: Draft, text: str) -> str:
-    """Why a text is no summary of these turns; empty if it is one.
-
-    If it takes more than three quarters of what it stands for, it saves too little.
-    """
-    if not text:
-        return "EMPTY_RESPONSE"
-    return "too_long" if draft.cost(summary_message(text)) * 4 > draft.tokens * 3 else ""
 
 
 def _with(

@@ -15,7 +15,7 @@ from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
-from toolreel.cassette import KINDS, NO_RESPONSE, Break, Session, recording, use_cassette
+from toolreel.cassette import KINDS, Break, Session, recording, use_cassette
 from toolreel.testing import saying
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -187,13 +187,6 @@ def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path
             client.post("http://a.test/v1/chat/completions", json=BODY)
     assert (str(caught.value), caught.value.request.url.host) == ("timed out", "a.test")
     assert caught.value.__notes__ == [f"The exchange broke off when it was recorded: this is from {path}."]
-
-
-def test_a_request_without_an_answer_is_no_error_that_was_recorded(path: Path) -> None:
-    with serving(Answer(b"", NO_RESPONSE)) as server, use_cassette(path, "record") as session:
-        assert ask(session, server.url, 1) == [("status", "599")]
-    with use_cassette(path) as session:
-        assert ask(session, "http://a.test", 1) == [("status", "599")]
 
 
 def failing(error: BaseException) -> httpx.MockTransport:

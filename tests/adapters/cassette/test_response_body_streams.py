@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -29,7 +27,7 @@ from tests.servers.chat_server import (
     serving,
     streaming,
 )
-from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel._internal import CassetteError, SecretFound
 from toolreel._journal import FileJournal
 from toolreel.cassette import (
     AsyncRecordTransport,
@@ -43,7 +41,6 @@ from toolreel.cassette import (
     use_cassette,
 )
 from toolreel.cassette import _transports as cassette_replayed
-from toolreel.cassette import _transports as cassette_stream
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint, TooLarge
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ReplyReceived, RequestFailed
@@ -216,13 +213,6 @@ def test_a_stream_in_an_encoding_that_nobody_knows_is_recorded_as_it_came(
     assert (event.failure, tape.total) == ("broken", 1)
 
 
-def test_a_cut_stream_is_recorded_since_it_came_whole(tmp_path: Path) -> None:
-    with serving(streaming(HELLO[0])) as server, recording(tmp_path / "a.yaml") as tape:
-        event, _ = send(tape, server.url)
-    assert event == ReplyReceived(1, 200, HELLO[0])
-    assert tape.total == 1
-
-
 def test_a_stream_can_be_read_in_its_cassette(tmp_path: Path) -> None:
     with serving(streaming(*HELLO, encoding="gzip")) as server, recording(tmp_path / "a.yaml") as tape:
         send(tape, server.url)
@@ -261,10 +251,3 @@ def test_a_secret_that_comes_in_pieces_is_not_written(tmp_path: Path) -> None:
     left = (tmp_path / "a.journal.jsonl.part").read_text()
     assert len(left.splitlines()) == 1
     assert json.loads(left)
-
-
-def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(cassette_stream.__file__)) == (
-        "httpx is not installed: it comes with the extra 'record', pip install 'toolreel[record]'"
-    )

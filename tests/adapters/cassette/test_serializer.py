@@ -20,7 +20,7 @@ URL = "https://api.test/v1/chat/completions"
 def interaction(request: str | bytes | None, response: str | bytes = "") -> dict[str, Any]:
     return {
         "request": {"method": "POST", "uri": URL, "headers": {"accept": ["*/*"]}, "body": request},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": response}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": response},
     }
 
 
@@ -35,7 +35,7 @@ def cassette(*interactions: dict[str, Any]) -> list[dict[str, Any]]:
 def stored(text: str) -> list[tuple[bytes, bytes]]:
     """The bodies in a file, as bytes."""
     entries = [in_one_piece(entry) for entry in document(text)[1]]
-    return [(entry["request"]["body"], entry["response"]["body"]["string"]) for entry in entries]
+    return [(entry["request"]["body"], entry["response"]["body"]) for entry in entries]
 
 
 def conversation(turns: int, *, reminder: bool = False) -> list[dict[str, Any]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-import importlib.util
 import json
 import ssl
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +27,7 @@ from tests.patience import HANG
 from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.cassette_server import Answer, Asked, Server, serving
-from toolreel._internal import CassetteError, MissingExtra, SecretFound
+from toolreel._internal import CassetteError, SecretFound
 from toolreel._secrets import SecretRules
 from toolreel.cassette import (
     Break,
@@ -383,7 +381,7 @@ def test_an_exchange_that_broke_off_is_refused_or_left_out(tmp_path: Path) -> No
     source, target = tmp_path / "a.yaml", tmp_path / "b.yaml"
     tape = Recording.blank(source)
     kind = (("content-type", "text/event-stream"),)
-    tape.append_break("POST", URL, JSON, b"{}", Break("ReadTimeout", "too late"))
+    tape.append("POST", URL, JSON, b"{}", Break("ReadTimeout", "too late"))
     tape.append(
         "POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data", Break("ReadError", "gone"))
     )
@@ -434,12 +432,3 @@ def test_a_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     said = complaint(SecretFound, lambda: export_cassette(source, target))
     assert "interaction 2: request.body" in said
     assert not target.exists()
-
-
-def test_without_vcrpy_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec("toolreel.cassette._stock_vcrpy")
-    assert found is not None
-    assert found.loader is not None
-    monkeypatch.setitem(sys.modules, "vcr.serializers", None)
-    with pytest.raises(MissingExtra, match="vcrpy is not installed: it comes with the extra 'record'"):
-        found.loader.exec_module(importlib.util.module_from_spec(found))

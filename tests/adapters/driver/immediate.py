@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolreel._driver import Performer, ToolHost, Wanted
-from toolreel_core._protocol import Event, RunTool, ToolReturned
+from toolreel._driver import Approver, Performer, ToolHost, Wanted
+from toolreel_core._protocol import ApprovalGiven, AskApproval, Event, RunTool, ToolReturned
 
-__all__ = ["ImmediatePerformer", "ImmediateTools"]
+__all__ = ["ImmediateApprover", "ImmediatePerformer", "ImmediateTools"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateApprover:
+    """Offers a sync approver that never blocks as an async one."""
+
+    approver: Approver
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Call the sync port."""
+        return self.approver.decide(effect)
 
 
 @dataclass(frozen=True, slots=True)

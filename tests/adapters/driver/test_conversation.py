@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.samples import complaint
 from toolreel._driver import (
     Always,
     Approver,
     AsyncPorts,
-    ImmediateApprover,
     ImmediateClock,
     ImmediateEndpoint,
     Inbox,

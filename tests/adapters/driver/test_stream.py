@@ -26,6 +26,7 @@ import httpx
 import pytest
 from hypothesis import settings
 
+from tests.adapters.driver.immediate import ImmediateApprover
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
@@ -64,7 +65,7 @@ from toolreel import (
     stream_on,
     tool,
 )
-from toolreel._driver import STOPPED, ImmediateApprover, ImmediateEndpoint
+from toolreel._driver import STOPPED, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
 from toolreel.cassette import (
     AsyncRecordTransport,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.replay.sessions import cassette
 from tests.samples import complaint
@@ -47,7 +47,6 @@ from toolreel import (
     stream,
 )
 from toolreel._driver import (
-    ImmediateApprover,
     ImmediateClock,
     ImmediateEndpoint,
     InstantClock,

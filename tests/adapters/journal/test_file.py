@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Ports, Run, run
+from toolreel._driver import Always, AsyncPorts, ImmediateEndpoint, Ports, Run, run
 from toolreel._internal import JournalError
 from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, read_journal, sealed, unfinished
 from toolreel._replay import aresume, replay, resume

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -227,104 +228,78 @@ def replacing(line: int, old: str, new: str) -> str:
     return edited(change)
 
 
-@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
-def test_an_empty_journal_is_refused(text: str) -> None:
-    assert told_about(text) == "j: the journal is empty; record it again"
+WHOLE: Final = journal_of_a_run()
+CUT: Final = "j: the last line is cut; go on with the run (toolreel resume), or record it again"
+KEYS: Final = "j, line 3: expected the keys n, kind, fp and event"
+NO_HEADER: Final = "j, line 1: not the header of a journal; record one with `toolreel run --record`"
+UNDER: Final = "stands under the kind"
 
-
-def test_a_journal_whose_last_line_is_cut_is_refused() -> None:
-    for cut in (1, 2, 40):
-        assert told_about(journal_of_a_run()[:-cut]) == (
-            "j: the last line is cut; go on with the run (toolreel resume), or record it again"
+DAMAGED: Final[dict[str, tuple[str, str]]] = {
+    "empty": ("", "j: the journal is empty; record it again"),
+    "blank": (" \n\n", "j: the journal is empty; record it again"),
+    **{f"cut by {cut}": (WHOLE[:-cut], CUT) for cut in (1, 2, 40)},
+    "without a line": (
+        edited(lambda lines: [lines[0], *lines[2:]]),
+        "j, line 2: record 2 stands where 1 is expected; a line is missing",
+    ),
+    "no object": ("[]\n", "j, line 1: not a line of a journal: no object"),
+    "no JSON": ("{}}\n", "j, line 1: not a line of a journal: Extra data at line 1, column 3"),
+    "a blank line": (
+        edited(lambda lines: [*lines[:2], "", *lines[2:]]),
+        "j, line 3: not a line of a journal: Expecting value at line 1, column 1",
+    ),
+    "no header": ("{}\n", NO_HEADER),
+    "a cassette": ('{"version":1,"interactions":[]}\n', NO_HEADER),
+    **{
+        f"version {found}": (
+            replacing(0, f'"toolreel_journal":{VERSION}', f'"toolreel_journal":{found}'),
+            f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version {VERSION}: "
+            "record it again",
         )
+        for found in ("0", "2", "true", "null", '"1"', "1.0")
+    },
+    "another plan": (
+        replacing(0, "What is 2 + 40?", "What is 2 + 41?"),
+        "j, line 1: the plan does not fit its digest; it was edited, record it again",
+    ),
+    "a number for a model": (
+        replacing(0, '"model":"m"', '"model":7'),
+        "j, line 1: plan.model: expected str, got 7",
+    ),
+    "no model": (
+        replacing(0, '"model":"m"', '"model":""'),
+        "j, line 1: plan: model: expected the name of a model, got an empty text",
+    ),
+    "a text for a ref": (
+        replacing(2, '"ref":2', '"ref":"2"'),
+        'j, line 3: event.ref: expected int, got "2"',
+    ),
+    "no ref": (replacing(2, '"ref":2,', ""), "j, line 3: event: ref is missing"),
+    "another key": (replacing(2, '"fp":', '"fingerprint":'), KEYS),
+    "a text for a number": (replacing(2, '"n":2', '"n":"2"'), KEYS),
+    "a further key": (replacing(2, '"n":2', '"n":2,"note":0'), KEYS),
+    "another kind": (
+        replacing(1, '"kind":"send_request"', '"kind":"run_tool"'),
+        f"j, line 2: a reply_received {UNDER} 'run_tool'; record it again",
+    ),
+    "no kind": (
+        replacing(3, '"kind":"send_request"', '"kind":""'),
+        f"j, line 4: a reply_received {UNDER} ''; record it again",
+    ),
+    "the kind of the event": (
+        replacing(2, '"kind":"run_tool"', '"kind":"tool_returned"'),
+        f"j, line 3: a tool_returned {UNDER} 'tool_returned'; record it again",
+    ),
+    "no fingerprint": (
+        edited(lambda lines: [*lines[:2], canonical({**json.loads(lines[2]), "fp": None}), *lines[3:]]),
+        f"j, line 3: a tool_returned {UNDER} 'run_tool'; record it again",
+    ),
+}
 
 
-def test_a_missing_line_is_found() -> None:
-    assert told_about(edited(lambda lines: [lines[0], *lines[2:]])) == (
-        "j, line 2: record 2 stands where 1 is expected; a line is missing"
-    )
-
-
-def test_a_line_that_is_no_object_is_refused_with_its_place() -> None:
-    assert told_about("[]\n") == "j, line 1: not a line of a journal: no object"
-    assert told_about("{}}\n") == "j, line 1: not a line of a journal: Extra data at line 1, column 3"
-    assert told_about(edited(lambda lines: [*lines[:2], "", *lines[2:]])) == (
-        "j, line 3: not a line of a journal: Expecting value at line 1, column 1"
-    )
-
-
-@pytest.mark.parametrize("header", ["{}", '{"version":1,"interactions":[]}'])
-def test_another_files_header_is_refused(header: str) -> None:
-    assert told_about(header + "\n") == (
-        "j, line 1: not the header of a journal; record one with `toolreel run --record`"
-    )
-
-
-@pytest.mark.parametrize("found", ["0", "2", "true", "null", '"1"', "1.0"])
-def test_a_journal_of_another_version_is_refused_with_the_remedy(found: str) -> None:
-    other = replacing(0, f'"toolreel_journal":{VERSION}', f'"toolreel_journal":{found}')
-    assert told_about(other) == (
-        f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version {VERSION}: "
-        "record it again"
-    )
-
-
-def test_an_edited_plan_is_refused() -> None:
-    assert told_about(replacing(0, "What is 2 + 40?", "What is 2 + 41?")) == (
-        "j, line 1: the plan does not fit its digest; it was edited, record it again"
-    )
-
-
-AT_LEAST_1 = "expected a whole number of at least 1"
-
-
-@pytest.mark.parametrize(
-    ("line", "old", "new", "told"),
-    [
-        (0, '"model":"m"', '"model":7', "j, line 1: plan.model: expected str, got 7"),
-        (
-            0,
-            '"model":"m"',
-            '"model":""',
-            "j, line 1: plan: model: expected the name of a model, got an empty text",
-        ),
-        (2, '"ref":2', '"ref":"2"', 'j, line 3: event.ref: expected int, got "2"'),
-        (2, '"ref":2,', "", "j, line 3: event: ref is missing"),
-        (2, '"fp":', '"fingerprint":', "j, line 3: expected the keys n, kind, fp and event"),
-        (2, '"n":2', '"n":"2"', "j, line 3: expected the keys n, kind, fp and event"),
-        (2, '"n":2', '"n":2,"note":0', "j, line 3: expected the keys n, kind, fp and event"),
-    ],
-)
-def test_a_damaged_value_is_refused_with_its_place(line: int, old: str, new: str, told: str) -> None:
-    assert told_about(replacing(line, old, new)) == told
-
-
-@pytest.mark.parametrize(
-    ("line", "old", "new", "told"),
-    [
-        (
-            1,
-            '"kind":"send_request"',
-            '"kind":"run_tool"',
-            "a reply_received stands under the kind 'run_tool'",
-        ),
-        (2, '"kind":"run_tool"', '"kind":"run_toom"', "a tool_returned stands under the kind 'run_toom'"),
-        (2, '"kind":"run_tool"', '"kind":"tool_returned"', "a tool_returned stands under the kind 'tool_ret"),
-        (3, '"kind":"send_request"', '"kind":""', "a reply_received stands under the kind ''"),
-    ],
-)
-def test_a_kind_that_is_not_that_of_the_event_is_refused(line: int, old: str, new: str, told: str) -> None:
-    assert told_about(replacing(line, old, new)).startswith(f"j, line {line + 1}: {told}")
-
-
-def test_an_answer_without_the_fingerprint_of_its_effect_is_refused() -> None:
-    def change(lines: list[str]) -> list[str]:
-        tree = json.loads(lines[2])
-        return [*lines[:2], canonical({**tree, "fp": None}), *lines[3:]]
-
-    assert told_about(edited(change)) == (
-        "j, line 3: a tool_returned stands under the kind 'run_tool'; record it again"
-    )
+@pytest.mark.parametrize(("text", "told"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_journal_is_refused_with_its_place(text: str, told: str) -> None:
+    assert told_about(text) == told
 
 
 def test_an_event_that_this_version_does_not_know_is_refused() -> None:

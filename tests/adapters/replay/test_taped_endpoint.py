@@ -85,9 +85,7 @@ def test_a_server_that_was_not_there_is_not_there_again(tmp_path: Path) -> None:
 def test_every_exception_of_httpx_is_the_same_failure(kind: str, message: str, tmp_path: Path) -> None:
     broke = Break(kind, message)
     tape = Recording.blank(tmp_path / "a.yaml")
-    tape.append_break(
-        "POST", "http://127.0.0.1/v1/chat/completions", {}, asking().request.body.encode(), broke
-    )
+    tape.append("POST", "http://127.0.0.1/v1/chat/completions", {}, asking().request.body.encode(), broke)
     tape.save({})
     endpoint = TapedEndpoint(Recording.load(tape.path))
     assert endpoint.send(asking()) == failure_event(1, broken_off(broke, tape.path))

@@ -120,7 +120,7 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     shutil.copy(FOLDER / "streamed" / f"{NAME}.yaml", tmp_path / "streamed.yaml")
     (tmp_path / "folder").mkdir()
     tape = Recording.blank(tmp_path / "broken.yaml")
-    tape.append_break("POST", "http://a/v1/chat/completions", {}, b"{}", Break("ReadTimeout", "too late"))
+    tape.append("POST", "http://a/v1/chat/completions", {}, b"{}", Break("ReadTimeout", "too late"))
     tape.save({})
     base = ("cassettes", "export")
     one, again, folder, machine, broken, skipped, missing, usage, help_, back = said_by_each(

@@ -924,7 +924,7 @@ def test_the_servers_word_on_a_retry_counts_more_than_the_status() -> None:
     never = fails_to_send("status", "not now", 503, should_retry=False)
     book().play(asks(), never, finishes(TransportFailed("status", 503, "not now")))
     again = fails_to_send("status", "a conflict", 409, should_retry=True)
-    book().play(asks(), again, waits(803), elapses(), asks(), *DONE)
+    book().play(asks(), again, waits(713), elapses(), asks(), *DONE)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,8 @@ class CallProgressed:
 McpNews: TypeAlias = ServerStarted | ServerEnded | DefinitionsChanged | CallProgressed
 
 
-class McpListener(Protocol):
-    """A callback for events of servers; called from the event loop, so it must not block."""
-
-    def __call__(self, news: McpNews, /) -> None:
-        """Receive an event."""
-        ...
+McpListener: TypeAlias = Callable[[McpNews], None]
+"""A callback for events of servers; called from the event loop, so it must not block."""
 
 
 def describe(news: McpNews) -> str:

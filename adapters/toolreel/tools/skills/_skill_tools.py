@@ -92,58 +92,13 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[S
     return tuple(allowed[name] for name in sorted(allowed))
 
 
-def script_changed(script: SkillScript) -> bool:
-    """Whether the content of a script has changed since it was allowed."""
-    try:
-        return _digest(read_inside(script.skill.folder, script.path, _SCRIPT_LIMIT)) != script.digest
-    except UnreadableFile:
-        return True
-
-
-def command_of(script: SkillScript, args: Sequence[str]) -> list[str]:
-    """The command line for a script; it is not run through a shell.
-
-    :raises FileNotFoundError: if its interpreter is not installed
-    """
-    program, *own = script.program
-    found = sys.executable if program in _PYTHON else shutil.which(program)
-    if not found:
-        raise FileNotFoundError(f"{program} is not installed here")
-    return [found, *own, str(script.skill.folder / script.path), *args]
-
-
-def run_script(
-    script: SkillScript, args: Sequence[str], call: RunContext[Any], *, deadline: float, limit: int
-) -> ProcessResult:
-    """Run a script until it exits, reaches its deadline, or the call ends.
-
-    It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
-    ``HOME`` and ``TMPDIR``, which is removed afterwards.
-
-    :param limit: bytes of each output stream that are kept
-    :raises OSError: if it cannot be started
-    :raises ValueError: if an argument holds NUL or a lone surrogate
-    """
-    with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
-        environment = {
-            **inherited_environment(("PATH", "SYSTEMROOT")),
-            **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch),
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TOOLREEL_CALL_KEY": call.key,
-        }
-        process = BoundedProcess(command_of(script, args), environment, limit, cwd=script.skill.folder)
-        call.on_end(process.kill)
-        return process.run(deadline=deadline)
-
-
 def _script(skill: Skill, path: str) -> SkillScript | None:
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
     except UnreadableFile:
         return None
     program = _program(path, content)
-    return SkillScript(skill, path, program, _digest(content)) if program else None
+    return SkillScript(skill, path, program, hashlib.sha256(content).hexdigest()) if program else None
 
 
 def _program(path: str, content: bytes) -> tuple[str, ...]:
@@ -159,10 +114,6 @@ def _program(path: str, content: bytes) -> tuple[str, ...]:
     if words and PurePosixPath(words[0]).name == "env":
         words = words[2:] if words[1:2] == ["-S"] else words[1:]
     return tuple(words)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 _SOURCE: Final = "skills"
@@ -204,45 +155,27 @@ def skill_tools(
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
-    skill_methods = _SkillTools(
-        {skill.name: skill for skill in skills.skills},
-        {script.name: script for script in scripts},
-        deadline,
-        file_limit,
-        output_limit,
-    )
+    known, by_name = {skill.name: skill for skill in skills.skills}, {each.name: each for each in scripts}
+    run_by = _SkillTools(known, by_name, deadline, file_limit, output_limit)
+    load, read = _skill_schema(known), _skill_schema(known, path=_PATH)
     tools = [
-        Tool.of(skill_methods.listed, name="skills_list", read_only=True),
-        Tool.of(
-            skill_methods.loaded,
-            name="skills_load",
-            parameters=_skill_schema(skill_methods.skills),
-            read_only=True,
-        ),
-        Tool.of(
-            skill_methods.read,
-            name="skills_read_file",
-            parameters=_skill_schema(skill_methods.skills, path={"type": "string", "description": _PATH}),
-            read_only=True,
-        ),
+        Tool.of(run_by.listed, name="skills_list", read_only=True),
+        Tool.of(run_by.loaded, name="skills_load", parameters=load, read_only=True),
+        Tool.of(run_by.read, name="skills_read_file", parameters=read, read_only=True),
     ]
     if scripts:
         with_scripts = {script.skill.name: script.skill for script in scripts}
-        tools.append(
-            Tool.of(
-                skill_methods.ran,
-                name="skills_run_script",
-                parameters=_skill_schema(
-                    with_scripts, script={"type": "string", "description": _PATH}, args=_ARGS
-                ),
-                needs_approval=ask,
-                deadline_ms=int((deadline + _MARGIN) * 1000),
-            )
-        )
+        schema = _skill_schema(with_scripts, script=_PATH, args=_ARGS)
+        limit = int((deadline + _MARGIN) * 1000)
+        name = "skills_run_script"
+        tools.append(Tool.of(run_by.ran, name=name, parameters=schema, needs_approval=ask, deadline_ms=limit))
     return [tool.from_source(_SOURCE) for tool in tools]
 
 
-_PATH: Final = "As skills_load lists it, relative to the skill's folder."
+_PATH: Final[Mapping[str, Json]] = {
+    "type": "string",
+    "description": "As skills_load lists it, relative to the skill's folder.",
+}
 _ARGS: Final[Mapping[str, Json]] = {
     "type": "array",
     "items": {"type": "string"},
@@ -316,17 +249,45 @@ class _SkillTools:
                 f"You may run: {', '.join(self._scripts(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
-        if script_changed(known):
+        try:
+            content = read_inside(known.skill.folder, known.path, _SCRIPT_LIMIT)
+        except UnreadableFile:
+            content = b""
+        if hashlib.sha256(content).hexdigest() != known.digest:
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
                 "Do not call it again.",
                 "TOOL_NOT_ALLOWED",
             )
         try:
-            ended = run_script(known, args, run, deadline=self.deadline, limit=self.output_limit)
-        except (OSError, ValueError) as error:
+            ended = self._run(known, args, run)
+        except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
         return _result(ended, script, self.deadline, self.output_limit)
+
+    def _run(self, script: SkillScript, args: Sequence[str], call: RunContext[Any]) -> ProcessResult:
+        """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
+
+        It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
+        ``HOME`` and ``TMPDIR``, which is removed afterwards.
+        """
+        program, *own = script.program
+        found = sys.executable if program in _PYTHON else shutil.which(program)
+        if not found:
+            raise FileNotFoundError(f"{program} is not installed here")
+        folder = script.skill.folder
+        with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
+            environment = {
+                **inherited_environment(("PATH", "SYSTEMROOT")),
+                **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch),
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "TOOLREEL_CALL_KEY": call.key,
+            }
+            command = [found, *own, str(folder / script.path), *args]
+            process = BoundedProcess(command, environment, self.output_limit, cwd=folder)
+            call.on_end(process.kill)
+            return process.run(deadline=self.deadline)
 
     def _skill(self, name: str) -> Skill:
         if name not in self.skills:

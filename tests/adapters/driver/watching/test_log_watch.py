@@ -199,8 +199,8 @@ def test_a_run_does_not_load_logging() -> None:
 
 
 NAMES = frozenset({
-    "after", "before", "call_id", "code", "codes", "digest", "endpoint", "failure", "finish", "key", "name",
-    "names", "outcome", "policies", "problem", "provenance", "upstream", "why",
+    "after", "before", "call_id", "code", "codes", "digest", "endpoint", "failure", "finish", "key",
+    "left_out", "name", "names", "outcome", "policies", "problem", "provenance", "upstream", "why",
 })  # fmt: skip
 """Fields that hold a name, a code or a digest."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.adapters.driver.immediate import ImmediateApprover
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel import (
@@ -24,7 +25,6 @@ from toolreel import (
     read_journal,
     tool,
 )
-from toolreel._driver import ImmediateApprover
 from toolreel.cassette import Vary
 from toolreel.testing import LiveSide, Reel, ReelFiles, calling, saying
 

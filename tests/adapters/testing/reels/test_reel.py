@@ -7,9 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateApprover
 from tests.samples import complaint
 from tests.servers.chat_server import nobody_listens, replying, serving
-from toolreel._driver import Always, ImmediateApprover, Run
+from toolreel._driver import Always, Run
 from toolreel._journal import MemoryJournal
 from toolreel.cassette import Vary
 from toolreel.testing import LiveSide, Reel, ReelFiles, assert_reel, calling, saying

@@ -100,7 +100,8 @@ X, Y = "The text.", "More."
         ),
         ("Parameters\n----------\nx : int\n    The text.\nAnd others.\n    No more.", {"x": X}),
         (":param x: The text\ngoes on.\n:param dict[str, int] y: More.", {"x": "The text goes on.", "y": Y}),
-        (":returns: what came", {}),
+        (":returns: what came\n    up\n:raises OSError: if x: is not there", {}),
+        ("Args:\n    x: The text.\nReturns:\n    y: no parameter\n\nNote:\n    It is fair.", {"x": X}),
     ],
 )
 def test_a_parameter_is_found_however_it_is_written(section: str, described: dict[str, str]) -> None:

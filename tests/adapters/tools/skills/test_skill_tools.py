@@ -9,9 +9,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateApprover
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
-from toolreel._driver import Always, AsyncPorts, ImmediateApprover, ImmediateEndpoint, Never, Ports, arun, run
+from toolreel._driver import Always, AsyncPorts, ImmediateEndpoint, Never, Ports, arun, run
 from toolreel._internal import SkillError
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal

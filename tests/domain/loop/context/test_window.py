@@ -88,7 +88,7 @@ def run_context_window(
 ) -> State:
     """A run_context_window at its start, with this conversation and this window."""
     config = LoopConfig(context_window_tokens=window, history_policies=policies)
-    return State.idle(Plan.of(model="m", messages=messages, config=config, provider=provider))
+    return State.idle(Plan("m", (*messages,), config=config, provider=provider or Provider()))
 
 
 def turn(call_id: str, result: str = "r" * 400, **extras: str) -> tuple[Message, ...]:
