@@ -179,15 +179,22 @@ def test_a_long_error_is_kept_in_part(tmp_path: Path) -> None:
     assert tree["error_body"] == "x" * 20_000
 
 
-def test_a_record_that_would_hold_a_secret_is_kept_without_its_texts(tmp_path: Path) -> None:
-    said = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
-    with serving(replying(said, 401)) as server:
+@pytest.mark.parametrize("said_back", ["own", "foreign"])
+def test_no_record_holds_a_secret_that_a_server_says(said_back: str, tmp_path: Path) -> None:
+    """The key that was sent is masked in the reply; with one that nobody knows of, the texts are withheld."""
+    key = KEY if said_back == "own" else "sk-or-v1-" + "0c8ad15f" * 8
+    with serving(replying({"error": {"message": f"Incorrect API key provided: {key}"}}, 401)) as server:
         plan = plan_of(server.url, eval={"add_models": ["m"], "scenarios": ["chat_only"], "trials": 1})
         seen = Seen()
         outcome = evaluated(plan, tmp_path, seen)
-    assert (outcome.void, len(outcome.without_cassette)) == (1, 1)
+    assert (outcome.void, len(outcome.without_cassette)) == (1, int(said_back == "foreign"))
     (tree,) = records(tmp_path).values()
     assert (tree["category"], tree["error_status"]) == ("transport.auth", 401)
-    assert tree["error_body"] == "(withheld: this run's texts held a secret)"
-    assert [one.verdict.reasons for one in seen.ran] == [("(withheld: this run's texts held a secret)",)]
-    assert not any(KEY in path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    words = (
+        "[value of the header authorization]"
+        if said_back == "own"
+        else "(withheld: this run's texts held a secret)"
+    )
+    assert words in str(tree["error_body"])
+    assert [words in reason for one in seen.ran for reason in one.verdict.reasons] == [True]
+    assert not any(key in path.read_text() for path in tmp_path.rglob("*") if path.is_file())

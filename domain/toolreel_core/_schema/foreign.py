@@ -6,12 +6,12 @@ What cannot be used is left out, so that the schema accepts more than it says, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableSequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
 from toolreel_core._schema.common_keywords import MAX_LEVELS
-from toolreel_core._schema.patterns import python_pattern
+from toolreel_core._schema.patterns import in_python, python_pattern
 from toolreel_core._schema.validation import BadReference, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
 
@@ -118,7 +118,7 @@ def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
 
 def _bad_references(tree: Tree) -> Iterator[_Fault]:
     try:
-        check_references(tree)
+        check_references(cast("Tree", in_python(tree)))
     except BadReference as error:
         why, (holder, keyword) = str(error).partition(";")[0], error.place
         for part in schemas_in(tree):

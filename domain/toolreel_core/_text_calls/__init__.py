@@ -33,7 +33,7 @@ from toolreel_core._text_calls.unread_calls import (
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls.markers import OPENERS, mark_at, trigger
+    from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.payloads import (
         Block,
@@ -71,7 +71,7 @@ else:
                 | "wrapped_calls"
             ):
                 from toolreel_core._text_calls import payloads as home
-            case "OPENERS" | "mark_at" | "trigger":
+            case "mark_at":
                 from toolreel_core._text_calls import markers as home
             case "TextCall" | "TextCalls" | "text_calls":
                 from toolreel_core._text_calls import parse as home

@@ -6,17 +6,41 @@ wrong calls; the reader of the response numbers them over the whole run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, in_order, is_blank, items_of, tree_at
 from toolreel_core._transforms.registry import register_transform
 
-if TYPE_CHECKING:
-    from toolreel_core._text_calls import TextCall
-
-
 _DIALECT: Final = "hermes_json"
+
+
+def _of_choices(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """A transform of bodies, from one of the choices in them."""
+
+    @wraps(change)
+    def changed(body: Tree) -> Tree:
+        before = items_of(body, "choices")
+        after = [change(choice) if isinstance(choice, Mapping) else choice for choice in before]
+        if all(new is old for new, old in zip(after, before, strict=True)):
+            return body
+        return {**body, "choices": after}
+
+    return changed
+
+
+def _of_messages(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """A transform of bodies, from one of the messages in them."""
+
+    @_of_choices
+    @wraps(change)
+    def changed(choice: Tree) -> Tree:
+        message = tree_at(choice, "message")
+        after = change(message)
+        return choice if after is message else {**choice, "message": after}
+
+    return changed
 
 
 @register_transform(
@@ -25,9 +49,14 @@ _DIALECT: Final = "hermes_json"
     about="A call in the legacy function_call becomes the one entry of tool_calls.",
     evidence=("MeetKai/functionary#243",),
 )
-def function_call_to_tool_calls(body: Tree) -> Tree:
+@_of_messages
+def function_call_to_tool_calls(message: Tree) -> Tree:
     """The body with the legacy call of each message moved, unless there are calls of today's form."""
-    return _with_messages(body, _without_function_call)
+    legacy = message.get("function_call")
+    if not isinstance(legacy, Mapping) or message.get("tool_calls"):
+        return message
+    rest = {key: value for key, value in message.items() if key != "function_call"}
+    return {**rest, "tool_calls": [{"type": "function", "function": legacy}]}
 
 
 @register_transform(
@@ -36,9 +65,14 @@ def function_call_to_tool_calls(body: Tree) -> Tree:
     about="A single call in the place of the list of calls becomes a list of one; calls by number, a list.",
     evidence=("sgl-project/sglang#34609",),
 )
-def tool_calls_object_to_array(body: Tree) -> Tree:
+@_of_messages
+def tool_calls_object_to_array(message: Tree) -> Tree:
     """The body with ``tool_calls`` as a list in each message."""
-    return _with_messages(body, _with_call_list)
+    single = message.get("tool_calls")
+    if not isinstance(single, Mapping):
+        return message
+    numbered = [*in_order(single).values()]
+    return {**message, "tool_calls": [single] if single and not numbered else numbered}
 
 
 @register_transform(
@@ -47,9 +81,16 @@ def tool_calls_object_to_array(body: Tree) -> Tree:
     about="Arguments that came as an object become its JSON text.",
     evidence=("ggml-org/llama.cpp#20198", "openclaw/openclaw#97834"),
 )
-def arguments_json_string_if_hash(body: Tree) -> Tree:
+@_of_messages
+def arguments_json_string_if_hash(message: Tree) -> Tree:
     """The body with the arguments of each call as text, where they were an object."""
-    return _with_messages(body, _with_argument_texts)
+    calls, changed = [*items_of(message, "tool_calls")], False
+    for place, call in enumerate(calls):
+        function = tree_at(as_tree(call), "function")
+        if isinstance(arguments := function.get("arguments"), Mapping):
+            changed = True
+            calls[place] = {**as_tree(call), "function": {**function, "arguments": canonical(arguments)}}
+    return {**message, "tool_calls": calls} if changed else message
 
 
 @register_transform(
@@ -58,66 +99,14 @@ def arguments_json_string_if_hash(body: Tree) -> Tree:
     about="Calls in the text as <tool_call> tags become tool_calls, if there are none.",
     evidence=("ollama/ollama#17353", "ollama/ollama#14656", "xiaoY233/Chat2API#122"),
 )
-def content_tool_call_tags_to_tool_calls(body: Tree) -> Tree:
+@_of_choices
+def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
     """The body with calls taken out of the text of each message that has no structured ones.
 
     No tool is known here, so ``<tool_call>name</tool_call>``, which counts for a known one only, stays
     text; any name counts in a call that is written out. Each entry says where it came from in
     ``provenance``: text is also where quotations stand, so it deserves less trust.
     """
-    return _with_choices(body, _with_text_calls)
-
-
-def _with_messages(body: Tree, change: Callable[[Tree], Tree]) -> Tree:
-    def changed(choice: Tree) -> Tree:
-        message = tree_at(choice, "message")
-        after = change(message)
-        return choice if after is message else {**choice, "message": after}
-
-    return _with_choices(body, changed)
-
-
-def _with_choices(body: Tree, change: Callable[[Tree], Tree]) -> Tree:
-    before = items_of(body, "choices")
-    after = [change(choice) if isinstance(choice, Mapping) else choice for choice in before]
-    if all(new is old for new, old in zip(after, before, strict=True)):
-        return body
-    return {**body, "choices": after}
-
-
-def _without_function_call(message: Tree) -> Tree:
-    legacy = message.get("function_call")
-    if not isinstance(legacy, Mapping) or message.get("tool_calls"):
-        return message
-    rest = {key: value for key, value in message.items() if key != "function_call"}
-    return {**rest, "tool_calls": [{"type": "function", "function": legacy}]}
-
-
-def _with_call_list(message: Tree) -> Tree:
-    single = message.get("tool_calls")
-    if not isinstance(single, Mapping):
-        return message
-    numbered = [*in_order(single).values()]
-    return {**message, "tool_calls": [single] if single and not numbered else numbered}
-
-
-def _with_argument_texts(message: Tree) -> Tree:
-    before = items_of(message, "tool_calls")
-    after = [_with_argument_text(call) for call in before]
-    if all(new is old for new, old in zip(after, before, strict=True)):
-        return message
-    return {**message, "tool_calls": after}
-
-
-def _with_argument_text(call: Json) -> Json:
-    function = tree_at(as_tree(call), "function")
-    arguments = function.get("arguments")
-    if not isinstance(arguments, Mapping):
-        return call
-    return {**as_tree(call), "function": {**function, "arguments": canonical(arguments)}}
-
-
-def _with_text_calls(choice: Tree) -> Tree:
     message, finish = tree_at(choice, "message"), choice.get("finish_reason")
     content = message.get("content")
     if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
@@ -128,22 +117,19 @@ def _with_text_calls(choice: Tree) -> Tree:
     found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=finish_word)
     if not found.calls:
         return choice
-    moved: dict[str, Json] = {"content": found.content or None, "tool_calls": _entries(found.calls)}
-    if found.reasoning and is_blank(message.get("reasoning_content")):
-        moved["reasoning_content"] = found.reasoning
-    finish_change = {"finish_reason": "tool_calls"} if finish == "stop" else {}
-    return {**choice, "message": {**message, **moved}, **finish_change}
-
-
-def _entries(calls: Sequence[TextCall]) -> list[Json]:
-    return [
+    entries: list[Json] = [
         {
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments},
             "provenance": f"text:{call.dialect}",
         }
-        for call in calls
+        for call in found.calls
     ]
+    moved: dict[str, Json] = {"content": found.content or None, "tool_calls": entries}
+    if found.reasoning and is_blank(message.get("reasoning_content")):
+        moved["reasoning_content"] = found.reasoning
+    finish_change = {"finish_reason": "tool_calls"} if finish == "stop" else {}
+    return {**choice, "message": {**message, **moved}, **finish_change}
 
 
 @register_transform(

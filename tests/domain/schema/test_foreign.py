@@ -106,6 +106,11 @@ def test_a_schema_that_nothing_helps_allows_any_arguments() -> None:
     )
 
 
+def test_a_reference_that_leads_nowhere_leaves_patterns_elsewhere_as_they_are() -> None:
+    schema = {"properties": {"a": ELSEWHERE, "b": {"pattern": r"\p{L}"}}}
+    assert usable(schema)[0] == {"properties": {"a": {}, "b": {"pattern": r"\p{L}"}}}
+
+
 def test_a_schema_with_faults_without_end_allows_any_arguments() -> None:
     lost = {f"p{number}": {"$ref": f"https://example.com/{number}.json"} for number in range(30)}
     assert usable({"properties": lost})[0] == {"type": "object"}
@@ -136,7 +141,9 @@ def test_faults_are_named_in_the_same_order_at_every_time() -> None:
     ],
 )
 def test_a_pattern_of_ecma_262_is_understood(pattern: str, good: str, bad: str) -> None:
-    for schema in (holding({"pattern": pattern}), holding({"oneOf": [{"pattern": pattern}]})):
+    part: Json = {"pattern": pattern}
+    behind: dict[str, Json] = {**holding({"$ref": "#/$defs/A"}), "$defs": {"A": part}}
+    for schema in (holding(part), holding({"oneOf": [part]}), behind):
         assert usable(schema) == (schema, ())
         assert takes(schema, {"a": good})
         assert not takes(schema, {"a": bad})

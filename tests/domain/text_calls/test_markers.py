@@ -1,14 +1,8 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from toolreel_core._text_calls import MARKED, OPENERS, mark_at, trigger
-
-
-def test_every_marked_dialect_has_an_opener() -> None:
-    assert {dialect for opener in OPENERS.values() for dialect in opener.dialects} == set(MARKED)
+from toolreel_core._text_calls import mark_at
 
 
 @pytest.mark.parametrize(
@@ -52,10 +46,3 @@ def test_every_marked_dialect_has_an_opener() -> None:
 def test_a_mark_says_what_it_is(text: str, kind: str | None) -> None:
     found = mark_at(text, 0)
     assert (found.lastgroup if found else None) == kind
-    if found:
-        assert trigger(text).match(text)
-
-
-def test_letters_are_looked_at_only_where_a_mark_begins_with_them() -> None:
-    assert trigger("plain").search("to=functions.ping") is None
-    assert re.compile(trigger("to=").pattern).search("so to=functions.ping")

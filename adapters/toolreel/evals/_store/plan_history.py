@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,11 +48,3 @@ def _earlier_plan(tree: Any) -> EarlierPlan:  # noqa: ANN401 - JSON that is bein
     if not isinstance(tree, Mapping) or not isinstance(tree.get("plan"), Mapping):
         raise TypeError("earlier_plans")
     return EarlierPlan(tree["plan"], str(tree["since"]), int(tree["records"]))
-
-
-def plan_of_first_runs(earlier: Iterable[EarlierPlan], now: Tree) -> Tree:
-    """The plan under which the first run was made.
-
-    :param now: the newest plan
-    """
-    return next((each.plan for each in earlier if each.records), now)

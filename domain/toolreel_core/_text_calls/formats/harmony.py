@@ -56,7 +56,9 @@ def message(source: Source, start: int, _end: int) -> Reading:
         case "analysis":
             return _reasoning(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
-            return _unaddressed(source, header.end())
+            # Arguments in the channel of calls, for no tool.
+            close = source.search(_BODY_END, header.end())
+            return Broken("malformed", close.end() if close else len(source.text))
         case "commentary" | "final":
             return Frame(header.end())
         case _:
@@ -64,9 +66,23 @@ def message(source: Source, start: int, _end: int) -> Reading:
 
 
 def addressed(source: Source, start: int, _end: int) -> Reading:
-    """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens."""
-    header = _MUSE.match(source.text, start)
-    return _muse(source, header, header["to"]) if header else _leaked(source, start)
+    """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
+
+    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
+    openai/codex). The same words may be prose, so the tool must exist.
+    """
+    if header := _MUSE.match(source.text, start):
+        return _muse(source, header, header["to"])
+    leaked = _LEAKED.match(source.text, start)
+    if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
+        return None
+    reading = arguments(source, leaked.end(), leaked["name"], _NO_TOKEN)
+    if isinstance(reading, Broken) and reading.why == "malformed":
+        return None
+    if isinstance(reading, Calls):
+        debris = re.compile(r"[^\s<]*").match(source.text, reading.end)
+        return replace(reading, end=debris.end() if debris else reading.end)
+    return reading
 
 
 def glued(text: str, start: int) -> int:
@@ -79,23 +95,6 @@ def titled(text: str, start: int, reading: Reading) -> int:
     """The start of the tool's name, which precedes the opener of Inkling's JSON."""
     name = reading.calls[0].name if isinstance(reading, Calls) else ""
     return start - len(name) if text.endswith(name, 0, start) else start
-
-
-def _leaked(source: Source, start: int) -> Reading:
-    """A call whose tokens are lost, so that only ``to=functions.NAME`` and JSON remain.
-
-    Other debris surrounds them (as in openai/codex). The same words may be prose, so the tool must exist.
-    """
-    leaked = _LEAKED.match(source.text, start)
-    if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
-        return None
-    reading = arguments(source, leaked.end(), leaked["name"], _NO_TOKEN)
-    if isinstance(reading, Broken) and reading.why == "malformed":
-        return None
-    if isinstance(reading, Calls):
-        debris = re.compile(r"[^\s<]*").match(source.text, reading.end)
-        return replace(reading, end=debris.end() if debris else reading.end)
-    return reading
 
 
 def inkling(source: Source, start: int, end: int) -> Reading:
@@ -120,12 +119,6 @@ def _to(source: Source, header: re.Match[str], recipient: str) -> Reading:
     if not skip_blanks(source.text, header.end()) < len(source.text):
         return Broken("truncated", len(source.text))
     return arguments(source, header.end(), whole, _CALL)
-
-
-def _unaddressed(source: Source, begin: int) -> Broken:
-    """Arguments in the channel of calls, for no tool."""
-    close = source.search(_BODY_END, begin)
-    return Broken("malformed", close.end() if close else len(source.text))
 
 
 def _reasoning(source: Source, begin: int) -> Frame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext import Json, as_tree, end_of, tree_at
@@ -74,7 +73,13 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
         key, text = about.get("key", ""), source.text[argument.end() : end]
         if _TOKEN.search(text):
             return confused(source, opening.end(), _CALL, _CALL_ENDS)
-        given[key] = _value(text, about.get("type", ""), source.offered.parameter(name, key))
+        match about.get("type", ""):
+            case "string":
+                given[key] = text
+            case "":
+                given[key] = typed(text, source.offered.parameter(name, key))
+            case _:
+                given[key] = decoded(text)
         at = skip_blanks(source.text, end + len(_ARGUMENT_END))
     closed = source.text.startswith(_CALL_END, at)
     if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):
@@ -99,23 +104,12 @@ def xtml_channel(source: Source, start: int, end: int) -> Reading:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    return {found["key"]: _plain(found["value"]) for found in _ATTRIBUTE.finditer(text)}
-
-
-def _plain(text: str) -> str:
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text
-
-
-def _value(text: str, kind: str, schema: Json) -> Json:
-    match kind:
-        case "string":
-            return text
-        case "":
-            return typed(text, schema)
-        case _:
-            return decoded(text)
+    given: dict[str, str] = {}
+    for attribute in _ATTRIBUTE.finditer(text):
+        given[attribute["key"]] = attribute["value"]
+        for entity, character in _ENTITIES:
+            given[attribute["key"]] = given[attribute["key"]].replace(entity, character)
+    return given
 
 
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
@@ -127,14 +121,6 @@ _INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[
 """The opener of its calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """The content of a closed element."""
-
-    value: Json
-    end: int
-
-
 def minimax_m3(source: Source, start: int, _end: int) -> Reading:
     """One ``<invoke name="f">`` and its elements."""
     opening = _INVOKE.match(source.text, start)
@@ -142,48 +128,42 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
         return None
     name = source.offered.named(opening["name"])
     schema: Json = {"properties": source.offered.parameters(name), "additionalProperties": False}
-    inside = _Reader(source, name).inside(opening.end(), "invoke", schema, MAX_DEPTH)
+    inside = _inside(source, name, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
         return Broken("truncated", len(source.text))
-    given = inside.value if isinstance(inside.value, Mapping) else {}
-    blank = isinstance(inside.value, str) and not inside.value.strip()
+    value, end = inside
+    given = value if isinstance(value, Mapping) else {}
+    blank = isinstance(value, str) and not value.strip()
     call = found(name, given, "minimax_m3_xml") if given or blank else None
-    return Calls((call,), inside.end) if call else Broken("malformed", inside.end)
+    return Calls((call,), end) if call else Broken("malformed", end)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    source: Source
-    tool: str
-
-    def inside(self, at: int, name: str, schema: Json, depth: int) -> _Node | None:
-        """The content of an element, elements or text; ``None`` if it is not closed."""
-        begin = at
-        members: dict[str, Json] = {}
-        items: list[Json] = []
-        while tag := self.source.search(_TAG, at):
-            if (members or items or not tag["close"]) and not _is_blank(self.source.text[at : tag.start()]):
+def _inside(
+    source: Source, tool: str, at: int, name: str, schema: Json, depth: int
+) -> tuple[Json, int] | None:
+    """The content of an element, elements or text, and its end; ``None`` if it is not closed."""
+    begin = at
+    members: dict[str, Json] = {}
+    items: list[Json] = []
+    while tag := source.search(_TAG, at):
+        if (members or items or not tag["close"]) and source.text[at : tag.start()].strip():
+            return None
+        if tag["close"]:
+            if tag["name"] != name:
                 return None
-            if tag["close"]:
-                if tag["name"] != name:
-                    return None
-                text = one_line_break_less(self.source.text[begin : tag.start()])
-                return _Node(items or members or typed(text, schema), tag.end())
-            child = tag["name"]
-            meant = self.source.offered.meant(self.tool, _schema_of(schema, child))
-            inner = self.inside(tag.end(), child, meant, depth - 1) if depth else None
-            if inner is None:
-                return None
-            if child == "item" and child not in tree_at(as_tree(schema), "properties"):
-                items.append(inner.value)
-            else:
-                members[child] = inner.value
-            at = inner.end
-        return None
-
-
-def _is_blank(text: str) -> bool:
-    return not text or text.isspace()
+            text = one_line_break_less(source.text[begin : tag.start()])
+            return items or members or typed(text, schema), tag.end()
+        child = tag["name"]
+        meant = source.offered.meant(tool, _schema_of(schema, child))
+        inner = _inside(source, tool, tag.end(), child, meant, depth - 1) if depth else None
+        if inner is None:
+            return None
+        value, at = inner
+        if child == "item" and child not in tree_at(as_tree(schema), "properties"):
+            items.append(value)
+        else:
+            members[child] = value
+    return None
 
 
 def _schema_of(schema: Json, child: str) -> Json:

@@ -156,40 +156,6 @@ def piece(kind: str, **said: Json) -> dict[str, Json]:
 END: dict[str, Json] = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 
 
-def test_thinking_is_joined_with_its_signature() -> None:
-    events: Events = (
-        start({"type": "thinking", "thinking": "", "signature": ""}, index=0),
-        piece("thinking_delta", thinking="It is ", index=0),
-        piece("thinking_delta", thinking="a.", index=0),
-        piece("signature_delta", signature="c2ln", index=0),
-        END,
-    )
-    assert whole("messages", *events)["content"] == [
-        {"type": "thinking", "thinking": "It is a.", "signature": "c2ln"}
-    ]
-    _, shown = fed("messages", *map(frame, events))
-    assert [(delta.kind, delta.text) for delta in shown] == [("reasoning", "It is "), ("reasoning", "a.")]
-
-
-def test_blocks_without_an_index_follow_each_other() -> None:
-    events: Events = (
-        start({"type": "text", "text": "He"}),
-        piece("text_delta", text="llo."),
-        start({"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {}}),
-        piece("input_json_delta", partial_json="{}"),
-        END,
-    )
-    blocks = whole("messages", *events)["content"]
-    assert [block["type"] for block in blocks] == ["text", "tool_use"]
-    assert blocks[0]["text"] == "Hello."
-
-
-def test_a_block_that_was_never_begun_is_known_by_its_pieces() -> None:
-    assert whole("messages", piece("text_delta", text="Hi.", index="0"), END)["content"] == [
-        {"type": "text", "text": "Hi."}
-    ]
-
-
 def test_what_stands_in_the_beginning_of_a_block_is_shown() -> None:
     _, shown = fed(
         "messages",
@@ -269,39 +235,3 @@ def test_a_response_without_its_output_at_the_end_is_put_together() -> None:
         ("tool_call", "ping"),
         ("tool_call", "{}"),
     ]
-
-
-def test_reasoning_may_be_streamed_at_length() -> None:
-    events: Events = (
-        {"type": "response.reasoning_text.delta", "output_index": 0, "delta": "At length."},
-        {"type": "response.done"},
-    )
-    body = whole("responses", *events)
-    assert body["output"] == [
-        {"type": "reasoning", "content": [{"type": "output_text", "text": "At length."}]}
-    ]
-
-
-def test_what_an_item_says_at_its_end_counts() -> None:
-    call: dict[str, Json] = {"type": "function_call", "call_id": "call_1", "name": "ping", "arguments": "{}"}
-    events: Events = (
-        added({**call, "arguments": ""}, output_index=0),
-        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{"},
-        {"type": "response.output_item.done", "output_index": 0, "item": call},
-        {"type": "response.output_item.done", "output_index": 1, "item": {"type": "other"}},
-        COMPLETED,
-    )
-    assert whole("responses", *events)["output"] == [call, {"type": "other"}]
-
-
-@pytest.mark.parametrize("content", [[], [{"type": "output_text", "text": ""}], "", None])
-def test_the_deltas_of_an_item_count_where_its_end_lacks_their_text(content: Json) -> None:
-    message: dict[str, Json] = {"type": "message", "id": "m", "content": []}
-    events: Events = (
-        added(message, output_index=0),
-        {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."},
-        {"type": "response.output_item.done", "output_index": 0, "item": {**message, "content": content}},
-        COMPLETED,
-    )
-    (item,) = whole("responses", *events)["output"]
-    assert "".join(part["text"] for part in item["content"]) == "Hi."

@@ -22,7 +22,7 @@ from toolreel_core._replies import ArgumentError, Delta, Reply, ToolCall, as_cha
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
-CORPORA: Final = Path(__file__).resolve().parents[3] / "corpora"
+CORPORA: Final = Path(__file__).resolve().parents[2] / "corpora"
 KEYS: Final = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}
 TOOLS: Final = [ToolDefinition.of(name) for name in ("stock_lookup", "ping")]
 
