@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -84,3 +86,31 @@ def test_content_that_came_in_parts_goes_back_in_parts() -> None:
 def test_fields_of_the_providers_own_are_an_object(make: Callable[[JsonText], object], extras: Json) -> None:
     text = canonical(extras)
     assert complaint(ConfigError, lambda: make(text)) == f"extras: expected a JSON object, got {text}"
+
+
+WRONG: Any = None
+a: Any = partial(cast, Any)
+"""A value that a type checker lets pass."""
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: UserMessage(WRONG), "content: expected a text, got NoneType"),
+        (lambda: UserMessage(a(3)), "expected a text, got int"),
+        (lambda: UserMessage(a(["a"])), r"write user_message\(\[\.\.\.\]\)"),
+        (lambda: SystemMessage(a(["a"])), "for several texts"),
+        (lambda: AssistantMessage(WRONG), 'write "" for a message that has calls alone'),
+        (lambda: AssistantMessage("", a([SentCall("a", "b", "{}")])), "calls: expected a tuple of SentCall"),
+        (lambda: AssistantMessage("", a(({"id": "a"},))), "expected a tuple of SentCall"),
+        (lambda: ToolMessage("a", a({"ok": True})), r"write json.dumps\(result\)"),
+        (lambda: ToolMessage(WRONG, ""), "the id of the call that it answers"),
+        (lambda: SentCall("a", "b", a({})), r"write json.dumps\(arguments\)"),
+        (lambda: SentCall("a", WRONG, "{}"), "name: expected a text, got NoneType"),
+    ],
+)
+def test_a_message_that_holds_no_text_is_refused_where_it_is_made(
+    make: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()
