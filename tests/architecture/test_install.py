@@ -67,12 +67,15 @@ def test_presets_need_no_extra() -> None:
         ("toolreel.evals", "evaluate", "evals", "PyYAML"),
         ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),
+        ("toolreel.proxy", "proxy_app", "proxy", "httpx"),
+        ("toolreel.durable", "DurableRuns", "durable", "sqlalchemy"),
+        ("toolreel.probe", "probe", "record", "PyYAML"),
     ],
 )
 def test_an_error_names_the_extra_of_the_package_that_you_import(
     package: str, name: str, extra: str, lacks: str
 ) -> None:
     """A module that several packages share cannot know which of their extras you need."""
-    done = without(["httpx", "tokenizers", "vcr", "yaml"], f"from {package} import {name}")
+    done = without(["httpx", "sqlalchemy", "tokenizers", "vcr", "yaml"], f"from {package} import {name}")
     hint = f"{lacks} is not installed: it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
     assert done.stderr.rstrip().endswith(f"MissingExtra: {hint}")

@@ -37,8 +37,8 @@ def face(package: str, *, extra: str = "") -> Hooks:
             from toolreel._internal.errors import MissingExtra
 
             # Modules that several packages share name an extra that may be only a part of this one's.
-            if extra and isinstance(error, MissingExtra):
-                raise MissingExtra.of(extra, str(error.name)) from None
+            if extra and isinstance(error, MissingExtra | ModuleNotFoundError):
+                raise MissingExtra.of(extra, str(error.name).partition(".")[0]) from None
             raise
 
     def listed() -> list[str]:

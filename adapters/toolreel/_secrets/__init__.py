@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._secrets.byte_readings import as_ascii, readings
-    from toolreel._secrets.harmless_spans import HarmlessTexts, harmless_texts
     from toolreel._secrets.known_values import (
         key_as_secret,
         key_notice,
@@ -17,9 +16,11 @@ if TYPE_CHECKING:
     from toolreel._secrets.patterns import EMAIL, SHAPES, names_a_secret
     from toolreel._secrets.project_rules import VARIABLE, SecretRules, read_rules, rules_in
     from toolreel._secrets.repeated_history import SharedBeginnings
-    from toolreel._secrets.scan import Leak, leaks, secrets_in
+    from toolreel._secrets.scan import Leak, candidates, leaks, secrets_in
     from toolreel._secrets.scanned_texts import (
+        HarmlessTexts,
         body_texts,
+        harmless_texts,
         interaction_texts,
         leaks_at,
         line_texts,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         searched_for,
     )
     from toolreel._secrets.secret import Secret
-    from toolreel._secrets.secret_candidates import candidates
     from toolreel._secrets.split_texts import put_together
     from toolreel._secrets.urls import is_secret_parameter, scrubbed_url, shown_url
 else:

@@ -8,16 +8,15 @@ name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from toolreel._internal import SecretFound
 from toolreel._secrets.byte_readings import as_ascii, readings
-from toolreel._secrets.harmless_spans import harmless_texts
 from toolreel._secrets.patterns import names_a_secret
 from toolreel._secrets.project_rules import SecretRules, rules_in
 from toolreel._secrets.repeated_history import SharedBeginnings
-from toolreel._secrets.scan import Leak, leaks
-from toolreel._secrets.secret_candidates import batches, candidates
+from toolreel._secrets.scan import Leak, batches, candidates, leaks
 from toolreel._secrets.split_texts import put_together
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
@@ -26,6 +25,10 @@ _NESTED: Final = 4
 """Maximum levels of JSON in JSON strings."""
 _JSON_BEGINS: Final = frozenset({"{", "[", '"'})
 _ARRAYS: Final = (list, tuple)
+_LONGEST_HARMLESS: Final = 8_192
+"""Longer texts are replies and results, which do not come again."""
+_HARMLESS_ROOM: Final = 1_000_000
+"""Characters that are remembered before all are forgotten, so that memory does not grow with the runs."""
 
 
 def interaction_texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
@@ -93,6 +96,37 @@ def leaks_at(
         for place, text in batch:
             for leak in leaks(text, held.known, held.rules):
                 yield place, leak
+
+
+class HarmlessTexts:
+    """Texts without a secret, with all that is packed in them; threads may share it.
+
+    Most lines of journals have texts in common: names of fields, the instructions and tools of an agent, the
+    settings of its plan. A text is harmless as to known values and rules, so it is remembered for just those.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._size = 0
+
+    def others(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The texts, with their places, that are not remembered."""
+        known = self._texts
+        return [one for one in texts if one[1] not in known]
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Remember texts in which nothing was found."""
+        new = {text for text in texts if len(text) <= _LONGEST_HARMLESS}
+        self._size += sum(map(len, new))
+        if self._size > _HARMLESS_ROOM:
+            self._texts, self._size = set(), 0
+        self._texts |= new
+
+
+@lru_cache(maxsize=8)
+def harmless_texts(_known: tuple[tuple[str, str], ...], _rules: SecretRules) -> HarmlessTexts:
+    """What is remembered for these known values and rules, by all that write journals in this process."""
+    return HarmlessTexts()
 
 
 def new_leaks(texts: Iterable[tuple[str, str]], known: Mapping[str, str]) -> Iterator[tuple[str, Leak]]:

@@ -17,9 +17,13 @@ from toolreel._secrets.project_rules import rules_in
 from toolreel._secrets.split_texts import Piece, groups_of, pieces_in
 from toolreel_core._jsontext import Json, read
 
-_EVENT: Final = re.compile(r"[^\r\n]*[\r\n]+")
-"""A line, with the blank lines after it."""
-_IN_LINE: Final = re.compile(r"\s*(?:data:)?\s*([{\[].*[}\]])\s*")
+_LINE_ENDS: Final = re.compile(r"[\r\n]+")
+"""The end of a line, with the blank lines after it."""
+_STREAM_ENDS: Final = re.compile(
+    r'data: ?\[DONE\]|.*"type": ?"(?:message_stop|response\.(?:completed|failed|incomplete))"'
+)
+"""The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
+_IN_LINE: Final = re.compile(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 
@@ -107,16 +111,16 @@ class RunningBodyScrub:
             return ""
         arrived = "".join(self._arrived)
         end = 0
-        for event in _EVENT.finditer(arrived):
-            self._lines.append(self._line(event[0]))
-            end = event.end()
+        for found in _LINE_ENDS.finditer(arrived):
+            self._lines.append(self._line(arrived[end : found.end()]))
+            end = found.end()
         if self._is_document is None and arrived.lstrip()[:1] in ("{", "["):
             self._is_document = self._lines[0].frame is None
             if self._is_document:
                 self._lines.clear()
                 return ""
         self._arrived = [arrived[end:]]
-        return self._passing(last=self._lines[-1].text.startswith("data: [DONE]"))
+        return self._passing(last=_STREAM_ENDS.match(self._lines[-1].text) is not None)
 
     def close(self) -> str:
         """What was held back, at the end of the body."""

@@ -69,7 +69,7 @@ def _add_pieces(
     entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
     for key, value in entries:
         if isinstance(value, str | dict | list):
-            inside = (*names, key) if is_object else names
+            inside = (*names, str(key)) if is_object else names
             places = positions if is_object else (*positions, key)
             if not isinstance(value, str):
                 _add_pieces(found, value, number, inside, places, told)

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from toolreel.durable._metrics import BOUNDS, Performed, Present, text
     from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
     from toolreel.durable._runs import DurableRuns
-    from toolreel.durable._store.claims import claim
+    from toolreel.durable._store.claims import Written, claim
     from toolreel.durable._store.database import close_database, database_url, open_database
     from toolreel.durable._store.slots import take_slot
-    from toolreel.durable._store.steps import Written
     from toolreel.durable._worker import Worker
 else:
     from toolreel._internal.lazy import face

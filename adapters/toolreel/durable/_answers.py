@@ -10,9 +10,7 @@ from typing import Literal, TypeAlias
 
 from toolreel._driver import Lap, Performer, Stopwatch, Wanted, timed_anew
 from toolreel.durable._book import Book
-from toolreel.durable._store.claims import Claimed, now_ms
-from toolreel.durable._store.inbox import Said
-from toolreel.durable._store.steps import Written
+from toolreel.durable._store.claims import Claimed, Said, Written, now_ms
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import uncertain
 from toolreel_core._protocol import (

@@ -11,7 +11,7 @@ from toolreel._internal import DurableError, SecretFound
 from toolreel._journal import Recorded, blob_lines, event_line, header_line, parse_journal, withheld
 from toolreel._replay import retrace
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
-from toolreel.durable._store.steps import Written
+from toolreel.durable._store.claims import Written
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, either, read
 from toolreel_core._loop import pending, start, step

@@ -7,19 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol, TypeAlias
 
 import sqlalchemy as sa
+import uvicorn
 
-from toolreel._internal import DurableError, MissingExtra, Page, listening, page_app, server_config
+from toolreel._internal import DurableError, Page, listening, page_app, server_config
 from toolreel.durable._limits.ledger import Ledger
 from toolreel.durable._metrics import Performed, Present, text
 from toolreel.durable._store.claims import now_ms
 from toolreel.durable._store.database import asked_once
 from toolreel.durable._store.tables import RUNS
-
-try:
-    import uvicorn
-except ImportError:
-    raise MissingExtra.of("durable", "uvicorn") from None
-
 
 Pages: TypeAlias = dict[str, Callable[[], Page]]
 _CONNECTIONS: Final = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,13 +29,7 @@ class Awaited:
 
     def tree(self) -> dict[str, Any]:
         """As JSON."""
-        return {
-            "name": self.name,
-            "arguments": self.arguments,
-            "why": self.why,
-            "fingerprint": self.fingerprint,
-            "ref": self.ref,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

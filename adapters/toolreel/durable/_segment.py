@@ -19,10 +19,8 @@ from toolreel._replay import check_surface
 from toolreel.durable._answers import Answers, Uncertain
 from toolreel.durable._book import Book, Told, fingerprint_of, retold
 from toolreel.durable._run_views import Awaited
-from toolreel.durable._store.claims import Claimed, Resting, Segment, now_ms
+from toolreel.durable._store.claims import Claimed, Resting, Said, Segment, Written, now_ms
 from toolreel.durable._store.database import AWAY
-from toolreel.durable._store.inbox import Said
-from toolreel.durable._store.steps import Written
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._loop import pending
 from toolreel_core._protocol import AskApproval, RunTool, Settled, Step, Wait, fingerprint, tag

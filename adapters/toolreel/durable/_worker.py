@@ -24,9 +24,8 @@ from toolreel.durable._health import HealthServer, Probes
 from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, perform_segment
-from toolreel.durable._store.claims import Resting
+from toolreel.durable._store.claims import Resting, Written
 from toolreel.durable._store.database import database_url
-from toolreel.durable._store.steps import Written
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
 from toolreel_core._errors import ConfigError

@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal import CassetteError, MissingExtra
+import httpx
+
+from toolreel._internal import CassetteError
 from toolreel._secrets import Secret
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import Recording
@@ -34,11 +36,6 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._probe import REPEAT, Ask, Probing, WrittenRequest, selected
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import API_PREFIX
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("record", "httpx") from None
 
 Watch = Callable[[Probing], None]
 """Called after each answer."""

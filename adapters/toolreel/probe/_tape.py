@@ -6,17 +6,14 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal import CassetteError, MissingExtra
+import httpx
+
+from toolreel._internal import CassetteError
 from toolreel._secrets import scrubbed_url
 from toolreel.cassette import Break, Exchange, Recording, RecordTransport, StoredResponse, replayed
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._probe import NO_MODEL
 from toolreel_core._settings import PATHS, WireForm, form_of
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("record", "httpx") from None
 
 _PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """Statuses that say nothing about a quirk, so that an interrupted probe asks again."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = face(__name__, extra="proxy")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -6,7 +6,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
-from toolreel._internal import MissingExtra
+import anyio
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import Route as Path
+
 from toolreel.http import async_transport
 from toolreel.proxy._access import AccessRecord, Endpoints, Open, log_and_tell
 from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope
@@ -22,14 +26,6 @@ from toolreel.proxy._token_counts import TokenCounts
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._jsontext import Json
 from toolreel_core._settings import PATHS, WireForm
-
-try:
-    import anyio
-    import httpx
-    from starlette.applications import Starlette
-    from starlette.routing import Route as Path
-except ImportError as error:
-    raise MissingExtra.of("proxy", error.name or "starlette") from None
 
 _MODELS: Final = "/models"
 _TOKENS: Final = f"{PATHS['messages']}/count_tokens"

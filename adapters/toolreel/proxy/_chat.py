@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 from uuid import uuid4
 
-from toolreel._internal import MissingExtra
+import anyio
+
 from toolreel.proxy._client.answer import ADDED, NOTICED, REPAIRS, ClientAnswer
 from toolreel.proxy._client.errors import Trouble, failure, mismatch, no_reply
 from toolreel.proxy._upstream import Sent, Upstream
@@ -30,11 +31,6 @@ from toolreel_core._proxy import (
     salvaged,
 )
 from toolreel_core._settings import WireForm
-
-try:
-    import anyio
-except ImportError:
-    raise MissingExtra.of("proxy", "anyio") from None
 
 _AFTER_DONE: Final = 0.2
 """Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""

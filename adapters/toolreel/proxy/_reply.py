@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from toolreel._internal import MissingExtra
+import anyio
+
 from toolreel.proxy._access import AccessRecord, Endpoint
 from toolreel.proxy._chat import ChatExchange, Done
 from toolreel.proxy._client.answer import CONVERSATION, ClientAnswer, Receive, Scope
@@ -23,11 +24,6 @@ from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._errors import ToolreelError
 from toolreel_core._proxy import ClientRequest, Loss, Outbound, Profile, outbound
 from toolreel_core._settings import WireForm
-
-try:
-    import anyio
-except ImportError:
-    raise MissingExtra.of("proxy", "anyio") from None
 
 Asking: TypeAlias = Callable[[Route, Scope, WireForm], tuple[Upstream, Sent]]
 """How a route is asked in a form, with the headers of a client."""

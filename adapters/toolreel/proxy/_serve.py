@@ -10,15 +10,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-from toolreel._internal import MissingExtra, ProxyConfigError, listening, server_config
+import uvicorn
+
+from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.proxy._app import proxy_app
 from toolreel.proxy._recording.journal_queue import Tell
 from toolreel.proxy._settings import ProxySettings
-
-try:
-    import uvicorn
-except ImportError:
-    raise MissingExtra.of("proxy", "uvicorn") from None
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 CONNECTIONS: Final = 2_000

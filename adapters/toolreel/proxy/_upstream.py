@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolreel._internal import MissingExtra
+import httpx
+
 from toolreel._secrets import RunningBodyScrub, scrubbed, searched_for, secrets_sent
 from toolreel.http import (
     BoundedDecoder,
@@ -26,11 +27,6 @@ from toolreel.http import (
 from toolreel.proxy._client.headers import KEYS
 from toolreel.proxy._settings import Limits
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("proxy", "httpx") from None
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 _CONNECT: Final = 10.0

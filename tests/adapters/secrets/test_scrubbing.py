@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets import RunningScrub, scrubbed, searched_for, spellings
+from toolreel._secrets import RunningBodyScrub, RunningScrub, scrubbed, searched_for, spellings
 
 keys = st.text("abc-_/+=", min_size=8, max_size=20)
 
@@ -47,3 +47,19 @@ def test_what_the_rules_allow_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path
     (tmp_path / "rules.toml").write_text('allow = ["plain*"]')
     monkeypatch.setenv("TOOLREEL_SECRETS", str(tmp_path / "rules.toml"))
     assert searched_for({"A": "plainkey", "B": "otherkey"}) == {"B": "otherkey"}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "data: [DONE]\n\n",
+        'data: {"type":"message_stop"}\n\n',
+        'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r-ed"}}\n\n',
+    ],
+)
+def test_the_end_of_a_stream_is_not_held_back(last: str) -> None:
+    """Some servers keep the connection open after it."""
+    for key in ("plainkey12", "dullkey12", "ellenkey12", "]-key-12345"):
+        scrub = RunningBodyScrub({"K": key})
+        begun = 'data: {"delta":{"content":"an end, a p, d, e or ]"}}\n\n'
+        assert scrub.feed(begun) + scrub.feed(last) == begun + last

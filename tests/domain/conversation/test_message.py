@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -87,11 +88,29 @@ def test_fields_of_the_providers_own_are_an_object(make: Callable[[JsonText], ob
     assert complaint(ConfigError, lambda: make(text)) == f"extras: expected a JSON object, got {text}"
 
 
-def test_texts_and_calls_of_other_types_are_told_with_what_to_write() -> None:
-    value: Any = {"ok": True}
-    assert complaint(ConfigError, lambda: ToolMessage("a", value)) == (
-        "content: expected a text, got dict; write json.dumps(result)"
-    )
-    assert complaint(ConfigError, lambda: AssistantMessage("", value)) == (
-        "calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)"
-    )
+WRONG: Any = None
+a: Any = partial(cast, Any)
+"""A value that a type checker lets pass."""
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: UserMessage(WRONG), "content: expected a text, got NoneType"),
+        (lambda: UserMessage(a(3)), "expected a text, got int"),
+        (lambda: UserMessage(a(["a"])), r"write user_message\(\[\.\.\.\]\)"),
+        (lambda: SystemMessage(a(["a"])), "for several texts"),
+        (lambda: AssistantMessage(WRONG), 'write "" for a message that has calls alone'),
+        (lambda: AssistantMessage("", a([SentCall("a", "b", "{}")])), "calls: expected a tuple of SentCall"),
+        (lambda: AssistantMessage("", a(({"id": "a"},))), "expected a tuple of SentCall"),
+        (lambda: ToolMessage("a", a({"ok": True})), r"write json.dumps\(result\)"),
+        (lambda: ToolMessage(WRONG, ""), "the id of the call that it answers"),
+        (lambda: SentCall("a", "b", a({})), r"write json.dumps\(arguments\)"),
+        (lambda: SentCall("a", WRONG, "{}"), "name: expected a text, got NoneType"),
+    ],
+)
+def test_a_message_that_holds_no_text_is_refused_where_it_is_made(
+    make: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()

@@ -173,10 +173,6 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
             )
         ),
         (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
-        (
-            lambda: Plan.of(model="m", messages=" "),
-            "messages: the prompt is empty; write what the user says",
-        ),
         (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),
         (
             lambda: Plan.of(model="m", messages="hi", options={"a": deep(128)}),
@@ -403,3 +399,20 @@ def test_what_a_provider_takes_of_parts_counts_in_the_digest_where_there_are_par
     assert Plan("m", text, provider=known).digest == Plan("m", text, provider=without).digest
     assert Plan("m", (CAT,), provider=known).digest != Plan("m", (CAT,), provider=without).digest
     assert Plan("m", (CAT,)).digest != Plan("m", (UserMessage("A cat?"),)).digest
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"messages": ""}, "messages: the prompt is empty; write what the user says"),
+        ({"messages": ["hi", UserMessage(" ")]}, "the prompt is empty"),
+        ({"model": None}, "model: got NoneType; write the name of a model"),
+        ({"config": {"max_turns": 3}}, "config: got dict; write config=LoopConfig"),
+        ({"provider": "openai"}, r"shipped\(\).for_\(name\)"),
+        ({"price": 3}, "price: got int; write price=Price"),
+        ({"seed": "7"}, "seed: got str; write a whole number"),
+    ],
+)
+def test_a_part_of_another_kind_is_refused_with_what_to_write(parts: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Plan.of(**{"model": "m", "messages": "hi", **parts})

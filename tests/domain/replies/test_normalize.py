@@ -131,6 +131,10 @@ def test_bytes_that_are_not_utf_8_are_replaced() -> None:
     [
         (b"", Problem("INVALID_BODY", "the body is empty", passing=True)),
         ("<html>", Problem("INVALID_BODY", "the body is an HTML page", passing=True)),
+        (
+            "<!DOCTYPE html><title>Sign\nin</title>",
+            Problem("INVALID_BODY", 'the body is an HTML page, "Sign in"', passing=True),
+        ),
         ('{"choices": [', Problem("INVALID_BODY", "Expecting value at line 1, column 14", passing=True)),
         ("[" * 100_000, Problem("INVALID_BODY", "nested deeper than 128 levels", passing=True)),
         ("[]", Problem("INVALID_BODY", "expected a JSON object, got list")),

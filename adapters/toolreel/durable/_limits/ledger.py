@@ -13,15 +13,11 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from toolreel._internal import MissingExtra
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
 from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
 from toolreel.durable._limits.tables import ACCOUNTS, TICKETS, opened, seconds_now
-
-try:
-    from sqlalchemy import Connection, Engine, delete, func, insert, select, update
-    from sqlalchemy.dialects import postgresql, sqlite
-except ImportError:
-    raise MissingExtra.of("durable", "sqlalchemy") from None
 
 LEASE: Final = 15.0
 """Seconds after which a process that waits and does not ask again counts as gone."""

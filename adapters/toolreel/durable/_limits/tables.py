@@ -5,52 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal import MissingExtra
-
-try:
-    from sqlalchemy import (
-        BigInteger,
-        Boolean,
-        Column,
-        Connection,
-        Engine,
-        Float,
-        Index,
-        Integer,
-        MetaData,
-        String,
-        Table,
-        create_engine,
-        event,
-        text,
-    )
-except ImportError:
-    raise MissingExtra.of("durable", "sqlalchemy") from None
+import sqlalchemy as sa
+from sqlalchemy import event
 
 _BUSY_SECONDS: Final = 60
 """How long SQLite waits for another process's transaction."""
-_METADATA: Final = MetaData()
+_METADATA: Final = sa.MetaData()
 
-ACCOUNTS: Final = Table(
+ACCOUNTS: Final = sa.Table(
     "toolreel_limits_accounts",
     _METADATA,
-    Column("account", String, primary_key=True),
-    Column("clock", Float, nullable=False),  # the latest time that was read: time never runs backwards
-    Column("blocked_until", Float, nullable=False),  # by a Retry-After
-    Column("spent", Float, nullable=False),
+    sa.Column("account", sa.String, primary_key=True),
+    sa.Column("clock", sa.Float, nullable=False),  # the latest time that was read: time never runs backwards
+    sa.Column("blocked_until", sa.Float, nullable=False),  # by a Retry-After
+    sa.Column("spent", sa.Float, nullable=False),
 )
-TICKETS: Final = Table(
+TICKETS: Final = sa.Table(
     "toolreel_limits_tickets",
     _METADATA,
     # SQLite increments only an INTEGER key automatically.
-    Column("ticket", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("account", String, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
-    Column("cost", Float, nullable=False),
-    Column("alive_until", Float, nullable=False),  # when a waiting process counts as gone
-    Column("started_at", Float),  # NULL while it waits
-    Column("settled", Boolean, nullable=False),
-    Index("toolreel_limits_by_start", "account", "started_at"),
+    sa.Column(
+        "ticket", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True
+    ),
+    sa.Column("account", sa.String, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("alive_until", sa.Float, nullable=False),  # when a waiting process counts as gone
+    sa.Column("started_at", sa.Float),  # NULL while it waits
+    sa.Column("settled", sa.Boolean, nullable=False),
+    sa.Index("toolreel_limits_by_start", "account", "started_at"),
     sqlite_autoincrement=True,
 )
 
@@ -60,26 +43,26 @@ _CLOCKS: Final = {
 }
 
 
-def opened(database: str | Path) -> Engine:
+def opened(database: str | Path) -> sa.Engine:
     """An engine over the database, with its tables made.
 
     :param database: a SQLite file, or a URL
     """
-    engine = create_engine(_url(database), **_arguments(_url(database)))
+    engine = sa.create_engine(_url(database), **_arguments(_url(database)))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _connected)
         event.listen(engine, "begin", _began)
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             # Two processes that make a table at the same time would both fail to find it.
-            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('toolreel_limits'))"))
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('toolreel_limits'))"))
         _METADATA.create_all(connection)
     return engine
 
 
-def seconds_now(connection: Connection) -> float:
+def seconds_now(connection: sa.Connection) -> float:
     """The time of the database, in seconds."""
-    return float(connection.execute(text(_CLOCKS[connection.dialect.name])).scalar_one())
+    return float(connection.execute(sa.text(_CLOCKS[connection.dialect.name])).scalar_one())
 
 
 def _url(database: str | Path) -> str:
@@ -102,5 +85,5 @@ def _connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of sqlite3
     connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _began(connection: Connection) -> None:
+def _began(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")

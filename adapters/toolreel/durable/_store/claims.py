@@ -12,14 +12,14 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 import sqlalchemy as sa
 from dbos import DBOSClient, EnqueueOptions
 
-from toolreel.durable._store.inbox import Said, leave, was_left
-from toolreel.durable._store.tables import RUNS
-from toolreel_core._protocol import CancelRequested, Event
+from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._protocol import CancelRequested, Event, encode
 
 WORKFLOW: Final = "toolreel.run"
 Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]
@@ -52,6 +52,39 @@ class Claimed:
     """Whether this segment has begun before, on a worker that died."""
     trace: Mapping[str, str]
     """The headers of its submitter's trace; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
+
+    lines: tuple[str, ...]
+    heard: int
+    problem: str = ""
+    """What went wrong in this program, if anything; then nothing was recorded."""
+
+    def tree(self) -> dict[str, Json]:
+        """As JSON."""
+        tree: dict[str, Json] = {"heard": self.heard, "lines": list(self.lines)}
+        return {**tree, "problem": self.problem} if self.problem else tree
+
+    @classmethod
+    def of(cls, tree: object) -> Written:
+        """From JSON."""
+        stored = cast("Mapping[str, object]", tree)
+        lines = cast("Sequence[str]", stored["lines"])
+        return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that was said to a run."""
+
+    n: int
+    """Counted from 1."""
+    event: Event
+    answers: str = ""
+    """The fingerprint of the effect that a decision is about; empty for what answers none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +222,9 @@ def tell(
         if cancels and not counts:
             return
         (n,) = counts
-        if was_left(connection, token):
-            connection.rollback()
+        if connection.execute(sa.select(INBOX.c.n).where(INBOX.c.token == token)).first() is not None:
+            connection.rollback()  # it was said before: the answer to an earlier attempt was lost
             return
-        leave(connection, run_id, Said(n, event, answers), token)
+        row = {"run_id": run_id, "n": n, "token": token, "answers": answers}
+        connection.execute(sa.insert(INBOX).values(**row, event=canonical(encode(event))))
         wake(connection, client, run_id)

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
-from toolreel._internal import DurableError, MissingExtra
+import sqlalchemy as sa
+from dbos import DBOS, DBOSPortableJSONSerializer
+from dbos import _error as dbos_error
+from dbos._schemas.system_database import SystemSchema
+from sqlalchemy import event, exc
 
-try:
-    import sqlalchemy as sa
-    from dbos import DBOS, DBOSPortableJSONSerializer
-    from dbos import _error as dbos_error
-    from dbos._schemas.system_database import SystemSchema
-    from sqlalchemy import event, exc
-except ImportError as error:
-    raise MissingExtra.of("durable", str(error.name)) from None
+from toolreel._internal import DurableError, MissingExtra
 
 VARIABLE: Final = "TOOLREEL_DATABASE_URL"
 DEFAULT: Final = "sqlite:///toolreel.db"

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus
 
-from toolreel.durable._store import adoption, claims, inbox, pruning, steps
-from toolreel.durable._store.claims import Claimed, Resting, Segment
+from toolreel.durable._store import claims
+from toolreel.durable._store.claims import (
+    WORKFLOW,
+    Claimed,
+    Resting,
+    Said,
+    Segment,
+    Written,
+    now_ms,
+    segments_of,
+    wake,
+)
 from toolreel.durable._store.database import close_database, lasting, open_database
-from toolreel.durable._store.inbox import Said
-from toolreel.durable._store.steps import Written
-from toolreel_core._protocol import Event
+from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel_core._jsontext import either, read
+from toolreel_core._protocol import Event, decode_event
 
 A_MINUTE: Final = 60.0
 FOR_EVER: Final = math.inf
+_BATCH: Final = 200
+"""Runs that one transaction deletes, so that none takes long."""
 _Result = TypeVar("_Result")
 
 
@@ -67,7 +81,7 @@ class Store:
 
     def wake(self, run_id: str) -> None:
         """Queue a segment for a run."""
-        self.change(lambda connection: claims.wake(connection, self.client, run_id))
+        self.change(lambda connection: wake(connection, self.client, run_id))
 
     def tell(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
         """Write down what is said to a run, and queue a segment that hears it."""
@@ -75,16 +89,30 @@ class Store:
 
     def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
         """What was said to a run after the first ``n`` things."""
-        return self._lasting(lambda: inbox.heard_after(self.engine, run_id, n))
+        query: Any = (
+            sa.select(INBOX.c.n, INBOX.c.event, INBOX.c.answers)
+            .where(INBOX.c.run_id == run_id, INBOX.c.n > n)
+            .order_by(INBOX.c.n)
+        )
+        return [Said(row.n, decode_event(either(read(row.event))), row.answers) for row in self.read(query)]
 
     def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
-        """What the steps of segments have stored."""
+        """What the steps of segments have stored, in order."""
         every = (*segments,)
-        return self._lasting(lambda: steps.stored_steps(self.client, every))
+        return self._lasting(
+            lambda: [
+                Written.of(step["output"])
+                for segment in every
+                for step in self.client.list_workflow_steps(segment.workflow_id)
+                if segment.steps is None or step["function_id"] in segment.steps
+            ]
+        )
 
     def done(self, workflow_id: str) -> Sequence[tuple[int, str]]:
         """The numbers and names of a segment's steps that are stored, up to the first missing one."""
-        return self._lasting(lambda: steps.done_in_order(self.client, workflow_id))
+        steps = self._lasting(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
+        found = [(step["function_id"], step["function_name"]) for step in steps]
+        return [item for _, item in takewhile(lambda each: each[1][0] == each[0], enumerate(found, 1))]
 
     def workflows(self, ids: Sequence[str], statuses: Sequence[str]) -> Sequence[WorkflowStatus]:
         """Those workflows that have one of the statuses, with their results."""
@@ -94,12 +122,64 @@ class Store:
         )
 
     def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
-        """Queue the runs that a slot has left, and return their ids; the caller holds the slot."""
-        return adoption.adopt(self.engine, self.client, executor, but_of=but_of)
+        """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
+
+        Its worker does not come back, or comes back as another release. What is stored of the runs counts,
+        and nothing that their worker may still store if it is not dead.
+
+        :param but_of: the release whose runs DBOS resumes automatically
+        """
+        left = self.client.list_workflows(
+            status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False
+        )
+        gone = [each.workflow_id for each in left if but_of is None or each.app_version != but_of]
+        return [run_id for workflow_id in gone if (run_id := self._taken_over(workflow_id))]
+
+    def _taken_over(self, workflow_id: str) -> str | None:
+        self.client.cancel_workflow(workflow_id)  # its worker, if it lives, stops at its next step
+        steps = self.client.list_workflow_steps(workflow_id, load_output=False)
+        stored = Segment(workflow_id, tuple(step["function_id"] for step in steps))
+        with self.engine.begin() as connection:
+            row = connection.execute(sa.select(RUNS).where(RUNS.c.active == workflow_id)).first()
+            if row is None:
+                run_id = workflow_id.rpartition("~")[0]
+                wake(
+                    connection, self.client, run_id
+                )  # it had not begun; another segment hears what it was queued for
+                return run_id
+            segments = [
+                stored if each.workflow_id == workflow_id else each for each in segments_of(row.segments)
+            ]
+            connection.execute(
+                sa.update(RUNS)
+                .where(RUNS.c.run_id == row.run_id, RUNS.c.active == workflow_id)
+                .values(
+                    active=None,
+                    status="queued",
+                    segments=json.dumps(segments),
+                    interrupted=RUNS.c.interrupted + 1,
+                    updated_at=now_ms(),
+                )
+            )
+            wake(connection, self.client, row.run_id)
+            return str(row.run_id)
 
     def prune(self, before_ms: int) -> int:
-        """Delete the runs that ended before a time; returns how many."""
-        return pruning.prune(self.engine, self.client, before_ms)
+        """Delete the runs that ended before a time, with their segments; returns how many."""
+        ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
+        query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
+        deleted = 0
+        while found := self.read(query):
+            # First the segments: a deletion that is cut short is done again, as long as the run is there.
+            self.client.delete_workflows(
+                [f"{row.run_id}~{n}" for row in found for n in range(1, row.wakeups + 1)]
+            )
+            names = [row.run_id for row in found]
+            with self.engine.begin() as connection:
+                connection.execute(sa.delete(INBOX).where(INBOX.c.run_id.in_(names)))
+                connection.execute(sa.delete(RUNS).where(RUNS.c.run_id.in_(names)))
+            deleted += len(found)
+        return deleted
 
     def close(self) -> None:
         """Close the connections."""

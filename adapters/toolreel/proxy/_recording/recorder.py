@@ -10,7 +10,9 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, Final
 
-from toolreel._internal import CassetteError, MissingExtra, SecretFound
+import httpx
+
+from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import AsyncRecordTransport, areplayed
 from toolreel.proxy._recording.conversations import Conversation, Conversations
 from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
@@ -19,11 +21,6 @@ from toolreel.proxy._recording.shelf import Shelf
 from toolreel.proxy._settings import ProxySettings
 from toolreel_core._jsontext import Json
 from toolreel_core._proxy import ClientRequest, Extras, Profile
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("proxy", "httpx") from None
 
 
 class Recorder:
