@@ -14,7 +14,7 @@ from toolreel_core._loop.admission import (
     coerced_arguments,
     needs_approval,
 )
-from toolreel_core._loop.budgets import counted_reply, exhausted_limit, spent_budget
+from toolreel_core._loop.budgets import counted_reply
 from toolreel_core._loop.checks.claimed_effects import Claim, claimed_effect
 from toolreel_core._loop.checks.restatement import (
     call_digest,
@@ -26,7 +26,6 @@ from toolreel_core._loop.checks.restatement import (
 )
 from toolreel_core._loop.final_answer import final_reply
 from toolreel_core._loop.finish import (
-    outcome_of,
 )
 from toolreel_core._loop.foreign_history import extras_of, is_signed, moved, without_extras
 from toolreel_core._loop.next_endpoint import NO_REPLIES
