@@ -69,7 +69,7 @@ def test_presets_need_no_extra() -> None:
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),
         ("toolreel.proxy", "proxy_app", "proxy", "httpx"),
         ("toolreel.durable", "DurableRuns", "durable", "sqlalchemy"),
-        ("toolreel.probe", "probe", "record", "PyYAML"),
+        ("toolreel.probe", "probe", "record", "httpx"),
     ],
 )
 def test_an_error_names_the_extra_of_the_package_that_you_import(
