@@ -25,8 +25,6 @@ from toolreel_core._loop.checks.restatement import (
     with_task,
 )
 from toolreel_core._loop.final_answer import final_reply
-from toolreel_core._loop.finish import (
-)
 from toolreel_core._loop.foreign_history import extras_of, is_signed, moved, without_extras
 from toolreel_core._loop.next_endpoint import NO_REPLIES
 from toolreel_core._loop.next_request import (
