@@ -195,14 +195,16 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
     assert SK_KEY not in (tmp_path / part).read_text()
 
 
-def test_a_key_that_the_server_repeats_is_not_written_whatever_its_variable_is_called(tmp_path: Path) -> None:
+def test_a_key_that_the_server_repeats_is_masked_whatever_its_variable_is_called(tmp_path: Path) -> None:
     refusal: Json = {"error": {"message": f"Incorrect credentials: {KEY}"}}
     with serving(replying(refusal, 401)) as server:
         base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept")
         said = toolreel(*base, "--api-key-env", "HORSE", cwd=tmp_path, env={"HORSE": KEY})
-    assert said.code == 2
-    assert "the session was not saved" in said.stderr
-    assert [*tmp_path.iterdir()] == []
+    assert said.code == 1
+    assert "HTTP 401: Incorrect credentials: [value of" in said.stderr + said.stdout
+    saved = [path.read_text("utf-8") for path in tmp_path.iterdir()]
+    assert len(saved) == 2
+    assert not any(KEY in text for text in (*saved, said.stdout, said.stderr))
 
 
 @pytest.mark.parametrize("dummy", ["x", "ollama", "sk-no-key-required"])

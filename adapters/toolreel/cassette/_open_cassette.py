@@ -38,6 +38,8 @@ from toolreel.cassette._lookup import (
 )
 from toolreel.cassette._serializer import Interaction, as_bytes
 from toolreel.cassette._stored_exchange import (
+    CANCELLED,
+    CLOSED,
     REQUEST_HEADERS,
     Break,
     Exchange,
@@ -189,9 +191,16 @@ class Recording:
         return stored
 
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
-        """Whether the answer to a request would be a failed exchange; it does not count as played."""
+        """Whether the answer to a request would be a failed exchange; it does not count as played.
+
+        One that the client gave up is passed over: why it did so stands in its journal alone.
+        """
         index = self._found(method, url, *body, take=False)
-        return index is not None and "error" in self._interactions[index]
+        failed = None if index is None else self._interactions[index].get("error")
+        if failed and failed["kind"] in {CLOSED, CANCELLED}:
+            self.pass_over(method, url, *body)
+            return False
+        return failed is not None
 
     def pass_over(self, method: str, url: str, *body: bytes) -> None:
         """Count the next interaction for a request as played, if there is one."""
