@@ -21,7 +21,7 @@ OTHERS: Final = (
     ("loop", "debug", "run_began", ("model",)),
     ("loop", "info", "run_rests", ("turn",)),
     ("loop", "info", "run_stopped", ("turn",)),
-    ("loop", "error", "run_broke", ("turn", "error")),
+    ("loop", "info", "run_broke", ("turn", "error")),
     ("tools", "error", "error", ("tool", "call_id", "turn")),
     ("tools", "warning", "listing_ended", ("why",)),
     ("tools", "warning", "skill_not_as_specified", ("why",)),

@@ -93,8 +93,8 @@ class LogWatch:
                 log("loop", "info", "run_rests", {**self._who, **turns})
             case None:
                 return
-            case Exception():
-                log("loop", "error", "run_broke", {**self._who, **turns, "error": type(error).__qualname__})
+            case Exception():  # its caller gets the exception, and decides what it means
+                log("loop", "info", "run_broke", {**self._who, **turns, "error": type(error).__qualname__})
             case _:
                 log("loop", "info", "run_stopped", {**self._who, **turns})
 
