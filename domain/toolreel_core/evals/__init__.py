@@ -110,7 +110,6 @@ from toolreel_core.evals._record import (
 )
 from toolreel_core.evals._request_divergence import (
     ContentMessage,
-    Divergence,
     DivergenceKind,
     RequestContent,
     first_divergence,

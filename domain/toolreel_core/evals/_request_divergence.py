@@ -10,11 +10,10 @@ sampling, a constraint of the decoding, a forced call, a route.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, read
 
 DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "options", "again"]
 """``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
@@ -36,11 +35,12 @@ _ENCODING: Final = frozenset(
 """Keys of a body that say nothing of which replies are likely, or that are compared in another way."""
 _FREE: Final = ("auto", "none")
 """Choices of a tool that force no call; without tools, the tools are what differs."""
+_OPENING: Final = ("system", "user")
+"""Roles of the messages before the first reply."""
 _MAX_EXCERPT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class ContentMessage:
+class ContentMessage(NamedTuple):
     """One message."""
 
     role: str
@@ -53,31 +53,19 @@ class ContentMessage:
     """Which of the calls before it a result belongs to, from 1 on; 0: none of them, or it is no result."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContent:
+class RequestContent(NamedTuple):
     """The content of a request."""
 
-    tools: tuple[str, ...]
-    """Their names, in alphabetical order."""
     messages: tuple[ContentMessage, ...]
+    tools: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Name of each, with its descriptions and properties, in alphabetical order."""
     options: tuple[tuple[str, JsonText], ...] = ()
     """What else decides about the reply, by key in alphabetical order."""
-    words: tuple[tuple[str, ...], ...] = ()
-    """Descriptions and properties of each tool, in the order of the names."""
 
     @property
     def conversation(self) -> RequestContent:
         """The names of the tools and the messages: all that the loop itself acts on."""
-        return replace(self, options=(), words=())
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """The point at which a recording no longer answers a run."""
-
-    kind: DivergenceKind
-    what: str
-    """In words for a person."""
+        return RequestContent(self.messages, tuple((name, ()) for name, _ in self.tools))
 
 
 def request_content(body: Tree) -> RequestContent:
@@ -87,51 +75,67 @@ def request_content(body: Tree) -> RequestContent:
     >>> found.messages, found.options
     ((ContentMessage(role='user', text='hello', calls=(), answers=0),), (('temperature', '1'),))
     """
-    messages, latest = list[ContentMessage](), tuple[str, ...]()
+    messages, latest = list[ContentMessage](), list[str]()
     for message in _trees(body.get("messages")):
-        one = _content_message(message)
-        if one.role == "assistant":
-            latest = tuple(_text(call.get("id")) for call in _trees(message.get("tool_calls")))
-        if one.role == "tool":
-            called = _text(message.get("tool_call_id"))
-            one = replace(one, answers=latest.index(called) + 1 if called in latest else 0)
+        role, made = _text(message.get("role")), _trees(message.get("tool_calls"))
+        if role == "assistant":
+            latest = [_text(call.get("id")) for call in made]
+        called = _text(message.get("tool_call_id"))
+        one = ContentMessage(
+            "system" if role == "developer" else role,
+            "" if made else _text(message.get("content")).strip(),
+            tuple(_call(as_tree(call.get("function"))) for call in made),
+            latest.index(called) + 1 if role == "tool" and called in latest else 0,
+        )
         if one != ContentMessage("assistant"):
             messages.append(one)
-    listed = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
-    tools = sorted((_text(_function(tool).get("name")), tuple(sorted(_words(tool)))) for tool in listed)
-    return RequestContent(
-        tuple(name for name, _ in tools),
-        tuple(messages),
-        tuple(sorted((key, canonical(value)) for key, value in body.items() if _decides(key, value))),
-        tuple(words for _, words in tools),
+    offered = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
+    named = (
+        (_text(as_tree(tool.get("function")).get("name")), tuple(sorted(_words(tool)))) for tool in offered
     )
+    deciding = (
+        (key, canonical(value))
+        for key, value in body.items()
+        if key not in _ENCODING and value is not None and not (key == "tool_choice" and value in _FREE)
+    )
+    return RequestContent(tuple(messages), tuple(sorted(named)), tuple(sorted(deciding)))
 
 
-def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> Divergence:
-    """How a request differs from the recorded one.
+def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> tuple[DivergenceKind, str]:
+    """How a request differs from the recorded one: the kind, and the difference in words.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
         is empty
     """
     before = recorded.messages if recorded else ()
     for place, (old, new) in enumerate(zip_longest(before, asked.messages)):
-        if old != new and new is not None:
-            return _of_message(
-                old,
-                new,
-                asked.messages[place + 1 :],
-                opening=all(one.role in {"system", "user"} for one in asked.messages[:place]),
-            )
-    if recorded and len(before) == len(asked.messages) and recorded.tools != asked.tools:
-        return Divergence("tools", f"is told of {_names(asked.tools)}, and was of {_names(recorded.tools)}")
-    if recorded and before == asked.messages and recorded.words != asked.words:
-        pairs = zip(asked.tools, recorded.words, asked.words, strict=True)
-        return Divergence(
-            "tools", f"is told other words about {_names([it for it, a, b in pairs if a != b])}"
-        )
-    if recorded and before == asked.messages and recorded.options != asked.options:
-        return Divergence("options", f"asks {_changes(dict(recorded.options), dict(asked.options))}")
-    return Divergence("again", "asks again for what has been answered")
+        if old == new or new is None:
+            continue
+        kind: DivergenceKind = "nudge"
+        shown = new
+        if new.role == "tool":
+            kind = "result"
+        elif new.calls:
+            kind = "calls"
+        elif old and new.role != "assistant" and all(each.role in _OPENING for each in before[:place]):
+            kind = "opening"
+        else:  # the nudge is what is said to the model, not the reply before it
+            shown = next((each for each in asked.messages[place:] if each.role != "assistant"), new)
+        return kind, f"{_excerpt(shown)} instead of {_excerpt(old)}"
+    if recorded and before == asked.messages:
+        if tools := {name for name, _ in {*recorded.tools} ^ {*asked.tools}}:
+            return "tools", ", ".join(sorted(tools))
+        if options := {key for key, _ in {*recorded.options} ^ {*asked.options}}:
+            return "options", ", ".join(sorted(options))
+    return "again", "it has been answered"
+
+
+def _excerpt(message: ContentMessage | None) -> str:
+    if message is None:
+        return "nothing more"
+    text = " and ".join(f"{name}({arguments})" for name, arguments in message.calls)
+    text = text or f'"{" ".join(message.text.split())}"'
+    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
 def _words(schema: Json) -> Iterator[str]:
@@ -149,70 +153,9 @@ def _words(schema: Json) -> Iterator[str]:
         yield from (text for each in schema for text in _words(each))
 
 
-def _decides(key: str, value: Json) -> bool:
-    return key not in _ENCODING and value is not None and not (key == "tool_choice" and value in _FREE)
-
-
-def _changes(old: Mapping[str, JsonText], new: Mapping[str, JsonText]) -> str:
-    """Which options differ, and how."""
-    return " and ".join(
-        f"with {key} {_cut(new[key])}, where there was {_cut(old[key]) if key in old else 'none'}"
-        if key in new
-        else f"without {key}, where there was {_cut(old[key])}"
-        for key in sorted({*old, *new})
-        if old.get(key) != new.get(key)
-    )
-
-
-def _of_message(
-    old: ContentMessage | None, new: ContentMessage, rest: Sequence[ContentMessage], *, opening: bool
-) -> Divergence:
-    if new.role == "tool":
-        return Divergence("result", f"a call comes to {_short(new.text)}, and came to {_was(old)}")
-    if new.role == "assistant" and new.calls:
-        return Divergence("calls", f"hears {_calls(new)}, where there was {_was(old)}")
-    if opening and old is not None and new.role != "assistant":
-        return Divergence("opening", f"begins with {_short(new.text)}, and began with {_was(old)}")
-    nudge = next((one for one in rest if one.role != "assistant"), new) if new.role == "assistant" else new
-    return Divergence("nudge", f"tells the model {_short(nudge.text)}, where there was {_was(old)}")
-
-
-def _was(old: ContentMessage | None) -> str:
-    if old is None:
-        return "nothing more"
-    return _calls(old) if old.calls else _short(old.text)
-
-
-def _calls(messages: ContentMessage) -> str:
-    return " and ".join(f"{name}({_cut(arguments)})" for name, arguments in messages.calls)
-
-
-def _names(tools: Sequence[str]) -> str:
-    return ", ".join(tools) or "no tools"
-
-
-def _short(text: str) -> str:
-    return f'"{_cut(" ".join(text.split()))}"'
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
-
-
-def _content_message(message: Tree) -> ContentMessage:
-    role = {"developer": "system"}.get(role := _text(message.get("role")), role)
-    calls = tuple(_call(_function(call)) for call in _trees(message.get("tool_calls")))
-    return ContentMessage(role, "" if calls else _text(message.get("content")).strip(), calls)
-
-
 def _call(function: Tree) -> tuple[str, str]:
     arguments = _text(function.get("arguments"))
     return _text(function.get("name")), read(arguments).map(canonical).value_or(arguments)
-
-
-def _function(tree: Tree) -> Tree:
-    function = tree.get("function")
-    return function if isinstance(function, Mapping) else {}
 
 
 def _text(value: Json) -> str:

@@ -92,9 +92,8 @@ class Promoted:
         made, where, how = rerun_by_recording(job, recording, self.url, self.record.attempts)
         if made is None:
             raise ReplayMismatch(
-                f"{self.record.cassette}: with these changes the run parts from its recording at "
-                f"{where.partition(' by')[0]}: it {how}; only a model can say what comes next, so "
-                "record it again"
+                f"{self.record.cassette}: with these changes the run parts from its recording at {where}: "
+                f"{how}; only a model can say what comes next, so record it again"
             )
         return made.verdict
 

@@ -30,7 +30,6 @@ from toolreel_core._jsontext import Tree
 from toolreel_core._protocol import Note, RequestSent, SummaryRequested
 from toolreel_core.evals import (
     Attempt,
-    Divergence,
     EvalPlan,
     Record,
     RequestContent,
@@ -42,11 +41,7 @@ from toolreel_core.evals import (
 
 
 class Diverged(Exception):
-    """A run sent a request that its recording does not answer."""
-
-    def __init__(self, divergence: Divergence) -> None:
-        super().__init__(divergence.what)
-        self.divergence = divergence
+    """A run sent a request that its recording does not answer: by which kind of divergence, and how."""
 
 
 class RecordedAnswers(httpx.BaseTransport):
@@ -69,7 +64,7 @@ class RecordedAnswers(httpx.BaseTransport):
         asked = self._content(request.read())
         found = self._found(asked)
         if found is None:
-            raise Diverged(first_divergence(self._expected, asked))
+            raise Diverged(*first_divergence(self._expected, asked))
         return replayed(found.answer, self._path, request)
 
     def _content(self, body: bytes) -> RequestContent:
@@ -209,7 +204,8 @@ def rerun_by_recording(
         try:
             return run_job(job, offline_context(endpoint, attempts[-1:], observe)), "", ""
         except Diverged as diverged:
-            return None, f"turn {turn} by {diverged.divergence.kind}", diverged.divergence.what
+            kind, how = diverged.args
+            return None, f"turn {turn} by {kind}", how
         except ReplayMismatch as unrecorded:
             # A real tool was called as it was not in the recording.
             return None, f"turn {turn} by calls", str(unrecorded)

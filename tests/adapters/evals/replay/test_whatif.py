@@ -95,7 +95,7 @@ def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, t
     run = Promoted.open(tmp_path / "it.json")
     assert run.verdict({"config": {"max_turns": 9}}).result == "pass"
     said = complaint(ReplayMismatch, lambda: run.verdict({"options": {"temperature": 0}}))
-    assert "parts from its recording at turn 1: it asks with temperature 0, where there was none" in said
+    assert "parts from its recording at turn 1 by options: temperature" in said
 
 
 def test_strategies_that_there_are_not_are_told(plain: Path, written: Path) -> None:
