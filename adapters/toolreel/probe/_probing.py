@@ -85,7 +85,8 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :raises CassetteError: if the recording cannot be read or written, or is of another server or model
     """
     questions = selected(tuple(only))
-    _check_repeat(repeat)
+    if not 1 <= repeat <= _MOST_REPEATS:
+        raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
     url = checked_chat_url(base_url, api_prefix)
     answers = earlier_answers(path, url, model) if path else Answers()
@@ -136,7 +137,10 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     path = Path(cassette)
     tape = Recording.load(path)
     answers = Answers(tape.exchanges)
-    probing = Probing(_model_in(tape), repeat=max(answers.most, 1))
+    model = next(filter(None, map(model_of, tape.exchanges)), "")
+    if not model:
+        raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")
+    probing = Probing(model, repeat=max(answers.most, 1))
     with HttpEndpoint("http://recorded.invalid/v1", transport=AnswersTransport(answers, path)) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
@@ -154,15 +158,3 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
 
 def _effect(ask: Ask) -> SendRequest:
     return SendRequest(ask.number, WrittenRequest.of(ask.body, ask.form))
-
-
-def _check_repeat(repeat: int) -> None:
-    if not 1 <= repeat <= _MOST_REPEATS:
-        raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
-
-
-def _model_in(tape: Recording) -> str:
-    """The model that a recorded probe asks for."""
-    if found := next(filter(None, map(model_of, tape.exchanges)), ""):
-        return found
-    raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")
