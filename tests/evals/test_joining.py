@@ -62,28 +62,6 @@ def test_the_shards_of_scripted_models_are_the_whole(tmp_path: Path) -> None:
     assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
 
 
-def test_the_summary_is_that_of_one_machine_byte_for_byte(tmp_path: Path) -> None:
-    """A shard is dealt out of a whole evaluation, so that the times are the same."""
-    plan = plan_of(eval={"trials": 4})
-    whole = tmp_path / "one" / "results"
-    evaluated(plan, whole)
-    folders = [dealt(whole, sharded(plan, f"{n}/3"), tmp_path / f"machine-{n}") for n in (1, 2, 3)]
-    join_results(folders, tmp_path / "several" / "results")
-    assert summed(tmp_path / "several" / "results") == summed(whole)
-
-
-def dealt(whole: Path, part: EvalPlan, folder: Path) -> Path:
-    """The shard that a machine would have written with these times."""
-    folder.mkdir()
-    header = json.loads((whole / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, "shard": str(part.shard)}))
-    wanted = {sample.key for sample in part.samples()}
-    lines = (whole / "journal.jsonl").read_text().splitlines(keepends=True)
-    own = [line for line in lines if json.loads(line)["key"] in wanted]
-    (folder / "journal.jsonl").write_text("".join(own) + '{"record": 1, "key": "cut')
-    return folder
-
-
 def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path) -> None:
     with provider() as far:
         plan = plan_of(far.url, eval={"trials": 3})
@@ -185,17 +163,6 @@ def test_other_plans_are_refused_by_name(
     with pytest.raises(ResultsError, match="not of the same plan") as caught:
         join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
     assert named in str(caught.value)
-
-
-def test_another_version_of_a_scenario_is_refused(tmp_path: Path) -> None:
-    evaluated(plan_of(), tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "other")
-    path = tmp_path / "other" / "header.json"
-    header = json.loads(path.read_text())
-    header["plan"]["scenarios"]["happy_path"] += 1
-    path.write_text(json.dumps(header))
-    with pytest.raises(ResultsError, match=r"plan\.scenarios\.happy_path: \d -> \d"):
-        join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
 
 
 def test_machines_may_make_as_many_runs_at_a_time_as_they_like(tmp_path: Path) -> None:

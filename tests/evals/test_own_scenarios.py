@@ -9,7 +9,6 @@ from shutil import copytree
 import pytest
 
 from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
-from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import Promoted, Results, evaluate, find_run, plan_of_header, planned, promote, replays
@@ -39,7 +38,7 @@ def recorded(
     with nobody_listens() as nowhere:
         answers = played(plan_for(path, nowhere), path, kind)
     with serving(*answers) as server:
-        evaluated(plan_for(path, server.url), folder / "results")
+        evaluate(plan_for(path, server.url), folder / "results")
     return folder / "results", path, kind
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.evals.provided import evaluated
 from tests.evals.several_turns import RESERVING, plan_of_several_turns
 from tests.servers.chat_server import replying, serving
 from toolreel._driver import InstantClock
 from toolreel.evals import (
     Results,
     RunContext,
+    evaluate,
     jobs_of,
     rejudged_under,
     replays,
@@ -41,7 +41,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, EvalPlan]:
     folder = tmp_path_factory.mktemp("evals") / "results"
     with serving(*map(replying, replies("good"))) as server:
         plan = plan_of_several_turns(server.url)
-        evaluated(plan, folder)
+        evaluate(plan, folder)
     said = [json.loads(each.body)["messages"][-1] for each in server.seen]
     assert [each["content"] for each in said if each["role"] == "user"] == [
         "How many lamps (LAMP) are there?",
