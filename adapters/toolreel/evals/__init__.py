@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of, sentences
-    from toolreel.evals._authoring.scenario_of_session import draft_of, name_of, read_session
+    from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
     from toolreel.evals._authoring.template import template, write_new, write_template
     from toolreel.evals._authoring.toml_text import has_null, scenario_text
     from toolreel.evals._replay.bisect import (

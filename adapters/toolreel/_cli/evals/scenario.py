@@ -17,7 +17,6 @@ from toolreel.evals import (
     paths_of,
     proof_of,
     read_scenarios,
-    read_session,
     sentences,
     write_new,
     write_template,
@@ -162,10 +161,11 @@ def from_command(
     toolreel eval scenario from session --name release_status
     """
     chosen = parse_settings(settings)
-    session = read_session(
-        recording, number or 0, preset=presets.preset(), settings={**chosen.config, **chosen.provider}
+    draft = draft_of(
+        *(recording, name, number or 0),
+        preset=presets.preset(),
+        settings={**chosen.config, **chosen.provider},
     )
-    draft = draft_of(session, name)
     file = path or Path(f"{draft.name}.toml")
     write_new(file, draft.text(recording.name))
     if as_machine:

@@ -4,169 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from toolreel._driver import Run, retold
-from toolreel._internal import CassetteError, EvalPlanError
+from toolreel._internal import CassetteError, EvalPlanError, counted
 from toolreel._journal import companion, read_journal
 from toolreel._replay import recover_runs
 from toolreel.cassette import Recording
 from toolreel.evals._authoring.proof import Proof, proof_of
 from toolreel.evals._authoring.toml_text import has_null, scenario_text
 from toolreel_core._conversation import AssistantMessage, SystemMessage, Text, ToolMessage, UserMessage
-from toolreel_core._jsontext import Json, Tree, canonical, parse, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._plan import Preset
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
-from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import check_scenario_name, escaped, own_scenario
 
 _NO_PRESET: Final = Preset()
-
-
-@dataclass(frozen=True, slots=True)
-class SessionCall:
-    """A call of the session and its result."""
-
-    name: str
-    """As the model wrote it."""
-    arguments: str
-    ok: bool
-    data: Json
-    code: str = ""
-    """Of the first error, if it failed."""
-    message: str = ""
-    rejected: bool = False
-    """Whether the loop refused it, so that no tool ran."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionReply:
-    """One reply of the model."""
-
-    text: str
-    calls: tuple[SessionCall, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedSession:
-    """A conversation with tools, from its beginning."""
-
-    source: str
-    system: str
-    user: tuple[str, ...]
-    replies: tuple[tuple[SessionReply, ...], ...]
-    """Those of each exchange."""
-    tools: ToolSurface
-    outcome: str
-    """How it ended."""
-    completed: bool
-    parts: int = 0
-    """Images and files that the user sent."""
-    other_runs: int = 0
-    """Other runs with tools in the recording, of which nobody asked for one."""
-
-
-def read_session(
-    path: Path, number: int = 0, *, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None
-) -> RecordedSession:
-    """The session in a cassette or a journal.
-
-    :param number: which run of the recording, from 1 on; by default the last one that has tools
-    :param preset: how the replies of a cassette without a journal are read, such as calls in text
-    :param settings: loop and provider settings for that, which override the preset
-    :raises EvalPlanError: if the recording has no such run
-    :raises AdapterError: if it cannot be read
-    """
-    runs = _runs(path, preset, settings)
-    if number > len(runs):
-        raise EvalPlanError(f"{path}: has {len(runs)} runs, so there is no run {number}")
-    with_tools = [one for one in runs if one[0].state.plan.tools.names]
-    run, events = runs[number - 1] if number else (with_tools or runs)[-1]
-    session = _session(str(path), run, events)
-    return session if number else replace(session, other_runs=max(0, len(with_tools) - 1))
-
-
-def _runs(
-    path: Path, preset: Preset, settings: Mapping[str, Any] | None
-) -> list[tuple[Run, Sequence[Event]]]:
-    journal = path if path.name.endswith(".jsonl") else companion(_cassette(path))
-    if journal.exists():
-        recorded = read_journal(journal)
-        return [(retold(recorded.plan, recorded.events), recorded.events)]
-    if path.name.endswith(".jsonl"):
-        raise CassetteError(f"{path}: there is no such recording")
-    recovered = recover_runs(Recording.load(_cassette(path)), preset=preset, settings=settings)
-    return [(one.run, one.recorded.events) for one in recovered]
-
-
-def _cassette(path: Path) -> Path:
-    return path if path.name.endswith(".yaml") else path.with_name(f"{path.name}.yaml")
-
-
-def _session(source: str, run: Run, events: Sequence[Event]) -> RecordedSession:
-    plan = run.state.plan
-    spoken = [UserMessage(event.content, event.parts) for event in events if isinstance(event, UserSpoke)]
-    # Messages of the user that toolreel wrote itself, such as a nudge, are no turns.
-    opening = [message for message in plan.opening if isinstance(message, UserMessage)]
-    said = {message.content for message in (*opening, *spoken)}
-    rejected = {note.call_id for note in run.notes if isinstance(note, CallRejected)}
-    turns, replies, system = list[str](), list[list[SessionReply]](), list[str]()
-    results = {one.call_id: one.content for one in run.messages if isinstance(one, ToolMessage)}
-    for message in run.messages:
-        match message:
-            case SystemMessage():
-                system.append(message.content)
-            case UserMessage():
-                own = message.content in said
-                if own and replies and not replies[-1]:
-                    turns[-1] += f"\n\n{message.content}"
-                elif own:
-                    turns.append(message.content)
-                    replies.append([])
-            case AssistantMessage() if replies:
-                replies[-1].append(_reply(message, results, rejected))
-            case AssistantMessage() | ToolMessage():
-                pass
-            case _:
-                assert_never(message)
-    return RecordedSession(
-        source,
-        "\n\n".join(system),
-        tuple(turns),
-        tuple(map(tuple, replies)),
-        plan.tools,
-        run.outcome.name,
-        isinstance(run.outcome, Completed),
-        sum(not isinstance(part, Text) for each in (*opening, *spoken) for part in each.parts),
-    )
-
-
-def _reply(message: AssistantMessage, results: dict[str, str], rejected: set[str]) -> SessionReply:
-    calls = tuple(
-        _call(one.name, one.arguments, results.get(one.id, ""), one.id in rejected) for one in message.calls
-    )
-    return SessionReply(message.content, calls)
-
-
-def _call(name: str, arguments: str, result: str, rejected: bool) -> SessionCall:
-    envelope = read(result).value_or(None)
-    tree: Tree = envelope if isinstance(envelope, dict) else {}
-    errors = tree.get("errors")
-    first = errors[0] if isinstance(errors, list) and errors else {}
-    error: Tree = first if isinstance(first, dict) else {}
-    return SessionCall(
-        name,
-        arguments,
-        tree.get("ok") is True,
-        tree.get("data", {}),
-        str(error.get("code", "")),
-        str(error.get("message", "")),
-        rejected,
-    )
-
 
 _READING: Final = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
@@ -177,6 +34,58 @@ _NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?!\w)")
 """A number on its own, which an answer may have taken from a result."""
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 """Characters that a scenario's name cannot have."""
+
+
+_KNOWS_NOTHING: Final[Tree] = {
+    "error": {"code": "NOT_FOUND", "message": "The recording has no result for it."}
+}
+
+
+class _Call(NamedTuple):
+    """A call of the session and its result."""
+
+    name: str
+    """As the model wrote it."""
+    arguments: Tree | None
+    """``None`` if they are no JSON object."""
+    result: Tree
+    rejected: bool
+    """Whether the loop refused it, so that no tool ran."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.result.get("ok") is True
+
+    @property
+    def row(self) -> Tree:
+        """The result as a scenario's tool has it."""
+        if not self.ok:
+            errors = self.result.get("errors")
+            error = as_tree(errors[0]) if isinstance(errors, list) and errors else {}
+            code, message = str(error.get("code", "")), str(error.get("message", ""))
+            return {"error": {"code": code or "FAILED", "message": message}}
+        data = self.result.get("data", {})
+        if has_null(data):
+            return {"json": json.dumps(escaped(data), ensure_ascii=False)}
+        return {"then": escaped(data)}
+
+
+class _Exchange(NamedTuple):
+    """What the user says, and the replies of the model, each a text and its calls."""
+
+    user: str
+    replies: list[tuple[str, list[_Call]]]
+
+    @property
+    def answer(self) -> str:
+        """The text that ends it; empty if calls do."""
+        text, calls = self.replies[-1] if self.replies else ("", [])
+        return "" if calls else text
+
+
+_Acts: TypeAlias = Mapping[str, bool]
+"""The names of all tools, and whether each does something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +107,96 @@ class Draft:
         return scenario_text(self.tree, (f"Made of {source}.", prove, *decide), self.notes)
 
 
-def draft_of(session: RecordedSession, name: str = "") -> Draft:
-    """The scenario of a session.
+def draft_of(
+    path: Path,
+    name: str = "",
+    number: int = 0,
+    *,
+    preset: Preset = _NO_PRESET,
+    settings: Mapping[str, Any] | None = None,
+) -> Draft:
+    """The scenario of a session in a cassette or a journal, a conversation with tools from its beginning.
 
     :param name: of the scenario; made of the recording's name by default
-    :raises EvalPlanError: if the session has no tools, or the user said nothing
+    :param number: which run of the recording, from 1 on; by default the last one that has tools
+    :param preset: how the replies of a cassette without a journal are read, such as calls in text
+    :param settings: loop and provider settings for that, which override the preset
+    :raises EvalPlanError: if the recording has no such run, or the run no tools, or the user said nothing
     :raises ConfigError: if the name is none
+    :raises AdapterError: if the recording cannot be read
     """
-    name = name or name_of(session.source)
+    runs = _runs(path, preset, settings)
+    if number > len(runs):
+        raise EvalPlanError(f"{path}: has {len(runs)} runs, so there is no run {number}")
+    with_tools = [one for one in runs if one[0].state.plan.tools.names]
+    run, events = runs[number - 1] if number else (with_tools or runs)[-1]
+    name = name or name_of(str(path))
     check_scenario_name(name)
-    if not session.tools.names:
-        raise EvalPlanError(f"{session.source}: the session has no tools, so there is nothing to check")
-    if not session.user:
-        raise EvalPlanError(f"{session.source}: the user said nothing in the session")
-    return _Author(session, name).draft()
+    plan = run.state.plan
+    if not plan.tools.names:
+        raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")
+    spoken = [
+        *(message for message in plan.opening if isinstance(message, UserMessage)),
+        *(UserMessage(event.content, event.parts) for event in events if isinstance(event, UserSpoke)),
+    ]
+    exchanges = _exchanges(run, {message.content for message in spoken})
+    if not exchanges:
+        raise EvalPlanError(f"{path}: the user said nothing in the session")
+    calls = [call for each in exchanges for _, made in each.replies for call in made]
+    acts = {
+        tool.outward: not tool.read_only and not _READING.search(tool.name.lower())
+        for tool in plan.tools.definitions
+    }
+    offered = [tool for tool in plan.tools.definitions if tool.exposed]
+    decisions = [
+        f"null in the schema of {tool.outward} is left out: TOML has none"
+        for tool in offered
+        if has_null(parse(tool.parameters))
+    ]
+    checks = _checks(calls, acts)
+    if not checks:
+        decisions.append("no call of the recording worked; say with a [[check]] what has to happen")
+        checks = [{"at_most": 0}]
+    system = "\n\n".join(message.content for message in run.messages if isinstance(message, SystemMessage))
+    user = [escaped(each.user) for each in exchanges]
+    # A script that calls nothing could be right where no call worked.
+    call: list[Json] = [] if any(call.ok for call in calls) else [{"call": offered[0].outward, "with": {}}]
+    tree: dict[str, Json] = {
+        "name": name,
+        "about": f"A recorded session: {' '.join(exchanges[0].user.split())[:80]}",
+        **({"system": escaped(system)} if system else {}),
+        "user": user[0] if len(user) == 1 else user,
+        "tool": [_tool(tool, calls, acts[tool.outward]) for tool in offered],
+        "check": [*checks, *_said(exchanges)],
+        "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(exchanges))]},
+    }
+    decisions += _left_out(run, spoken, calls, 0 if number else len(with_tools) - 1)
+    proof = proof_of(own_scenario(tree).scenario(), 1)
+    if not proof.holds:  # a recorded answer may look like a call that is written as text
+        silent = [each._replace(replies=[*each.replies, ("", [])]) for each in exchanges]
+        plainer = {
+            **tree,
+            "check": checks,
+            "script": {**as_tree(tree["script"]), "good": _good(silent, acts)},
+        }
+        if (again := proof_of(own_scenario(plainer).scenario(), 1)).holds:
+            tree, proof = plainer, again
+            decisions.append(
+                "the recorded answer does not end a run, so the good script says Done.; write a right one"
+            )
+    for each in proof.scripts:
+        if (wrong := each.contrary) is not None:
+            reasons = "; ".join((wrong.category, *wrong.reasons))
+            decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
+    guesses = {
+        f"tool.{tool.outward}": [
+            f"Decide: by its name, this tool {'does something' if acts[tool.outward] else 'only reads'}; "
+            "effect = true is for one that does something."
+        ]
+        for tool in offered
+        if not tool.read_only
+    }
+    return Draft(name, tree, tuple(decisions), guesses, proof)
 
 
 def name_of(source: str) -> str:
@@ -226,198 +211,134 @@ def name_of(source: str) -> str:
     return (word if word[:1].isalpha() else f"session_{word}".rstrip("_"))[:64].rstrip("_")
 
 
-@dataclass(slots=True)
-class _Author:
-    """What is being gathered."""
+def _runs(
+    path: Path, preset: Preset, settings: Mapping[str, Any] | None
+) -> list[tuple[Run, Sequence[Event]]]:
+    is_journal = path.name.endswith(".jsonl")
+    cassette = path if path.name.endswith(".yaml") else path.with_name(f"{path.name}.yaml")
+    journal = path if is_journal else companion(cassette)
+    if journal.exists():
+        recorded = read_journal(journal)
+        return [(retold(recorded.plan, recorded.events), recorded.events)]
+    if is_journal:
+        raise CassetteError(f"{path}: there is no such recording")
+    recovered = recover_runs(Recording.load(cassette), preset=preset, settings=settings)
+    return [(one.run, one.recorded.events) for one in recovered]
 
-    session: RecordedSession
-    name: str
-    decisions: list[str] = field(default_factory=list)
-    notes: dict[str, list[str]] = field(default_factory=dict)
 
-    def draft(self) -> Draft:
-        """The scenario, with its proof."""
-        session = self.session
-        tools: list[Json] = [self._tool(tool) for tool in session.tools.definitions if tool.exposed]
-        checks = self._checks()
-        good, bad = self._scripts()
-        user = [*map(escaped, session.user)]
-        tree: dict[str, Json] = {
-            "name": self.name,
-            "about": f"A recorded session: {' '.join(session.user[0].split())[:80]}",
-            **({"system": escaped(session.system)} if session.system else {}),
-            "user": user[0] if len(user) == 1 else user,
-            "tool": tools,
-            "check": checks,
-            "script": {"good": good, "bad": bad},
-        }
-        self._note_what_is_lost()
-        proof = proof_of(own_scenario(tree).scenario(), 1)
-        if not proof.holds:  # a recorded answer may look like a call that is written as text
-            plain: list[Json] = ["Done." if isinstance(line, str) else line for line in good]
-            said = [check for check in checks if not (isinstance(check, dict) and "says" in check)]
-            plainer: dict[str, Json] = {**tree, "check": said, "script": {"good": plain, "bad": bad}}
-            if (again := proof_of(own_scenario(plainer).scenario(), 1)).holds:
-                tree, proof = plainer, again
-                self.decisions.append(
-                    "the recorded answer does not end a run, so the good script says Done.; write a right one"
+def _exchanges(run: Run, said: set[str]) -> list[_Exchange]:
+    """The exchanges of a run.
+
+    :param said: what the user said; toolreel wrote other messages of the user, such as a nudge
+    """
+    results = {one.call_id: one.content for one in run.messages if isinstance(one, ToolMessage)}
+    rejected = {note.call_id for note in run.notes if isinstance(note, CallRejected)}
+    exchanges = list[_Exchange]()
+    for message in run.messages:
+        if isinstance(message, UserMessage) and message.content in said:
+            before = exchanges.pop().user if exchanges and not exchanges[-1].replies else ""
+            exchanges.append(_Exchange(f"{before}\n\n{message.content}" if before else message.content, []))
+        elif isinstance(message, AssistantMessage) and exchanges:
+            calls = [
+                _Call(
+                    one.name,
+                    arguments if isinstance(arguments := read(one.arguments).value_or(None), dict) else None,
+                    as_tree(read(results.get(one.id, "")).value_or({})),
+                    one.id in rejected,
                 )
-        for each in proof.scripts:
-            if (wrong := each.contrary) is not None:
-                reasons = "; ".join((wrong.category, *wrong.reasons))
-                self.decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
-        return Draft(self.name, tree, tuple(self.decisions), self.notes, proof)
-
-    def _note_what_is_lost(self) -> None:
-        session = self.session
-        if others := session.other_runs:
-            self.decisions.append(
-                f"the recording has {_counted(others, 'other run')} with tools; this is the last one, and "
-                "--run N takes another"
-            )
-        if parts := session.parts:
-            self.decisions.append(
-                f"{_counted(parts, 'image or file', 'images or files')} of the user "
-                f"{'is' if parts == 1 else 'are'} left out; say in words what "
-                f"{'it shows' if parts == 1 else 'they show'}"
-            )
-        if not session.completed:
-            self.decisions.append(
-                f"the session ended without an answer ({session.outcome}); "
-                "say what the right one would have been"
-            )
-        if lost := sum(not call.ok for call in self._calls()):
-            self.decisions.append(
-                f"{_counted(lost, 'call')} failed in the recording, so the good script leaves "
-                f"{'it' if lost == 1 else 'them'} out"
-            )
-
-    def _calls(self) -> list[SessionCall]:
-        return [call for exchange in self.session.replies for reply in exchange for call in reply.calls]
-
-    def _does_something(self, tool: ToolDefinition) -> bool:
-        return not tool.read_only and not _READING.search(tool.name.lower())
-
-    def _tool(self, tool: ToolDefinition) -> Json:
-        effect = self._does_something(tool)
-        if not tool.read_only:
-            guess = "does something" if effect else "only reads"
-            self.notes[f"tool.{tool.outward}"] = [
-                f"Decide: by its name, this tool {guess}; effect = true is for one that does something."
+                for one in message.calls
             ]
-        schema = parse(tool.parameters)
-        if has_null(schema):
-            self.decisions.append(f"null in the schema of {tool.outward} is left out: TOML has none")
-            schema = _without_null(schema)
-        return {
-            "name": tool.outward,
-            **({"description": tool.description} if tool.description else {}),
-            "parameters": schema,
-            **({"effect": True} if effect else {}),
-            "answers": self._answers(tool.outward) or ([] if effect else [_KNOWS_NOTHING]),
+            exchanges[-1].replies.append((message.content, calls))
+    return exchanges
+
+
+def _tool(tool: ToolDefinition, calls: Sequence[_Call], acts: bool) -> Json:
+    """A tool with the results that it had in the session."""
+    rows = dict[str, tuple[Tree, list[Tree]]]()
+    for call in calls:
+        if call.name == tool.outward and not call.rejected and call.arguments is not None:
+            rows.setdefault(canonical(call.arguments), (call.arguments, []))[1].append(call.row)
+    answers = list[Json]()
+    for arguments, results in rows.values():
+        when: Tree = {} if has_null(arguments) else {"when": escaped(arguments)}
+        distinct = [one for place, one in enumerate(results) if not place or one != results[place - 1]]
+        answers += [{**when, **result, "times": 1} for result in distinct[:-1]]
+        answers.append({**when, **distinct[-1]})
+    return {
+        "name": tool.outward,
+        **({"description": tool.description} if tool.description else {}),
+        "parameters": _without_null(parse(tool.parameters)),
+        **({"effect": True} if acts else {}),
+        "answers": answers or ([] if acts else [_KNOWS_NOTHING]),
+    }
+
+
+def _checks(calls: Sequence[_Call], acts: _Acts) -> list[Json]:
+    """What the calls that worked did, and that the others were made."""
+    worked = [call for call in calls if call.ok and call.name in acts]
+    done = [{"tool": call.name, "with": escaped(call.arguments or {})} for call in worked if acts[call.name]]
+    checks: list[Json] = [{"effects": done}] if done and not has_null(done) else []
+    # Where nothing was done, the calls that read are the task itself.
+    layer: Tree = {"layer": "exercise"} if checks else {}
+    reading = dict.fromkeys(call.name for call in worked if not acts[call.name])
+    return [*checks, *({"called": name, **layer} for name in reading)]
+
+
+def _said(exchanges: Sequence[_Exchange]) -> list[Json]:
+    """Checks of the numbers of an answer that a tool has told."""
+    checks = list[Json]()
+    for place, exchange in enumerate(exchanges, 1):
+        told = {
+            number
+            for _, calls in exchange.replies
+            for call in calls
+            if call.ok
+            for number in _NUMBER.findall(canonical(call.result.get("data", {})))
         }
-
-    def _answers(self, name: str) -> list[Json]:
-        rows = dict[str, tuple[Tree, list[Tree]]]()
-        for call in self._calls():
-            arguments = _object(call)
-            if call.name == name and not call.rejected and arguments is not None:
-                rows.setdefault(canonical(arguments), (arguments, []))[1].append(_row(call))
-        answers = list[Json]()
-        for arguments, results in rows.values():
-            when: Tree = {} if has_null(arguments) else {"when": escaped(arguments)}
-            distinct = [one for place, one in enumerate(results) if not place or one != results[place - 1]]
-            for place, result in enumerate(distinct):
-                times: Tree = {"times": 1} if place < len(distinct) - 1 else {}
-                answers.append({**when, **result, **times})
-        return answers
-
-    def _checks(self) -> list[Json]:
-        definitions = {tool.outward: tool for tool in self.session.tools.definitions}
-        done = [
-            {"tool": call.name, "with": escaped(_object(call) or {})}
-            for call in self._calls()
-            if call.ok and call.name in definitions and self._does_something(definitions[call.name])
-        ]
-        names = dict.fromkeys(call.name for call in self._calls() if call.ok and call.name in definitions)
-        reading = [name for name in names if not self._does_something(definitions[name])]
-        checks: list[Json] = []
-        if done and not has_null(done):
-            checks.append({"effects": done})
-        # Where nothing was done, the calls that read are the task itself.
-        layer: Tree = {"layer": "exercise"} if checks else {}
-        checks += [{"called": name, **layer} for name in reading]
-        if not checks:
-            self.decisions.append("no call of the recording worked; say with a [[check]] what has to happen")
-            checks.append({"at_most": 0})
-        return [*checks, *self._said()]
-
-    def _said(self) -> list[Json]:
-        """Numbers of an answer that a tool has told."""
-        found = list[Json]()
-        for place, exchange in enumerate(self.session.replies, 1):
-            told = {
-                number
-                for reply in exchange
-                for call in reply.calls
-                if call.ok
-                for number in _numbers(canonical(call.data))
-            }
-            said = [number for number in _numbers(_answer(exchange)) if number in told]
-            if said:
-                which: Tree = {"exchange": place} if len(self.session.replies) > 1 else {}
-                found.append({"says": [_as_number(number) for number in dict.fromkeys(said)], **which})
-        return found
-
-    def _scripts(self) -> tuple[list[Json], list[Json]]:
-        good, bad = list[Json](), list[Json]()
-        for exchange in self.session.replies:
-            for reply in exchange:
-                calls: list[Json] = [
-                    {"call": call.name, "with": escaped(_object(call) or {})}
-                    for call in reply.calls
-                    if call.ok and call.name in {tool.outward for tool in self.session.tools.definitions}
-                ]
-                if calls:
-                    good.append(calls[0] if len(calls) == 1 else calls)
-            answer = _answer(exchange)
-            good.append(escaped(answer) if answer.strip() else "Done.")
-            bad.append("I don't know.")
-        if not any(call.ok for call in self._calls()):
-            first = next(tool.outward for tool in self.session.tools.definitions if tool.exposed)
-            bad.insert(0, {"call": first, "with": {}})
-        return good, bad
+        said = dict.fromkeys(number for number in _NUMBER.findall(exchange.answer) if number in told)
+        if said:
+            which: Tree = {"exchange": place} if len(exchanges) > 1 else {}
+            checks.append({"says": [float(one) if "." in one else int(one) for one in said], **which})
+    return checks
 
 
-_KNOWS_NOTHING: Final[Tree] = {
-    "error": {"code": "NOT_FOUND", "message": "The recording has no result for it."}
-}
+def _good(exchanges: Sequence[_Exchange], acts: _Acts) -> list[Json]:
+    """The script that makes the calls that worked, and says what was said."""
+    script = list[Json]()
+    for exchange in exchanges:
+        for _, made in exchange.replies:
+            calls: list[Json] = [
+                {"call": call.name, "with": escaped(call.arguments or {})}
+                for call in made
+                if call.ok and call.name in acts
+            ]
+            if calls:
+                script.append(calls[0] if len(calls) == 1 else calls)
+        script.append(escaped(exchange.answer) if exchange.answer.strip() else "Done.")
+    return script
 
 
-def _answer(exchange: Sequence[SessionReply]) -> str:
-    last = exchange[-1] if exchange else SessionReply("")
-    return "" if last.calls else last.text
-
-
-def _row(call: SessionCall) -> Tree:
-    if not call.ok:
-        return {"error": {"code": call.code or "FAILED", "message": call.message}}
-    if has_null(call.data):
-        return {"json": json.dumps(escaped(call.data), ensure_ascii=False)}
-    return {"then": escaped(call.data)}
-
-
-def _object(call: SessionCall) -> Tree | None:
-    tree = read(call.arguments).value_or(None)
-    return tree if isinstance(tree, dict) else None
-
-
-def _numbers(text: str) -> list[str]:
-    return _NUMBER.findall(text)
-
-
-def _as_number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
+def _left_out(run: Run, spoken: Sequence[UserMessage], calls: Sequence[_Call], others: int) -> Iterator[str]:
+    """What of the recording is not in the scenario."""
+    if others > 0:
+        yield (
+            f"the recording has {counted(others, 'other run')} with tools; this is the last one, and --run N "
+            "takes another"
+        )
+    if parts := sum(not isinstance(part, Text) for message in spoken for part in message.parts):
+        yield (
+            "1 image or file of the user is left out; say in words what it shows"
+            if parts == 1
+            else f"{parts} images or files of the user are left out; say in words what they show"
+        )
+    if not isinstance(run.outcome, Completed):
+        yield (
+            f"the session ended without an answer ({run.outcome.name}); "
+            "say what the right one would have been"
+        )
+    if lost := sum(not call.ok for call in calls):
+        them = "it" if lost == 1 else "them"
+        yield f"{counted(lost, 'call')} failed in the recording, so the good script leaves {them} out"
 
 
 def _without_null(value: Json) -> Json:
@@ -426,12 +347,3 @@ def _without_null(value: Json) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without_null(item) for item in value if item is not None]
     return value
-
-
-def _counted(number: int, one: str, several: str = "") -> str:
-    """A number with its noun.
-
-    >>> _counted(1, "call"), _counted(2, "call")
-    ('1 call', '2 calls')
-    """
-    return f"{number} {one if number == 1 else several or f'{one}s'}"

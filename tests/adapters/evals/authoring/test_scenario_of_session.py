@@ -23,7 +23,6 @@ from toolreel.evals import (
     name_of,
     planned,
     read_scenarios,
-    read_session,
     read_toml_scenario,
 )
 from toolreel.testing import ScriptedEndpoint, calling, saying
@@ -52,13 +51,13 @@ def test_a_real_recording_becomes_a_scenario_that_holds(name: str, ending: str, 
     assert "its checks hold" in said.stdout
     assert check(path).exit_code == 0
     text, told = path.read_text(), " ".join(said.stderr.split())
-    for decision in draft_of(read_session(CASSETTES / name / f"{MODEL}{ending}")).decisions:
+    for decision in draft_of(CASSETTES / name / f"{MODEL}{ending}").decisions:
         assert f"# Decide: {decision}\n" in text
         assert f"Decide: {decision}." in told
 
 
 def test_what_the_session_did_is_what_is_checked() -> None:
-    draft = draft_of(read_session(CASSETTES / "workspace" / MODEL))
+    draft = draft_of(CASSETTES / "workspace" / MODEL)
     arguments = {"path": "/release/status", "value": "ready", "version": 7}
     assert draft.tree["check"] == [
         {"effects": [{"tool": "state_patch", "with": arguments}]},
@@ -135,7 +134,7 @@ def conversation(path: Path) -> Path:
 
 
 def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
-    draft = draft_of(read_session(conversation(tmp_path / "talk.journal.jsonl")), "pins")
+    draft = draft_of(conversation(tmp_path / "talk.journal.jsonl"), "pins")
     assert draft.proof.holds
     assert draft.decisions == ("1 call failed in the recording, so the good script leaves it out",)
     tree = draft.tree
@@ -163,9 +162,7 @@ def test_the_file_is_the_draft_and_runs_in_an_evaluation(tmp_path: Path) -> None
     journal = conversation(tmp_path / "talk.journal.jsonl")
     path = tmp_path / "pins.toml"
     assert made(journal, "--name", "pins", "--out", path).exit_code == 0
-    assert parse(read_toml_scenario(path).tree) == json.loads(
-        json.dumps(draft_of(read_session(journal), "pins").tree)
-    )
+    assert parse(read_toml_scenario(path).tree) == json.loads(json.dumps(draft_of(journal, "pins").tree))
     tree: dict[str, Json] = {
         "eval": {
             "add_models": ["scripted:good", "scripted:bad"],
@@ -186,9 +183,8 @@ def test_a_name_is_checked(tmp_path: Path) -> None:
     silent = Plan.of(model="m", messages=[{"role": "system", "content": "x"}], tools=tools.surface)
     with FileJournal(tmp_path / "it.journal.jsonl", silent) as journal:
         run(silent, Ports(ScriptedEndpoint([saying("x")]), tools), journal=journal)
-    session = read_session(tmp_path / "it.journal.jsonl")
     with pytest.raises(EvalPlanError, match="the user said nothing"):
-        draft_of(session)
+        draft_of(tmp_path / "it.journal.jsonl")
 
 
 PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
@@ -222,11 +218,11 @@ def test_runs_and_pictures_that_are_left_out_are_counted(tmp_path: Path) -> None
     ):
         talk(client, server.url, "How many?")
         talk(client, server.url, [{"type": "text", "text": "And here?"}, picture])
-    last = draft_of(read_session(path))
+    last = draft_of(path)
     assert last.tree["user"] == "And here?"
     assert last.decisions == (
         "the recording has 1 other run with tools; this is the last one, and --run N takes another",
         "1 image or file of the user is left out; say in words what it shows",
     )
-    first = draft_of(read_session(path, 1))
+    first = draft_of(path, number=1)
     assert (first.tree["user"], first.decisions) == ("How many?", ())
