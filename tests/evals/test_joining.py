@@ -50,18 +50,6 @@ def timeless_journal(folder: Path) -> dict[str, object]:
     return {key: {**tree, "cassette": ""} for key, tree in records(folder).items()}
 
 
-def test_the_shards_of_scripted_models_are_the_whole(tmp_path: Path) -> None:
-    plan = plan_of(eval={"trials": 5})
-    evaluated(plan, tmp_path / "one" / "results")
-    folders = shards(plan, tmp_path, 3)
-    assert sum(len(Results.open(folder)) for folder in folders) == plan.count
-    out = tmp_path / "several" / "results"
-    join_results(folders, out)
-    assert timeless_journal(out) == timeless_journal(tmp_path / "one" / "results")
-    assert read_header(out / "header.json") == read_header(tmp_path / "one" / "results" / "header.json")
-    assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
-
-
 def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path) -> None:
     with provider() as far:
         plan = plan_of(far.url, eval={"trials": 3})
@@ -70,6 +58,8 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
     out = tmp_path / "joined"
     join_results(folders, out)
     assert timeless_journal(out) == timeless_journal(tmp_path / "whole")
+    assert read_header(out / "header.json") == read_header(tmp_path / "whole" / "header.json")
+    assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
     results = Results.open(out)
     again = [*replays(results, plan_of_header(results.header))]
     assert len(again) == plan.count
