@@ -21,7 +21,8 @@ def face(package: str, *, extra: str = "") -> Hooks:
 
     :param extra: the extra that installs all that the package needs, for the error where something is missing
     """
-    code = sys._getframe(1).f_code
+    # A documented function in spite of its name; pytest's loaders cannot give the code of a module.
+    code = sys._getframe(1).f_code  # pyright: ignore[reportPrivateUsage]
     homes: dict[str, str] = {}
 
     def load(name: str) -> object:

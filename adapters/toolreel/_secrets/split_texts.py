@@ -66,7 +66,7 @@ def _add_pieces(
     if is_object and (telling := [key for key in holder if key.endswith(_TELLING)]):
         said = {key: holder[key] for key in telling if not isinstance(holder[key], list | dict)}
         told = tuple((*values, *_values(said, name)) for name, values in zip(_TELLING, told, strict=True))
-    entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
+    entries: Iterable[tuple[Any, Json]] = holder.items() if isinstance(holder, dict) else enumerate(holder)
     for key, value in entries:
         if isinstance(value, str | dict | list):
             inside = (*names, str(key)) if is_object else names

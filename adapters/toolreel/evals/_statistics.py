@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, comb, log, sqrt
 from statistics import fmean, harmonic_mean
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import MissingExtra
 from toolreel_core.evals import SAMPLE, About, Cell, Trial
@@ -428,7 +428,8 @@ def broken(cell: PairedCell) -> float:
     """Fisher's exact test, one-sided, of one cell having got worse: exact where few trials have to decide."""
     first, second = cell.passes
     table = [[first, cell.runs - first], [second, cell.runs - second]]
-    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+    found: Any = stats.fisher_exact(table, alternative="greater")
+    return float(found.pvalue)
 
 
 def holm(p_values: Mapping[Name, float]) -> Mapping[Name, float]:

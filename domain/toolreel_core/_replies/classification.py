@@ -155,7 +155,8 @@ def judged(
         )
     # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
     if finish == "tool_calls":
-        finish, codes = "stop", (*codes, "FINISH_MISMATCH")
+        codes = (*codes, "FINISH_MISMATCH")
+        finish = "stop"
     return Verdict(finish, None if content else Problem("EMPTY_RESPONSE"), codes=codes)
 
 

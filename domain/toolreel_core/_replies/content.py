@@ -63,7 +63,7 @@ def visible(text: str) -> str:
 
 def _of_parts(raw: Sequence[Json]) -> Content:
     kinds = [*map(_kind, raw)]
-    found: dict[_Kind, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
+    found: dict[str, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
     for part, kind in zip(raw, kinds, strict=True):
         found[kind].append(part if isinstance(part, Mapping) else {"text": part})
     thoughts = ((_text(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])

@@ -8,11 +8,9 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
-
-from returns.result import Result
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
@@ -128,12 +126,17 @@ def _parsed(body: bytes | Json) -> _Parsed | Problem:
             return Problem("INVALID_BODY", str(error))
     codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
     odd: tuple[WarningCode, ...] = (*codes, "NON_FINITE_NUMBER")
-    strict: Result[_Parsed, str] = read(text).map(lambda tree: (tree, codes))
-    tolerant: Result[_Parsed, str] = strict.lash(
-        lambda why: (
-            read_tolerant(text)
-            .map(lambda tree: (tree, odd))
-            .alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
+
+    def told(codes: tuple[WarningCode, ...]) -> Callable[[Json], _Parsed]:
+        return lambda tree: (tree, codes)
+
+    tolerant = (
+        read(text)
+        .map(told(codes))
+        .lash(
+            lambda why: (
+                read_tolerant(text).map(told(odd)).alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
+            )
         )
     )
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
@@ -252,7 +255,7 @@ def _read_from_text(
         earlier=reading.earlier,
         made=made,
     )
-    codes = [_CODES[why] for why in found.rejected]
+    codes: list[WarningCode] = [_CODES[why] for why in found.rejected]
     text, thought, unread = visible(found.content), reasoning or found.reasoning, found.unread
     if not found.calls:
         return _Said(text, thought, codes=tuple(codes) or _suspicions(text, thought, reading))

@@ -118,7 +118,7 @@ def bisect_command(  # noqa: PLR0913, PLR0917 - options of a command
             progress=lambda count: status.update(f"{count} of {len(results)} runs"),
         )
     both = strategy_meant(plan, first), strategy_meant(plan, second)
-    lines, tables = [*bisection_lines(found, *both, str(folder))], bisection_tables(found, *both)
+    lines, tables = [*bisection_lines(found, *both, str(folder))], bisection_tables(found)
     if markdown:
         write_atomically(markdown, as_markdown("Settings that turn lost runs", lines, tables))
     if as_machine:

@@ -5,7 +5,7 @@ A check that cannot fail finds nothing; so every check is also asked whether som
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -13,12 +13,14 @@ from toolreel._driver import InstantClock
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.exchanges import converse, live_tools
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals import ANSWERED, KINDS, Kind, Result, Scenario, ScenarioScripts, Verdict, judge
+from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, judge
 
 SEEDS: Final = 20
 """Trials that a proof draws."""
 _REAL_SEEDS: Final = 2
 """Those of a scenario with real tools, which may start a server each time."""
+_WANTED: Final[Mapping[Kind, Result]] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
+"""The verdict that the script of each kind must get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,46 +66,26 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     """
     trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
     cases = [str(seed) for seed in range(1, trials + 1)]
-    scripts = _scripts(scenario, cases[0])
-    kinds: list[Kind] = [kind for kind in KINDS if kind != "skipping" or scripts.skipping is not None]
-    failed = set[str]()
-    found = list[ScriptProof]()
-    for kind in kinds:
-        runs = [_run(scenario, kind, seed) for seed in cases]
-        found.append(ScriptProof(kind, wanted_of(kind), tuple(verdict for verdict, _ in runs)))
-        failed.update(name for _, names in runs for name in names)
-    names = [check.name for check in scenario.begin(cases[0]).checks if check.name != ANSWERED]
-    never_failed = tuple(name for name in names if name not in failed)
-    return Proof(scenario.name, tuple(found), never_failed)
-
-
-def wanted_of(kind: Kind) -> Result:
-    """The verdict that the script of a kind must get."""
-    match kind:
-        case "good":
-            return "pass"
-        case "skipping":
-            return "pass_unexercised"
-        case "bad":
-            return "fail"
-        case _:
-            assert_never(kind)
-
-
-def _scripts(scenario: Scenario, seed: str) -> ScenarioScripts:
-    scripts = scenario.begin(seed).scripts
-    if scripts is None:
-        raise ConfigError(
-            f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
-        )
-    return scripts
+    first = scenario.begin(cases[0])
+    found, failed = list[ScriptProof](), set[str]()
+    for kind, wanted in _WANTED.items():
+        if kind != "skipping" or (first.scripts and first.scripts.skipping is not None):
+            runs = [_run(scenario, kind, seed) for seed in cases]
+            found.append(ScriptProof(kind, wanted, tuple(verdict for verdict, _ in runs)))
+            failed.update(name for _, names in runs for name in names)
+    names = (check.name for check in first.checks if check.name != ANSWERED)
+    return Proof(scenario.name, tuple(found), tuple(name for name in names if name not in failed))
 
 
 def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[str]]:
     """The verdict of one trial, and the names of the checks that find something."""
     case = scenario.begin(seed)
+    if case.scripts is None:
+        raise ConfigError(
+            f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
+        )
     plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
-    endpoint = ScriptedEndpoint(kind, _scripts(scenario, seed))
+    endpoint = ScriptedEndpoint(kind, case.scripts)
     tools = live_tools(scenario, seed)
     seen = converse(case, plan, endpoint, InstantClock(), outside=tools).evidence(case, plan)
     return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
@@ -113,22 +95,16 @@ def sentences(proof: Proof) -> Iterator[str]:
     """What a person reads: a line a script, and what to write where one is wrong."""
     for each in proof.scripts:
         trials = len(each.verdicts)
-        if each.holds:
+        wrong = [verdict for verdict in each.verdicts if verdict.result != each.wanted]
+        if not wrong:
             yield f"{each.kind}: {each.wanted} in all {trials} trials"
             continue
-        yield from _contrary(each, trials)
+        found = wrong[0]
+        yield f"{each.kind}: {found.result} in {len(wrong)} of {trials} trials, where {each.wanted} is wanted"
+        yield from (f"  {reason}" for reason in (found.category, *found.reasons) if reason)
+        yield f"  {_remedy(each.kind, found)}"
     for name in proof.never_failed:
         yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
-
-
-def _contrary(each: ScriptProof, trials: int) -> Iterator[str]:
-    wrong = [verdict for verdict in each.verdicts if verdict.result != each.wanted]
-    found = wrong[0]
-    yield f"{each.kind}: {found.result} in {len(wrong)} of {trials} trials, where {each.wanted} is wanted"
-    for reason in (found.category, *found.reasons):
-        if reason:
-            yield f"  {reason}"
-    yield f"  {_remedy(each.kind, found)}"
 
 
 def _remedy(kind: Kind, found: Verdict) -> str:

@@ -102,10 +102,9 @@ def _candidates(kept: tuple[Item, ...], parts: int) -> Iterable[tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Bisected:
+class Bisected(Rejudged):
     """One recorded run under two strategies, and the settings that decide between them."""
 
-    run: Rejudged
     keys: tuple[Key, ...] = ()
     """In which the two configurations differ."""
     found: Minimal[Key] | None = None
@@ -231,11 +230,11 @@ def _bisected(run: _RecordedRun) -> Bisected:
             replay_record(run.job, run.record, run.results.path, run.url)
         except (ReplayMismatch, CassetteError) as error:
             why = f"the run cannot be replayed: {str(error).splitlines()[0]}"
-            return Bisected(Rejudged(run.record, why=why))
+            return Bisected(run.record, why=why)
     (before, no_before), (after, no_after) = run.verdict(run.before), run.verdict(run.after)
-    judged = Rejudged(run.record, before, after, no_before or no_after)
+    judged = Bisected(run.record, before, after, no_before or no_after)
     if judged.fate != "gained":
-        return Bisected(judged)
+        return judged
 
     def ask(some: tuple[Key, ...]) -> TrialAnswer:
         verdict, _ = run.outcome(some)
@@ -243,4 +242,4 @@ def _bisected(run: _RecordedRun) -> Bisected:
             return "undecided"
         return "no" if verdict.result == "fail" else "yes"
 
-    return Bisected(judged, run.keys, smallest_set(run.keys, ask))
+    return replace(judged, keys=run.keys, found=smallest_set(run.keys, ask))

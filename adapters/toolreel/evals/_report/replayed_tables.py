@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
-from toolreel.evals._replay.bisect import Bisected
-from toolreel.evals._replay.whatif import FATES, Fate, Rejudged
+from toolreel.evals._replay.bisect import Bisected, Minimal
+from toolreel.evals._replay.whatif import FATES, Rejudged
 from toolreel.evals._report.rendering import TextTable, shortened
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import Key, Record, Verdict
@@ -26,21 +25,26 @@ def verdict_line(verdict: Verdict | None, why: str) -> str:
     return shortened(": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1]))))
 
 
+def fate_lines(first: str, second: str, runs: Sequence[Rejudged]) -> Iterator[str]:
+    """How many runs of the first strategy became what under the second, and why not all are decided."""
+    fates = Counter(run.fate for run in runs)
+    yield (
+        f"{first} -> {second}: {len(runs)} runs, {fates['gained']} gained, {fates['lost']} lost, "
+        f"{fates['won'] + fates['failed']} unchanged, {fates['diverged']} diverged, "
+        f"{fates['undecided']} undecided"
+    )
+    for what, reasons in (
+        ("diverged at", (run.diverged for run in runs if run.fate == "diverged")),
+        ("undecided because", (run.reason for run in runs if run.fate == "undecided")),
+    ):
+        for why, count in Counter(reasons).most_common():
+            yield f"  {what} {why}: {count}"
+
+
 def whatif_lines(strategy: str, found: Mapping[str, Sequence[Rejudged]]) -> Iterator[str]:
     """Counts by recorded strategy, and each run that is lost or gained."""
     for recorded, runs in found.items():
-        fates = Counter(run.fate for run in runs)
-        same = fates["won"] + fates["failed"]
-        yield (
-            f"{recorded} -> {strategy}: {len(runs)} runs, {fates['gained']} gained, {fates['lost']} lost, "
-            f"{same} unchanged, {fates['diverged']} diverged, {fates['undecided']} undecided"
-        )
-        for what, reasons in (
-            ("diverged at", (run.diverged for run in runs if run.fate == "diverged")),
-            ("undecided because", (run.reason for run in runs if run.fate == "undecided")),
-        ):
-            for why, count in Counter(reasons).most_common():
-                yield f"  {what} {why}: {count}"
+        yield from fate_lines(recorded, strategy, runs)
         for run in runs:
             if run.fate in {"gained", "lost"}:
                 was, now = ((one.category or one.result) if one else "" for one in (run.before, run.after))
@@ -80,67 +84,44 @@ def _run_tree(run: Rejudged) -> dict[str, Json]:
     }
 
 
-_FATES: Final[Mapping[Fate, str]] = {
-    "gained": "lost under {0}, won under {1}",
-    "lost": "won under {0}, lost under {1}",
-    "failed": "lost under both",
-    "won": "won under both",
-    "undecided": "undecided",
-}
-
-
 def bisection_lines(runs: Sequence[Bisected], first: str, second: str, folder: str) -> Iterator[str]:
-    """How many runs became what, and what is undecided."""
-    fates = Counter(each.run.fate for each in runs)
-    counts = [f"{fates[fate]} {text.format(first, second)}" for fate, text in _FATES.items()]
-    yield f"{first} -> {second}, {len(runs)} recorded runs by their own replies: {'; '.join(counts)}"
-    undecided = Counter(each.run.reason for each in runs if each.run.fate == "undecided")
-    yield from (f"undecided: {count} because {reason}" for reason, count in undecided.most_common())
-    if broken := fates["lost"]:
+    """How many runs became what, and what shows each setting that turns one."""
+    yield from fate_lines(first, second, runs)
+    if broken := sum(run.fate == "lost" for run in runs):
         yield (
             f"What loses the {broken} runs that {second} breaks: "
             f"toolreel eval bisect DIR --from {second} --to {first}"
         )
-    if not fates["gained"]:
+    tallied = _tallied(runs)
+    if not tallied:
         yield f"No run is turned, so no setting of {second} is needed by a recorded reply."
-    elif idle := _idle(runs):
+        return
+    if idle := _idle(runs):
         yield f"These differences turn no run: {', '.join(idle)}"
-    if keys := _tallied(runs, first, second, folder):
-        yield "What shows each setting that turns a run; leave out the key of the run to see all of them:"
-        yield from (command for *_, command in keys)
+    yield "What shows each setting that turns a run; leave out the key of the run to see all of them:"
+    yield from (_command(run, keys, first, second, folder) for *_, run, keys in tallied)
 
 
-def _idle(runs: Iterable[Bisected]) -> list[str]:
-    """The names of the keys that turn no run, though runs were turned by others."""
-    turned = [(each.keys, each.found) for each in runs if each.found]
-    turning = {
-        str(key) for _, found in turned for key in (*found.alone, *(found.items if found.items[1:] else ()))
-    }
-    return [
-        name for name in dict.fromkeys(str(key) for keys, _ in turned for key in keys) if name not in turning
-    ]
-
-
-def bisection_tables(runs: Sequence[Bisected], first: str, second: str) -> list[TextTable]:
+def bisection_tables(runs: Sequence[Bisected]) -> list[TextTable]:
     """The keys that turn runs, and the runs that are turned; empty tables are left out."""
-    turned = sum(each.found is not None for each in runs)
+    turned = sum(run.found is not None for run in runs)
     keys = tuple(
         (str(key), key.change or "-", f"{alone}/{turned}", f"{together}/{turned}")
-        for key, alone, together, _ in _tallied(runs, first, second, "")
+        for key, alone, together, *_ in _tallied(runs)
     )
     rows = tuple(
         (
-            each.run.record.key[:12],
-            " ".join(map(str, each.found.items)),
-            _search(each),
-            each.run.record.cell.scenario,
-            str(each.run.record.trial),
-            each.run.before.category if each.run.before else "",
-            each.run.record.cell.strategy,
-            each.run.record.cell.model,
+            run.record.key[:12],
+            " ".join(map(str, run.found.items)),
+            _search(run.found),
+            run.record.cell.scenario,
+            str(run.record.trial),
+            run.before.category if run.before else "",
+            run.record.cell.strategy,
+            run.record.cell.model,
         )
-        for each in runs
-        if each.found
+        for run in runs
+        if run.found
     )
     head = ("run", "smallest set", "search", "scenario", "trial", "lost by", "replies of", "model")
     notes = ("alone: runs that this setting turns alone; together: runs that need it and others",)
@@ -151,57 +132,25 @@ def bisection_tables(runs: Sequence[Bisected], first: str, second: str) -> list[
     return [table for table in tables if table.rows]
 
 
-def _search(each: Bisected) -> str:
-    """Whether the set is the smallest, or what is known of it."""
-    if each.found is None or each.found.smallest:
-        return "smallest"
-    return f"minimal, {each.found.undecided} sets undecided" if each.found.undecided else "minimal"
-
-
-def _tallied(
-    runs: Iterable[Bisected], first: str, second: str, folder: str
-) -> list[tuple[Key, int, int, str]]:
-    """The keys that turn a run, those that turn most first: alone, and together with others."""
-    alone, together, shown = Counter[Key](), Counter[Key](), dict[Key, str]()
-    for each in runs:
-        if each.found is None:
-            continue
-        alone.update(each.found.alone)
-        if each.found.items[1:]:
-            together.update(each.found.items)
-        for key in (*each.found.alone, *(each.found.items if each.found.items[1:] else ())):
-            others = () if key in each.found.alone else (other for other in each.found.items if other != key)
-            shown.setdefault(key, command(each.run.record.key, (key, *others), first, second, folder))
-    order = sorted(shown, key=lambda key: (-alone[key] - together[key], str(key)))
-    return [(key, alone[key], together[key], shown[key]) for key in order]
-
-
-def command(run: str, keys: Iterable[Key], first: str, second: str, folder: str) -> str:
-    """What shows that some settings turn a run."""
-    only = [word for key in keys for word in ("--only", str(key))]
-    words = ("toolreel", "eval", "bisect", folder, run[:12], "--from", first, "--to", second, *only)
-    return shlex.join(words)
-
-
 def bisection_tree(runs: Sequence[Bisected], first: str, second: str, folder: str) -> Tree:
     """All of a bisection."""
-    undecided = Counter(each.run.reason for each in runs if each.run.fate == "undecided")
+    undecided = Counter(run.reason for run in runs if run.fate == "undecided")
     trees: list[Json] = []
-    for each in runs:
-        tree = _run_tree(each.run)
-        if each.found:
+    for run in runs:
+        tree = _run_tree(run)
+        if run.found:
             tree |= {
-                "smallest_set": [str(key) for key in each.found.items],
-                "is_smallest": each.found.smallest,
-                "alone": [str(key) for key in each.found.alone],
-                "undecided_sets": each.found.undecided,
-                "command": command(each.run.record.key, each.found.items, first, second, folder),
+                "smallest_set": [str(key) for key in run.found.items],
+                "is_smallest": run.found.smallest,
+                "alone": [str(key) for key in run.found.alone],
+                "undecided_sets": run.found.undecided,
+                "command": _command(run, run.found.items, first, second, folder),
             }
         trees.append(tree)
     return {
         "from": first,
         "to": second,
-        **_fates(each.run for each in runs),
+        **_fates(runs),
         "reasons": [{"reason": reason, "runs": count} for reason, count in undecided.most_common()],
         "keys": [
             {
@@ -210,10 +159,53 @@ def bisection_tree(runs: Sequence[Bisected], first: str, second: str, folder: st
                 "after": key.after,
                 "alone": alone,
                 "together": together,
-                "command": shown,
+                "command": _command(run, keys, first, second, folder),
             }
-            for key, alone, together, shown in _tallied(runs, first, second, folder)
+            for key, alone, together, run, keys in _tallied(runs)
         ],
-        "idle": list(_idle(runs)),
+        "idle": _idle(runs),
         "runs": trees,
     }
+
+
+def _search(found: Minimal[Key]) -> str:
+    """Whether the set is the smallest, or what is known of it."""
+    if found.smallest:
+        return "smallest"
+    return f"minimal, {found.undecided} sets undecided" if found.undecided else "minimal"
+
+
+def _tallied(runs: Iterable[Bisected]) -> list[tuple[Key, int, int, Bisected, tuple[Key, ...]]]:
+    """The keys that turn runs, those that turn most first.
+
+    Each with the number of runs that it turns alone and together with others, a run that it turns, and all
+    keys that turn that one.
+    """
+    alone, together = Counter[Key](), Counter[Key]()
+    shown = dict[Key, tuple[Bisected, tuple[Key, ...]]]()
+    for run in runs:
+        if run.found is None:
+            continue
+        needed = run.found.items if len(run.found.items) > 1 else ()
+        alone.update(run.found.alone)
+        together.update(needed)
+        for key in run.found.alone:
+            shown.setdefault(key, (run, (key,)))
+        for key in needed:
+            shown.setdefault(key, (run, (key, *(other for other in needed if other != key))))
+    order = sorted(shown, key=lambda key: (-alone[key] - together[key], str(key)))
+    return [(key, alone[key], together[key], *shown[key]) for key in order]
+
+
+def _idle(runs: Sequence[Bisected]) -> list[str]:
+    """The names of the keys that turn no run, though runs were turned by others."""
+    turning = {str(key) for key, *_ in _tallied(runs)}
+    names = dict.fromkeys(str(key) for run in runs if run.found for key in run.keys)
+    return [name for name in names if name not in turning]
+
+
+def _command(run: Bisected, keys: Iterable[Key], first: str, second: str, folder: str) -> str:
+    """What shows that some settings turn a run."""
+    only = [word for key in keys for word in ("--only", str(key))]
+    key = run.record.key[:12]
+    return shlex.join(("toolreel", "eval", "bisect", folder, key, "--from", first, "--to", second, *only))

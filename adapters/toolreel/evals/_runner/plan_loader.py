@@ -109,7 +109,7 @@ def _found(key: str, find: Callable[[], _Built]) -> _Built:
 
 
 def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
-    names = {variable.place: name for name, variable in VARIABLES.items()}
+    names = {tuple(place.split(".")): name for name, (_, place) in VARIABLES.items()}
     try:
         return (_Layer(environment(environ), lambda place: _nearest(names, place)),)
     except ConfigError as error:

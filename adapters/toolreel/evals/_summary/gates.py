@@ -145,7 +145,9 @@ def _checked(
         case "margin":
             standing, sentence = _margin(gate, second, first, cells)
         case "no-regression":
-            about = {each: found for (of, each), found in tested.items() if of == gate}
+            about: dict[About, Difference] = {
+                each: found for (of, each), found in tested.items() if of == gate
+            }
             standing, sentence = _regression(gate, second, first, about)
         case _:
             standing, sentence = _nothing_broke(gate, second, first, cells)

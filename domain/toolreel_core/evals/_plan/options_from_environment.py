@@ -6,13 +6,12 @@ Each is parsed strictly: an invalid value is an error, it never falls back to th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
-from toolreel_core._jsontext import Json, Tree, merged, read
+from toolreel_core._jsontext import Json, Tree, as_tree, merged, read
 from toolreel_core.evals._plan.filters import comma_separated
 
 _Reader: TypeAlias = Callable[[str], Json]
@@ -61,10 +60,13 @@ def _words(text: str) -> Json:
 
 def _tools(text: str) -> Json:
     words = comma_separated(text)
-    return [] if {"all", "full", "*"} & set(words) else [*words]
+    return [] if {"all", "full", "*"} & {*words} else [*words]
 
 
 def _transforms(text: str) -> Json:
+    """``auto`` leaves the transforms to OpenRouter."""
+    if text.lower() == "auto":
+        return None
     return [] if text.lower() in {"none", "off", "0", "false"} else _words(text)
 
 
@@ -72,55 +74,48 @@ def _verbosity(text: str) -> int:
     return int(_switch(text)) if text.lower() in {*_ON, *_OFF} else _whole(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Variable:
-    place: tuple[str, ...]
-    """Where its value goes in the shape of a plan file."""
-    reader: _Reader
-    blank: bool = False
-    """Whether an empty value counts: it removes a filter, or the prefix."""
-
-
 _PREFIX: Final = "OPENROUTER_"
+_BLANK: Final = tuple(
+    f"{_PREFIX}{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
+)
+"""Variables of which an empty value counts: it removes the prefix, or a filter."""
 
-VARIABLES: Final[Mapping[str, _Variable]] = {
-    "VERBOSE": _Variable(("eval", "verbosity"), _verbosity),
-    **{
-        f"{_PREFIX}{name}": variable
-        for name, variable in {
-            "BASE_URL": _Variable(("endpoint", "base_url"), str),
-            "API_PREFIX": _Variable(("endpoint", "api_prefix"), str, blank=True),
-            "CLIENT_TIMEOUT": _Variable(("endpoint", "timeout"), _seconds),
-            "OPEN_TIMEOUT": _Variable(("endpoint", "open_timeout"), _seconds),
-            "READ_TIMEOUT": _Variable(("endpoint", "read_timeout"), _seconds),
-            "HTTP_REFERER": _Variable(("endpoint", "headers", "HTTP-Referer"), str),
-            "X_TITLE": _Variable(("endpoint", "headers", "X-Title"), str),
-            "TRIALS": _Variable(("eval", "trials"), _whole),
-            "JOBS": _Variable(("eval", "jobs"), _whole),
-            "MODEL_FILTER": _Variable(("eval", "models"), _words, blank=True),
-            "SAMPLING_PROFILE_FILTER": _Variable(("eval", "profiles"), _words, blank=True),
-            "SAMPLING_PROFILE_ENFORCE_APPLICABILITY": _Variable(("eval", "enforce_applicability"), _switch),
-            "STRATEGY_FILTER": _Variable(("eval", "strategies"), _words),
-            "SCENARIOS": _Variable(("eval", "scenarios"), _words),
-            "TOOL_USE_MODE": _Variable(("eval", "tool_use_mode"), str),
-            "TOOL_FAILURE_POLICY": _Variable(("eval", "tool_failure_policy"), str),
-            "TOOL_CALLING_FALLBACK_RETRY_COUNT": _Variable(("eval", "fallback_retries"), _whole),
-            "FIX_EMPTY_FINAL": _Variable(("eval", "fix_empty_final"), _switch),
-            "TOOL_ALLOWLIST": _Variable(("eval", "tool_allowlist"), _tools),
-            "EMPTY_RESPONSE_RETRY_COUNT": _Variable(("eval", "empty_response_retries"), _whole),
-            "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": _Variable(("eval", "content_tag_fallback"), _switch),
-            "LLM_OPTIONS_DEFAULTS_JSON": _Variable(("sampling",), _object),
-            "TEMPERATURE": _Variable(("sampling", "temperature"), _number),
-            "TOP_P": _Variable(("sampling", "top_p"), _number),
-            "TOP_K": _Variable(("sampling", "top_k"), _whole),
-            "MIN_P": _Variable(("sampling", "min_p"), _number),
-            "ROUTE": _Variable(("request_overrides", "route"), str),
-            "TRANSFORMS": _Variable(("request_overrides", "transforms"), _transforms),
-            "PROVIDER_ONLY": _Variable(("request_overrides", "provider", "only"), _words),
-            "PROVIDER_ORDER": _Variable(("request_overrides", "provider", "order"), _words),
-            "PROVIDER_IGNORE": _Variable(("request_overrides", "provider", "ignore"), _words),
-        }.items()
-    },
+_OPENROUTER: Final[Mapping[str, tuple[_Reader, str]]] = {
+    "BASE_URL": (str, "endpoint.base_url"),
+    "API_PREFIX": (str, "endpoint.api_prefix"),
+    "CLIENT_TIMEOUT": (_seconds, "endpoint.timeout"),
+    "OPEN_TIMEOUT": (_seconds, "endpoint.open_timeout"),
+    "READ_TIMEOUT": (_seconds, "endpoint.read_timeout"),
+    "HTTP_REFERER": (str, "endpoint.headers.HTTP-Referer"),
+    "X_TITLE": (str, "endpoint.headers.X-Title"),
+    "TRIALS": (_whole, "eval.trials"),
+    "JOBS": (_whole, "eval.jobs"),
+    "MODEL_FILTER": (_words, "eval.models"),
+    "SAMPLING_PROFILE_FILTER": (_words, "eval.profiles"),
+    "SAMPLING_PROFILE_ENFORCE_APPLICABILITY": (_switch, "eval.enforce_applicability"),
+    "STRATEGY_FILTER": (_words, "eval.strategies"),
+    "SCENARIOS": (_words, "eval.scenarios"),
+    "TOOL_USE_MODE": (str, "eval.tool_use_mode"),
+    "TOOL_FAILURE_POLICY": (str, "eval.tool_failure_policy"),
+    "TOOL_CALLING_FALLBACK_RETRY_COUNT": (_whole, "eval.fallback_retries"),
+    "FIX_EMPTY_FINAL": (_switch, "eval.fix_empty_final"),
+    "TOOL_ALLOWLIST": (_tools, "eval.tool_allowlist"),
+    "EMPTY_RESPONSE_RETRY_COUNT": (_whole, "eval.empty_response_retries"),
+    "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK": (_switch, "eval.content_tag_fallback"),
+    "LLM_OPTIONS_DEFAULTS_JSON": (_object, "sampling"),
+    "TEMPERATURE": (_number, "sampling.temperature"),
+    "TOP_P": (_number, "sampling.top_p"),
+    "TOP_K": (_whole, "sampling.top_k"),
+    "MIN_P": (_number, "sampling.min_p"),
+    "ROUTE": (str, "request_overrides.route"),
+    "TRANSFORMS": (_transforms, "request_overrides.transforms"),
+    "PROVIDER_ONLY": (_words, "request_overrides.provider.only"),
+    "PROVIDER_ORDER": (_words, "request_overrides.provider.order"),
+    "PROVIDER_IGNORE": (_words, "request_overrides.provider.ignore"),
+}
+VARIABLES: Final[Mapping[str, tuple[_Reader, str]]] = {
+    "VERBOSE": (_verbosity, "eval.verbosity"),
+    **{f"{_PREFIX}{name}": variable for name, variable in _OPENROUTER.items()},
 }
 """Variables whose value goes to one place in a plan; later entries override earlier ones. The remaining
 variables are switches that expand to words; :func:`environment` handles them."""
@@ -135,56 +130,47 @@ def environment(environ: Mapping[str, str]) -> Tree:
     :raises ConfigError: if a value cannot be read; names the variable
     """
     tree: Tree = {}
-    for name, variable in VARIABLES.items():
-        if name == f"{_PREFIX}TRANSFORMS" and environ.get(name, "").strip().lower() == "auto":
-            continue
-        value = _value_of(environ, name, variable.reader)
+    for name, (reader, place) in VARIABLES.items():
+        value = _value_of(environ, name, reader)
         if value is None:
             continue
-        for key in reversed(variable.place):
+        for key in reversed(place.split(".")):
             value = {key: value}
-        tree = merged(tree, value if isinstance(value, Mapping) else {})
-    overrides = _value_of(environ, f"{_PREFIX}REQUEST_OVERRIDES_JSON", _object)
-    if isinstance(overrides, Mapping):
-        before = tree.get("request_overrides", {})
-        tree = {**tree, "request_overrides": {**(before if isinstance(before, Mapping) else {}), **overrides}}
-    axes = tree.get("eval", {})
-    words = _words_for(environ, axes if isinstance(axes, Mapping) else {})
+        tree = merged(tree, as_tree(value))
+    if overrides := as_tree(_value_of(environ, f"{_PREFIX}REQUEST_OVERRIDES_JSON", _object)):
+        tree = {**tree, "request_overrides": {**as_tree(tree.get("request_overrides")), **overrides}}
+    words = _words_for(environ, as_tree(tree.get("eval")))
     _check_names(environ)
     _value_of(environ, f"{_PREFIX}HTTP_ADAPTER", _client)
     if environ.get(f"{_PREFIX}BASE_URL", "").strip():
-        tree = merged(tree, {"endpoint": _of_gateway(environ)})
+        # What the user means to be at this server: OpenRouter, with its key.
+        key = f"{_PREFIX}API_KEY"
+        held: Tree = {"api_key_env": key} if environ.get(key, "").strip() else {}
+        tree = merged(tree, {"endpoint": {"provider": "openrouter", **held}})
     return merged(tree, {"eval": words}) if words else tree
-
-
-def _of_gateway(environ: Mapping[str, str]) -> Tree:
-    """What the user means to be at the server of ``OPENROUTER_BASE_URL``: OpenRouter, with its key."""
-    key = f"{_PREFIX}API_KEY"
-    held: Tree = {"api_key_env": key} if environ.get(key, "").strip() else {}
-    return {"provider": "openrouter", **held}
 
 
 def _words_for(environ: Mapping[str, str], axes: Tree) -> Tree:
     """The options of the reference's switches that expand to words."""
     found: dict[str, Json] = {}
+    full, matrix, auto, fallback = (
+        _value_of(environ, f"{_PREFIX}{name}", _switch)
+        for name in ("FULL", "STRATEGY_MATRIX", "PRODUCTION_AUTO_SAMPLING_PROFILE", "FALLBACK_MATRIX")
+    )
     preset = environ.get(f"{_PREFIX}EVAL_PRESET", "").strip()
-    if preset or _on(environ, "FULL"):
+    if preset or full:
         found["preset"] = preset or "full"
-    full = str(found.get("preset", "")).lower() in {"full", "all"}
-    if _on(environ, "STRATEGY_MATRIX") and not full:
+    whole = str(found.get("preset", "")).lower() in {"full", "all"}
+    if matrix and not whole:
         found["strategies"] = ["baseline", "production"]
-    if _on(environ, "PRODUCTION_AUTO_SAMPLING_PROFILE") and "profiles" not in axes and not full:
+    if auto and "profiles" not in axes and not whole:
         found["profiles"] = ["auto"]
-    if _on(environ, "FALLBACK_MATRIX"):
+    if fallback:
         raise ConfigError(
             f"{_PREFIX}FALLBACK_MATRIX: reading calls from text is no axis; write it into a strategy of your "
             "own and compare the two: [strategy.no_text] with config = { text_dialects = [] }"
         )
     return found
-
-
-def _on(environ: Mapping[str, str], name: str) -> bool:
-    return _value_of(environ, f"{_PREFIX}{name}", _switch) is True
 
 
 def _client(text: str) -> Json:
@@ -214,7 +200,7 @@ def _check_names(environ: Mapping[str, str]) -> None:
 
     Further names of keys are left alone, since a plan may name any variable that holds one.
     """
-    known = [*(name.removeprefix(_PREFIX) for name in VARIABLES if name.startswith(_PREFIX)), *_SWITCHES]
+    known = [*_OPENROUTER, *_SWITCHES]
     for name in sorted(environ):
         bare = name.removeprefix(_PREFIX)
         if bare == name or bare in known or bare.startswith("API_KEY"):
@@ -227,7 +213,7 @@ def _check_names(environ: Mapping[str, str]) -> None:
 def _value_of(environ: Mapping[str, str], name: str, reader: _Reader) -> Json:
     """The value of a variable; nothing if it is not set."""
     text = environ.get(name)
-    if text is None or not (text.strip() or (name in VARIABLES and VARIABLES[name].blank)):
+    if text is None or not (text.strip() or name in _BLANK):
         return None
     try:
         return reader(text.strip())

@@ -54,10 +54,10 @@ def bisect(*arguments: object) -> Result:
 def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path) -> None:
     results = Results.open(two)
     found = bisected(results, plan_of_header(results.header), "raw", "two")
-    assert sorted(each.run.fate for each in found) == ["gained"] * 3 + ["undecided"] * 3
+    assert sorted(each.fate for each in found) == ["gained"] * 3 + ["undecided"] * 3
     for each in found:
         if each.found:
-            assert each.run.record.cell.strategy == "two"
+            assert each.record.cell.strategy == "two"
             assert {*map(str, each.found.items)} == {
                 "config.text_dialects+hermes_json",
                 "config.text_dialects+json_fenced",
@@ -86,7 +86,7 @@ def test_each_row_has_a_command_that_shows_it(two: Path) -> None:
 def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> None:
     said = bisect(two, "--from", "two", "--to", "raw")
     assert said.exit_code == 0, said.output
-    assert "3 won under two, lost under raw" in " ".join(said.stdout.split())
+    assert "two -> raw: 6 runs, 0 gained, 3 lost, 0 unchanged, 0 diverged, 3 undecided" in said.stdout
     assert "toolreel eval bisect DIR --from raw --to two" in said.stdout
 
 
@@ -96,7 +96,7 @@ def test_a_real_models_runs_are_undecided_where_its_next_answer_was_not_recorded
         *(results, plan_of_header(results.header), "raw", "production"),
         lambda record: record.cell.scenario in {"one_text", "one_switch"},
     )
-    assert [each.run.reason for each in found] == ["the recording has no answer at turn 1"] * 12
+    assert [each.reason for each in found] == ["the recording has no answer at turn 1"] * 12
 
 
 def test_markdown_has_the_tables(two: Path, tmp_path: Path) -> None:
