@@ -204,9 +204,10 @@ def _show_plan(
     cost = estimate(probing)
     prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
     price = next((each for each in prices if each), None)
+    at_most = price.cost(cost.prompt_tokens, cost.completion_tokens) if price else 0.0
     kept = earlier_answers(record, url, probing.model).left
     if as_machine:
-        money: dict[str, Json] = {"cost": cost.money(price), "currency": price.currency} if price else {}
+        money: dict[str, Json] = {"cost": at_most, "currency": price.currency} if price else {}
         questions: list[Json] = [
             {"name": each.name, "group": each.group, "about": each.about, "times": _times(probing, each)}
             for each in probing.questions
@@ -235,7 +236,7 @@ def _show_plan(
         labelled(out, "cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
     else:
         day = price.as_of or "an unknown day"
-        labelled(out, "cost", f"at most {cost.money(price):.4f} {price.currency} (prices of {day})")
+        labelled(out, "cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
     if kept:
         labelled(out, "recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
     labelled(out, "files", f"{record}, {record.with_suffix('.toml')}")

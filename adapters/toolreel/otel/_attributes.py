@@ -1,18 +1,19 @@
-"""Attributes of the spans, from what a run is and does."""
+"""Attributes of the spans, from what a run is and does, and where its requests go."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
 from toolreel.otel._labels import Labels
-from toolreel.otel._provider import Server, server_of
 from toolreel_core._jsontext import Json, as_tree, parse, read
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, Note, ReplyRead, ReplyReceived, RequestLost, RunTool, SendRequest
-from toolreel_core._replies import Served, Usage, as_chat, served_in, usage_in
+from toolreel_core._replies import as_chat, served_in, usage_in
+from toolreel_core._settings import WireForm
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Attributes: TypeAlias = dict[str, Value]
@@ -31,63 +32,79 @@ _NUMBERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What is known of a reply."""
+_DEPTH: Final = 8
+"""How many endpoints may wrap one another."""
 
-    served: Served = field(default_factory=Served)
-    usage: Usage = field(default_factory=Usage)
-    finish: str = ""
-    error: str = ""
-    """``error.type`` of the request; empty if it succeeded."""
-
-    @classmethod
-    def of(cls, effect: SendRequest, event: Event, notes: tuple[Note, ...]) -> Answer:
-        """What an event and the notes about it tell."""
-        body: Mapping[str, Json] = {}
-        if isinstance(event, ReplyReceived):
-            chat = as_chat(event.body, effect.request.form).body
-            body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
-        read_note = next((note for note in notes if isinstance(note, ReplyRead)), None)
-        lost = next((note for note in notes if isinstance(note, RequestLost)), None)
-        return cls(
-            served_in(body),
-            usage_in(body),
-            read_note.finish if read_note else "",
-            _error_of(event, read_note, lost),
-        )
-
-    @property
-    def attributes(self) -> Attributes:
-        """Those of the request's span."""
-        usage, found = self.usage, Attributes()
-        texts = {
-            "gen_ai.response.id": self.served.request_id,
-            "gen_ai.response.model": self.served.model,
-            "error.type": self.error,
-        }
-        counts = {
-            "gen_ai.usage.input_tokens": usage.prompt_tokens,
-            "gen_ai.usage.output_tokens": usage.completion_tokens,
-            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
-            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
-        }
-        found |= {name: text for name, text in texts.items() if text}
-        found |= {name: count for name, count in counts.items() if count}
-        if self.finish and self.finish != "unknown":
-            found["gen_ai.response.finish_reasons"] = (self.finish,)
-        if usage.cost is not None:
-            found["toolreel.cost"] = usage.cost
-        return found
+# Values of gen_ai.provider.name that the conventions list, by the host of the API; then routers and hosts
+# that they do not list, under their own names.
+_HOSTS: Final = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$", "azure.ai.openai"),
+        (r"\.ai\.azure\.com$|\.inference\.azure\.com$", "azure.ai.inference"),
+        (r"(^|\.)openai\.com$", "openai"),
+        (r"(^|\.)anthropic\.com$", "anthropic"),
+        (r"^bedrock.*\.amazonaws\.com$", "aws.bedrock"),
+        (r"^generativelanguage\.googleapis\.com$", "gcp.gemini"),
+        (r"aiplatform\.googleapis\.com$", "gcp.vertex_ai"),
+        (r"(^|\.)cohere\.(com|ai)$", "cohere"),
+        (r"(^|\.)deepseek\.com$", "deepseek"),
+        (r"(^|\.)groq\.com$", "groq"),
+        (r"\.ml\.cloud\.ibm\.com$", "ibm.watsonx.ai"),
+        (r"(^|\.)mistral\.ai$", "mistral_ai"),
+        (r"(^|\.)moonshot\.(ai|cn)$", "moonshot_ai"),
+        (r"(^|\.)perplexity\.ai$", "perplexity"),
+        (r"(^|\.)x\.ai$", "x_ai"),
+        (r"(^|\.)openrouter\.ai$", "openrouter"),
+        (r"(^|\.)together\.(ai|xyz)$", "together"),
+        (r"(^|\.)fireworks\.ai$", "fireworks"),
+        (r"(^|\.)cerebras\.ai$", "cerebras"),
+    )
+)
+_BY_FORM: Final[dict[WireForm, str]] = {
+    "chat_completions": "openai",
+    "responses": "openai",
+    "messages": "anthropic",
+}
+"""Of any other server we know only whose API it speaks, which is what the conventions ask for then."""
 
 
-def _error_of(event: Event, reply: ReplyRead | None, lost: RequestLost | None) -> str:
-    """``error.type``: a status, a kind of failure or the code of a problem; never a message."""
-    if lost is not None:
-        return lost.failure if lost.status is None else str(lost.status)
-    if isinstance(event, ReplyReceived):
-        return reply.problem if reply is not None else ""
-    return "cancelled"
+class Server(NamedTuple):
+    """The server of a request; empty and 0 if its endpoint does not say."""
+
+    address: str = ""
+    port: int = 0
+
+    def provider(self, form: WireForm) -> str:
+        """The value of ``gen_ai.provider.name``."""
+        found = (name for pattern, name in _HOSTS if pattern.search(self.address))
+        return next(found, _BY_FORM[form])
+
+
+def server_of(performer: object, fallback: str = "") -> Server:
+    """The server that a performer sends requests to.
+
+    :param fallback: the name of the plan's fallback; empty for its own endpoint
+    """
+    found = performer
+    for _ in range(_DEPTH):
+        url = getattr(getattr(found, "address", None), "url", None)
+        if isinstance(url, str):
+            parts = urlsplit(url)
+            default = 443 if parts.scheme == "https" else 80
+            try:
+                return Server(parts.hostname or "", parts.port or default)
+            except ValueError:  # no port is that large
+                return Server(parts.hostname or "", default)
+        first, others = getattr(found, "first", None), getattr(found, "fallbacks", None)
+        if others is not None:
+            found = others.get(fallback) if fallback else first
+            continue
+        inner = (getattr(found, name, None) for name in ("endpoint", "performer", "ports"))
+        found = next((one for one in inner if one is not None), None)
+        if found is None:
+            break
+    return Server()
 
 
 def run_attributes(begun: Begun, labels: Labels) -> Attributes:
@@ -109,8 +126,7 @@ def run_attributes(begun: Begun, labels: Labels) -> Attributes:
 
 def request_attributes(effect: SendRequest, performer: object, labels: Labels) -> Attributes:
     """Those of the span of a request."""
-    server = server_of(performer, effect.endpoint)
-    found: Attributes = {**served_by(effect, server), "toolreel.ref": effect.ref}
+    found: Attributes = {**served_by(effect, performer), "toolreel.ref": effect.ref}
     if effect.purpose != "turn":
         found["toolreel.purpose"] = effect.purpose
     if labels.conversation:
@@ -127,8 +143,9 @@ def request_attributes(effect: SendRequest, performer: object, labels: Labels) -
     return found
 
 
-def served_by(effect: SendRequest, server: Server) -> Attributes:
+def served_by(effect: SendRequest, performer: object) -> Attributes:
     """Model and server of a request, which its metrics have too."""
+    server = server_of(performer, effect.endpoint)
     found: Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": server.provider(effect.request.form),
@@ -136,6 +153,38 @@ def served_by(effect: SendRequest, server: Server) -> Attributes:
     }
     if server.address:
         found |= {"server.address": server.address, "server.port": server.port}
+    return found
+
+
+def reply_attributes(effect: SendRequest, event: Event, notes: tuple[Note, ...]) -> Attributes:
+    """What an event and the notes about it tell of a reply; an error as a code, never as a message."""
+    body: Mapping[str, Json] = {}
+    if isinstance(event, ReplyReceived):
+        chat = as_chat(event.body, effect.request.form).body
+        body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
+    reply = next((note for note in notes if isinstance(note, ReplyRead)), None)
+    lost = next((note for note in notes if isinstance(note, RequestLost)), None)
+    if lost is not None:
+        error = lost.failure if lost.status is None else str(lost.status)
+    elif isinstance(event, ReplyReceived):
+        error = reply.problem if reply is not None else ""
+    else:
+        error = "cancelled"
+    served, usage = served_in(body), usage_in(body)
+    told: Attributes = {
+        "gen_ai.response.id": served.request_id,
+        "gen_ai.response.model": served.model,
+        "error.type": error,
+        "gen_ai.usage.input_tokens": usage.prompt_tokens,
+        "gen_ai.usage.output_tokens": usage.completion_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+    }
+    found: Attributes = {name: value for name, value in told.items() if value}
+    if reply is not None and reply.finish not in {"", "unknown"}:
+        found["gen_ai.response.finish_reasons"] = (reply.finish,)
+    if usage.cost is not None:
+        found["toolreel.cost"] = usage.cost
     return found
 
 

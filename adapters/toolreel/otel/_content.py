@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, assert_never
 
@@ -40,11 +40,6 @@ class Capture:
 
     spans: bool = False
     events: bool = False
-
-    @property
-    def wanted(self) -> bool:
-        """Whether it goes anywhere."""
-        return self.spans or self.events
 
     @classmethod
     def of(cls, asked: bool | None, environ: Mapping[str, str]) -> Self:
@@ -130,7 +125,7 @@ def _message(message: Message) -> Json:
         case SystemMessage():
             return {"role": "system", "parts": [_text(message.content)]}
         case UserMessage():
-            parts = _parts(message.parts) if message.parts else [_text(message.content)]
+            parts = [*map(_part, message.parts)] or [_text(message.content)]
             return {"role": "user", "parts": parts}
         case AssistantMessage():
             said = [_text(message.content)] if message.content else []
@@ -142,7 +137,7 @@ def _message(message: Message) -> Json:
                 "id": message.call_id,
                 "response": parsed(message.content),
             }
-            return {"role": "tool", "parts": [answer, *_parts(message.parts)]}
+            return {"role": "tool", "parts": [answer, *map(_part, message.parts)]}
         case _:
             assert_never(message)
 
@@ -153,10 +148,6 @@ def _text(content: str) -> Json:
 
 def _call(call_id: str, name: str, arguments: str) -> Json:
     return {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed(arguments)}
-
-
-def _parts(parts: Iterable[Part]) -> list[Json]:
-    return [_part(part) for part in parts]
 
 
 def _part(part: Part) -> Json:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from toolreel._driver import CONTEXTS, Begun, Watch, Watcher, unwatch, watch_with
@@ -11,12 +13,37 @@ from toolreel.otel._content import Capture
 
 try:
     from opentelemetry._logs import LoggerProvider
+    from opentelemetry.context import attach, detach
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
     raise MissingExtra.of("otel", "opentelemetry-api") from None
 
+from toolreel.otel._run_watch import Instruments, RunWatch
+
 _INSTALLED: Final = list[Watcher]()
+# Not the global propagator: it also writes baggage, which may be anything, and these headers are stored.
+_TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
+
+
+class _TraceHeaders:
+    """``traceparent`` and ``tracestate``, for runs that another process goes on with."""
+
+    def written(self) -> Mapping[str, str]:
+        """The headers of the current span; none where there is no span."""
+        headers: dict[str, str] = {}
+        _TRACE_CONTEXT.inject(headers)
+        return headers
+
+    @contextmanager
+    def joined(self, headers: Mapping[str, str]) -> Generator[None]:
+        """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
+        token = attach(_TRACE_CONTEXT.extract(headers))
+        try:
+            yield
+        finally:
+            detach(token)
 
 
 def instrument(
@@ -42,21 +69,16 @@ def instrument(
     :raises MissingExtra: if OpenTelemetry is not installed
     :raises ConfigError: if the variable has another value than the conventions know
     """
-    # Imported here, so that `import toolreel.otel` alone loads nothing of a run.
-    from toolreel.otel._instruments import ContentEvents, Instruments, TraceHeaders
-    from toolreel.otel._run_watch import RunWatch
-
     capture = Capture.of(capture_content, os.environ)
-    instruments = Instruments.of(tracer_provider, meter_provider)
-    events = ContentEvents(logger_provider)
+    instruments = Instruments(tracer_provider, meter_provider, logger_provider)
 
     def watch(begun: Begun) -> Watch:
-        return RunWatch(begun, instruments, capture, events)
+        return RunWatch(begun, instruments, capture)
 
     uninstrument()
     _INSTALLED.append(watch)
     watch_with(watch)
-    CONTEXTS.append(TraceHeaders())
+    CONTEXTS.append(_TraceHeaders())
 
 
 def uninstrument() -> None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
 from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.metrics import Histogram, MeterProvider, get_meter
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    TracerProvider,
+    get_tracer,
+    set_span_in_context,
+)
 
 from toolreel._driver import Begun, Wanted, fields_of, name_of
 from toolreel.otel._attributes import (
-    Answer,
     Attributes,
+    reply_attributes,
     request_attributes,
     run_attributes,
     served_by,
@@ -22,9 +32,7 @@ from toolreel.otel._attributes import (
     tool_error,
 )
 from toolreel.otel._content import Capture, Redaction, parsed, reply_content, request_content
-from toolreel.otel._instruments import ContentEvents, Instruments
 from toolreel.otel._labels import LABELS
-from toolreel.otel._provider import server_of
 from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
@@ -49,6 +57,52 @@ _TOLD_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSett
 _SECOND: Final = 1_000_000_000
 
 
+_SCOPE: Final = "toolreel"
+_CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
+
+_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_OF_RUNS: Final = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
+_TOKENS: Final = (
+    *(1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144),
+    *(1_048_576, 4_194_304, 16_777_216, 67_108_864),
+)
+
+
+class Instruments:
+    """What spans and metrics are made with, by the providers; by default by the global ones."""
+
+    def __init__(
+        self,
+        tracers: TracerProvider | None,
+        meters: MeterProvider | None,
+        loggers: LoggerProvider | None,
+    ) -> None:
+        from importlib.metadata import version  # slow to import
+
+        release = version("toolreel")
+        meter = get_meter(_SCOPE, release, meter_provider=meters)
+
+        def made(name: str, description: str, bounds: Sequence[float], unit: str = "s") -> Histogram:
+            return meter.create_histogram(
+                f"gen_ai.{name}", unit, description, explicit_bucket_boundaries_advisory=bounds
+            )
+
+        self.tracer = get_tracer(_SCOPE, release, tracer_provider=tracers)
+        self.logger = get_logger(_SCOPE, logger_provider=loggers)
+        """Emits the content of requests in events, for those who keep it out of spans."""
+        self.request_seconds = made("client.operation.duration", "GenAI operation duration.", _SECONDS)
+        self.first_chunk_seconds = made(
+            "client.operation.time_to_first_chunk",
+            "Time to receive the first chunk of a streamed reply.",
+            _SECONDS,
+        )
+        self.tokens = made(
+            "client.token.usage", "Number of input and output tokens used.", _TOKENS, "{token}"
+        )
+        self.run_seconds = made("invoke_agent.duration", "Duration of an agent's run.", _OF_RUNS)
+        self.tool_seconds = made("execute_tool.duration", "Duration of a tool call.", _SECONDS)
+
+
 @dataclass(slots=True)
 class _Open:
     """The span of an effect that is performed."""
@@ -69,12 +123,9 @@ class _Open:
 class RunWatch:
     """Watches one run."""
 
-    def __init__(
-        self, begun: Begun, instruments: Instruments, capture: Capture, events: ContentEvents
-    ) -> None:
+    def __init__(self, begun: Begun, instruments: Instruments, capture: Capture) -> None:
         self._instruments = instruments
         self._capture = capture
-        self._events = events
         self._labels = LABELS.get()
         self._performer = begun.performer
         self._plan = begun.first.state.plan
@@ -141,9 +192,10 @@ class RunWatch:
         for opened in self._open.values():
             self._close(opened, {}, "cancelled" if stopped else why)
         self._open.clear()
-        outcome = "cancelled" if stopped else _outcome(state)
-        settled = isinstance(state.phase, Settled) and not isinstance(state.phase.outcome, Completed)
-        fault = why or (outcome if settled and outcome != "cancelled" else "")
+        settled = state.phase.outcome if isinstance(state.phase, Settled) else None
+        outcome = "cancelled" if stopped else settled.name if settled else "resting"
+        failed = settled is not None and not isinstance(settled, Completed) and outcome != "cancelled"
+        fault = why or (outcome if failed else "")
         tally = state.tally.since(self._before)
         now = time.time_ns()
         self._span.set_attributes(
@@ -183,32 +235,25 @@ class RunWatch:
         return opened
 
     def _end_request(self, opened: _Open, effect: SendRequest, event: Event, after: Step) -> None:
-        answer = Answer.of(effect, event, after.notes)
-        attributes = answer.attributes
-        if opened.first and not opened.replayed:
-            attributes["gen_ai.response.time_to_first_chunk"] = (opened.first - opened.began) / _SECOND
-        if self._capture.wanted:
+        attributes = reply_attributes(effect, event, after.notes)
+        first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
+        if self._capture.spans or self._capture.events:
             self._say(opened, effect, event)
-        self._close(opened, attributes, answer.error)
-        if not opened.replayed:
-            self._measure(opened, effect, answer)
-
-    def _measure(self, opened: _Open, effect: SendRequest, answer: Answer) -> None:
-        """The metrics of a request; one that was replayed took no time and no tokens."""
-        made, common = self._instruments, served_by(effect, server_of(self._performer, effect.endpoint))
-        if answer.served.model:
-            common["gen_ai.response.model"] = answer.served.model
-        for kind, count in (
-            ("input", answer.usage.prompt_tokens),
-            ("output", answer.usage.completion_tokens),
-        ):
-            if count:
+        timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
+        self._close(opened, timed, str(attributes.get("error.type", "")))
+        if opened.replayed:
+            return  # it took no time and no tokens
+        made, common = self._instruments, served_by(effect, self._performer)
+        if model := attributes.get("gen_ai.response.model"):
+            common["gen_ai.response.model"] = model
+        for kind in ("input", "output"):
+            if isinstance(count := attributes.get(f"gen_ai.usage.{kind}_tokens"), int):
                 made.tokens.record(count, {**common, "gen_ai.token.type": kind}, opened.context)
-        if opened.first:
-            seconds = (opened.first - opened.began) / _SECOND
-            made.first_chunk_seconds.record(seconds, common, opened.context)
-        failed: Attributes = {"error.type": answer.error} if answer.error else {}
-        made.request_seconds.record(opened.seconds, {**common, **failed}, opened.context)
+        if first is not None:
+            made.first_chunk_seconds.record(first, common, opened.context)
+        if error := attributes.get("error.type"):
+            common = {**common, "error.type": error}
+        made.request_seconds.record(opened.seconds, common, opened.context)
 
     def _end_tool(self, opened: _Open, effect: RunTool, event: Event) -> None:
         output = event.output if isinstance(event, ToolReturned) else ""
@@ -240,21 +285,16 @@ class RunWatch:
         if self._capture.spans:
             opened.span.set_attributes(shown)
         if self._capture.events:
-            common = served_by(effect, server_of(self._performer, effect.endpoint))
-            self._events.emit({**common, **shown}, opened.context)
+            common = served_by(effect, self._performer)
+            self._instruments.logger.emit(
+                LogRecord(context=opened.context, event_name=_CONTENT_EVENT, attributes={**common, **shown})
+            )
 
     def _tell(self, span: Span, notes: tuple[Note, ...]) -> None:
         for note in notes:
             if not isinstance(note, _TOLD_BY_SPANS):
-                span.add_event(f"toolreel.{name_of(note)}", _qualified(note))
-
-
-def _qualified(note: Note) -> Attributes:
-    return {f"toolreel.{name}": value for name, value in fields_of(note).items()}
-
-
-def _outcome(state: State) -> str:
-    return state.phase.outcome.name if isinstance(state.phase, Settled) else "resting"
+                told: Attributes = {f"toolreel.{name}": value for name, value in fields_of(note).items()}
+                span.add_event(f"toolreel.{name_of(note)}", told)
 
 
 def _mark(span: Span, error: str) -> None:

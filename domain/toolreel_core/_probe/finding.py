@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext import Json, Tree, tree_at
-from toolreel_core._probe.known_facts import RICHER
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing, Try
-from toolreel_core._probe.question import Group
+from toolreel_core._probe.question import RICHER, Group, Question
 from toolreel_core._probe.verdict import Word
-from toolreel_core._text_calls import BARE
-
-KIMI: Final = re.compile(r"functions\.[\w-]+:\d+")
-"""The ids of Kimi (Kimi-K2-Instruct: tool_call_guidance.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +50,19 @@ class Finding:
 def findings(probing: Probing) -> tuple[Finding, ...]:
     """All findings so far: one a question, then what was observed in all answers."""
     asked = (
-        _finding(question.name, question.group, tries, decides=question.decides)
-        for question in probing.questions
-        if (tries := probing.of(question.name))
+        _finding(question, tries) for question in probing.questions if (tries := probing.of(question.name))
     )
     return *asked, *observed(probing)
 
 
-def _finding(name: str, group: Group, tries: Sequence[Try], *, decides: bool) -> Finding:
+def _finding(question: Question, tries: Sequence[Try]) -> Finding:
     counts = Counter(each.verdict.word for each in tries)
     word = counts.most_common(1)[0][0]
     detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
     requests = tuple(number for each in tries for number in each.requests)
-    return Finding(name, group, word, detail, requests, tuple(counts.items()), decides)
+    return Finding(
+        question.name, question.group, word, detail, requests, tuple(counts.items()), question.decides
+    )
 
 
 def observed(probing: Probing) -> tuple[Finding, ...]:
@@ -78,39 +73,14 @@ def observed(probing: Probing) -> tuple[Finding, ...]:
         # What asks a model to think shows nothing about one that was not asked to.
         if isinstance(each.observation, Answered) and each.question not in RICHER
     ]
-    found = (
-        _seen("reasoning", "history", answers, _reasoning),
-        _seen("call_id_form", "tools", answers, _id_form),
-        _seen("text_calls", "tools", answers, _dialect),
-        _seen("text_calls_in_reasoning", "tools", answers, _in_reasoning),
-        _seen("signatures", "history", answers, _signature),
-        _seen("stop_reasons", "tools", answers, _stop_reason),
-        _seen("cost", "basics", answers, _cost),
-    )
-    return tuple(finding for finding in found if finding)
-
-
-_Answers = Sequence[tuple[int, Answered]]
-
-
-def _seen(name: str, group: Group, answers: _Answers, see: Callable[[Answered], str]) -> Finding | None:
-    """What a look at each answer gave, the most frequent first; ``None`` where it gave nothing."""
-    given = [(number, word) for number, each in answers if (word := see(each))]
-    if not given:
-        return None
-    counts = Counter(word for _, word in given)
-    words = ", ".join(f"{word} ({count})" for word, count in counts.most_common())
-    first = tuple(sorted(number for number, _ in given)[:3])
-    return Finding(name, group, counts.most_common(1)[0][0], words, first)
-
-
-def words_of(finding: Finding) -> tuple[str, ...]:
-    """The words that were observed, the most frequent first.
-
-    >>> words_of(Finding("text_calls", "tools", "llama_json", "llama_json (4), react (1)", (1,)))
-    ('llama_json', 'react')
-    """
-    return tuple(part.rpartition(" (")[0] for part in finding.detail.split(", "))
+    found = list[Finding]()
+    for name, (group, see) in _LOOKS.items():
+        if given := [(number, word) for number, each in answers if (word := see(each))]:
+            counts = Counter(word for _, word in given).most_common()
+            words = ", ".join(f"{word} ({count})" for word, count in counts)
+            first = tuple(sorted(number for number, _ in given)[:3])
+            found.append(Finding(name, group, counts[0][0], words, first))
+    return tuple(found)
 
 
 def _reasoning(answered: Answered) -> str:
@@ -128,7 +98,7 @@ def _id_form(answered: Answered) -> str:
         return "none"
     if len(set(map(str, ids))) < len(ids):
         return "one id for several calls"
-    if KIMI.fullmatch(first):
+    if re.fullmatch(r"functions\.[\w-]+:\d+", first):  # Kimi-K2-Instruct: tool_call_guidance.md
         return "functions.NAME:NUMBER"
     return re.sub(r"[0-9a-zA-Z]{5,}", "…", first) if first[:5] == "call_" else f"{len(first)} characters"
 
@@ -149,17 +119,8 @@ def _signature(answered: Answered) -> str:
         for vendor in ("google", "vertex"):
             if tree_at(call, "extra_content", vendor).get("thought_signature"):
                 return "extra_content"
-    details = answered.message.get("reasoning_details")
-    entries: Sequence[Json] = details if isinstance(details, list) else ()
-    return "reasoning_details" if any(map(_is_geminis, entries)) else ""
-
-
-def _is_geminis(entry: Json) -> bool:
-    match entry:
-        case {"format": str() as form}:
-            return form.startswith("google-gemini")
-        case _:
-            return False
+    formats = (as_tree(each).get("format") for each in items_of(answered.message, "reasoning_details"))
+    return "reasoning_details" if any(str(each).startswith("google-gemini") for each in formats) else ""
 
 
 def _stop_reason(answered: Answered) -> str:
@@ -169,17 +130,16 @@ def _stop_reason(answered: Answered) -> str:
     return reason if isinstance(reason, str) and reason else "none"
 
 
-def _cost(answered: Answered) -> str:
-    return "usage.cost" if answered.reply.usage.cost is not None else ""
-
-
-def bare(dialects: Sequence[str]) -> tuple[str, ...]:
-    """The dialects that are not read unless they are named, in the order of all dialects.
-
-    >>> bare(("hermes_json", "react", "llama_json"))
-    ('llama_json', 'react')
-    """
-    return tuple(name for name in BARE if name in dialects)
+_LOOKS: Final[Mapping[str, tuple[Group, Callable[[Answered], str]]]] = {
+    "reasoning": ("history", _reasoning),
+    "call_id_form": ("tools", _id_form),
+    "text_calls": ("tools", _dialect),
+    "text_calls_in_reasoning": ("tools", _in_reasoning),
+    "signatures": ("history", _signature),
+    "stop_reasons": ("tools", _stop_reason),
+    "cost": ("basics", lambda answered: "" if answered.reply.usage.cost is None else "usage.cost"),
+}
+"""What is looked for in each answer: a word, or an empty text."""
 
 
 def trees(findings: Sequence[Finding]) -> list[Tree]:

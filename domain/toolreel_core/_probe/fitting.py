@@ -5,17 +5,19 @@ A finding that repeated answers disagree about settles nothing: then the careful
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core._probe.finding import Finding, bare, words_of
-from toolreel_core._probe.known_facts import ENCRYPTED, settled_form
+from toolreel_core._plan import Preset
+from toolreel_core._probe.finding import Finding
+from toolreel_core._probe.question import ENCRYPTED, settled_form
 from toolreel_core._settings import LoopConfig, Provider, WireForm
+from toolreel_core._text_calls import BARE
 
 Section: TypeAlias = Literal["provider", "config", "request_overrides"]
-SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
+_SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,11 @@ class Setting:
     @property
     def default(self) -> Json:
         """What holds without it."""
-        match self.section:
-            case "provider":
-                form = "chat_completions" if self.key == "wire_form" else self.form
-                return getattr(Provider(wire_form=form), self.key)  # type: ignore[no-any-return]
-            case "config":
-                return getattr(LoopConfig(), self.key)  # type: ignore[no-any-return]
-            case "request_overrides":
-                return None
-            case _:
-                assert_never(self.section)
+        if self.section == "request_overrides":
+            return None
+        form = "chat_completions" if self.key == "wire_form" else self.form
+        held = LoopConfig() if self.section == "config" else Provider(wire_form=form)
+        return getattr(held, self.key)  # type: ignore[no-any-return]
 
     @property
     def is_default(self) -> bool:
@@ -75,32 +72,29 @@ class Found:
         return "; ".join(f"{each.name}: {each.word} ({each.evidence}): {each.detail}" for each in told)
 
 
-_Rule: TypeAlias = Callable[[Found], tuple[Json, tuple[str, ...]] | None]
+_Decided: TypeAlias = tuple[Json, tuple[str, ...]] | None
 """The value of a setting, and the findings that say so; ``None`` if they say nothing."""
+_Rule: TypeAlias = Callable[[Found], _Decided]
 
 
 def settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
     """The settings that the findings decide, also where they are those of the defaults."""
     found = Found({each.name: each for each in findings if each.stable and each.word not in {"lost", "cut"}})
-    return tuple(_settings(found))
-
-
-def _settings(found: Found) -> Iterator[Setting]:
     settled = settled_form(found.word)
     form = settled[0] if settled else "chat_completions"
-    for (section, key), rule in _RULES.items():
-        if decided := rule(found):
-            value, names = decided
-            setting = Setting(section, key, value, found.because(*names), form)
-            if setting.can_be_set:
-                yield setting
+    decided = (
+        Setting(section, key, value[0], found.because(*value[1]), form)
+        for (section, key), rule in _RULES.items()
+        if (value := rule(found))
+    )
+    return tuple(each for each in decided if each.can_be_set)
 
 
 def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequence[str]) -> Tree:
     """The preset with all settings that differ from the defaults, as a catalogue has it."""
     kept = [each for each in decided if not each.is_default]
     sections: dict[str, Json] = {}
-    for section in SECTIONS:
+    for section in _SECTIONS:
         own = {each.key: each.value for each in kept if each.section == section}
         sections |= {section: own} if own else {}
     because: Tree = {each.key: each.because for each in kept}
@@ -108,19 +102,28 @@ def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequ
     return {**head, **sections, **({"because": because} if because else {})}
 
 
-def _by_word(name: str, values: Mapping[str, Json]) -> _Rule:
-    def rule(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-        word = found.word(name)
-        return (values[word], (name,)) if word in values else None
+def _first(*rows: tuple[str, Mapping[str, Json]]) -> _Rule:
+    """The value of the first row that has one: names of findings, of which the last decides by its word."""
+
+    def rule(found: Found) -> _Decided:
+        for names, values in rows:
+            *_, decides = told = tuple(names.split())
+            if (word := found.word(decides)) in values:
+                return values[word], told
+        return None
 
     return rule
 
 
-def _wire_form(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    return settled_form(found.word)
+def _by_word(name: str, values: Mapping[str, Json]) -> _Rule:
+    return _first((name, values))
 
 
-def _parallel(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _all_taken(found: Found, names: tuple[str, ...], value: Json) -> _Decided:
+    return (value, names) if all(found.word(name) == "accepted" for name in names) else None
+
+
+def _parallel(found: Found) -> _Decided:
     names = ("parallel_tool_calls", "several_calls")
     match found.word("parallel_tool_calls"):
         case "refused":
@@ -134,98 +137,46 @@ def _parallel(found: Found) -> tuple[Json, tuple[str, ...]] | None:
             return None
 
 
-_FORCED: Final[Mapping[str, Json]] = {"called": "yes", "ignored": "no", "refused": "no"}
-
-
-def _required(found: Found, *, thinking: bool) -> tuple[Json, tuple[str, ...]] | None:
+def _required(found: Found, *, thinking: bool) -> _Decided:
+    values: Mapping[str, Json] = {"called": "yes", "ignored": "no", "refused": "no"}
     word = found.word("tool_choice_required")
     # Where a model thinks, a refusal says nothing about the same model when it does not.
-    if word not in _FORCED or (found.word("reasoning") == "") == thinking:
+    if word not in values or (found.word("reasoning") == "") == thinking:
         return None
-    return _FORCED[word], ("tool_choice_required", *(("reasoning",) if thinking else ()))
+    return values[word], ("tool_choice_required", *(("reasoning",) if thinking else ()))
 
 
-def _format_with_tools(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("tools") != "called":
-        return None
-    word = found.word("json_schema_with_tools")
+def _format_with_tools(found: Found) -> _Decided:
     values = {"called": "yes", "held": "no", "answered": "no", "refused": "no"}
-    return (values[word], ("json_schema_with_tools",)) if word in values else None
+    return _by_word("json_schema_with_tools", values)(found) if found.word("tools") == "called" else None
 
 
-def _thinking(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    return (True, ("reasoning",)) if found.word("reasoning") else None
+def _with_reasoning(after_answer: Json, after_call: Json, *rest: tuple[str, Mapping[str, Json]]) -> _Rule:
+    """A rule about reasoning without which a turn was not taken back."""
+    return _first(
+        ("assistant_turn assistant_turn_reasoning", {"accepted": after_answer}),
+        ("tool_turn tool_turn_reasoning", {"accepted": after_call}),
+        *rest,
+    )
 
 
-def _reasoning_required(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("assistant_turn_reasoning") == "accepted":
-        return "all_assistant", ("assistant_turn", "assistant_turn_reasoning")
-    if found.word("tool_turn_reasoning") == "accepted":
-        return "tool_turns", ("tool_turn", "tool_turn_reasoning")
-    return ("none", ("tool_turn",)) if found.word("tool_turn") == "accepted" else None
-
-
-def _if_required(value: Json) -> _Rule:
-    def rule(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-        required = _reasoning_required(found)
-        return (value, required[1]) if required and required[0] != "none" else None
-
-    return rule
-
-
-def _reasoning_replay(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("reasoning_echo") == "refused":
-        return "never", ("reasoning_echo",)
-    return ("verbatim", ("reasoning_echo",)) if found.word("reasoning_echo") == "accepted" else None
-
-
-def _signature_channel(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("tool_turn_signature") == "accepted":
-        return "extra_content", ("tool_turn", "tool_turn_signature")
-    channel = found.word("signatures")
-    return (channel, ("signatures",)) if channel else None
-
-
-def _content(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    additions = ("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
-    if taken := [name for name in additions if found.word(name) == "accepted"]:
-        return "empty", (taken[0],)
-    forms = {"content_null": "null", "content_absent": "omit", "content_space": "space"}
-    for name, form in forms.items():
-        if found.word(name) == "accepted":
-            return form, ("tool_turn", name)
-    return None
-
-
-def _single_system(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _single_system(found: Found) -> _Decided:
     names = ("two_systems", "late_system")
     refused = tuple(name for name in names if found.word(name) == "refused")
     if refused:
         return True, refused
-    return (False, names) if all(found.word(name) == "accepted" for name in names) else None
+    return _all_taken(found, names, value=False)
 
 
-def _id_style(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("call_ids") == "refused":
-        return "alnum9", ("call_ids",)
-    if found.word("call_id_form") == "functions.NAME:NUMBER":
-        return "kimi", ("call_id_form",)
-    return ("keep", ("call_ids",)) if found.word("call_ids") == "accepted" else None
-
-
-def _schema_transform(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    names = {
-        "schema_keywords": "gemini_subset",
-        "schema_refs": "inline_defs",
-        "strict_tools": "strip_strict",
-    }
+def _schema_transform(found: Found) -> _Decided:
+    names = {"schema_keywords": "gemini_subset", "schema_refs": "inline_defs", "strict_tools": "strip_strict"}
     for name, transform in names.items():
         if found.word(name) == "refused":
             return transform, (name,)
-    return ("none", tuple(names)) if all(found.word(name) == "accepted" for name in names) else None
+    return _all_taken(found, tuple(names), "none")
 
 
-def _max_tokens_field(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _max_tokens_field(found: Found) -> _Decided:
     names = ("max_tokens", "max_completion_tokens")
     kept = [name for name in names if found.word(name) == "honoured"]
     lost = [name for name in names if found.word(name) in {"refused", "ignored"}]
@@ -234,15 +185,7 @@ def _max_tokens_field(found: Found) -> tuple[Json, tuple[str, ...]] | None:
     return ("", names) if len(kept) > 1 else None
 
 
-def _temperature(found: Found) -> tuple[Json, tuple[str, ...]] | None:
-    if found.word("temperature") == "refused":
-        return "drop", ("temperature",)
-    if found.word("temperature_high") == "refused":
-        return "max1", ("temperature_high",)
-    return ("free", ("temperature_high",)) if found.word("temperature_high") == "accepted" else None
-
-
-def _control_tokens(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _control_tokens(found: Found) -> _Decided:
     names = ("control_tokens", "texts_like_them")
     counts = [_count(found, name) for name in names]
     if 0 in counts:
@@ -258,7 +201,7 @@ def _count(found: Found, name: str) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def _stream_options(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _stream_options(found: Found) -> _Decided:
     settled = settled_form(found.word)
     if settled and settled[0] != "chat_completions":
         return None  # the other forms always count
@@ -268,13 +211,15 @@ def _stream_options(found: Found) -> tuple[Json, tuple[str, ...]] | None:
     return ("no", ("stream", "stream_plain")) if streams and found.word("stream") == "refused" else None
 
 
-def _dialects(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _dialects(found: Found) -> _Decided:
     finding = found.by_name.get("text_calls")
-    named = bare(words_of(finding)) if finding else ()
+    seen = [part.rpartition(" (")[0] for part in finding.detail.split(", ")] if finding else []
+    # Those that are not read unless they are named, in the order of all dialects.
+    named = [name for name in BARE if name in seen]
     return (["marked", *named], ("text_calls",)) if named else None
 
 
-def _constrained(found: Found) -> tuple[Json, tuple[str, ...]] | None:
+def _constrained(found: Found) -> _Decided:
     unreliable = found.word("tools") in {"text_call", "answered"}
     held = unreliable and found.word("json_schema_with_tools") == "held"
     return ("response_format", ("tools", "json_schema_with_tools")) if held else None
@@ -282,7 +227,7 @@ def _constrained(found: Found) -> tuple[Json, tuple[str, ...]] | None:
 
 _HONOURED: Final[Mapping[str, Json]] = {"honoured": "yes", "ignored": "no", "refused": "no"}
 _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
-    ("provider", "wire_form"): _wire_form,
+    ("provider", "wire_form"): lambda found: settled_form(found.word),
     ("provider", "supports_tools"): _by_word("tools", {"called": "yes", "refused": "no"}),
     ("provider", "supports_parallel_tool_calls"): _parallel,
     ("provider", "supports_required"): lambda found: _required(found, thinking=False),
@@ -294,26 +239,90 @@ _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
     ("provider", "supports_images"): _by_word("images", {"seen": "yes", "refused": "no"}),
     ("provider", "images_in_tool_results"): _by_word("image_result", {"seen": "yes", "refused": "no"}),
     ("provider", "reports_cost"): _by_word("cost", {"usage.cost": "yes"}),
-    ("provider", "thinking"): _thinking,
-    ("provider", "reasoning_field"): _if_required("reasoning_content"),
-    ("provider", "reasoning_replay"): _reasoning_replay,
-    ("provider", "reasoning_required_on"): _reasoning_required,
-    ("provider", "reasoning_placeholder"): _if_required(" "),
-    ("provider", "signature_channel"): _signature_channel,
+    ("provider", "thinking"): lambda found: (True, ("reasoning",)) if found.word("reasoning") else None,
+    ("provider", "reasoning_field"): _with_reasoning("reasoning_content", "reasoning_content"),
+    ("provider", "reasoning_replay"): _by_word(
+        "reasoning_echo", {"refused": "never", "accepted": "verbatim"}
+    ),
+    ("provider", "reasoning_required_on"): _with_reasoning(
+        "all_assistant", "tool_turns", ("tool_turn", {"accepted": "none"})
+    ),
+    ("provider", "reasoning_placeholder"): _with_reasoning(" ", " "),
+    ("provider", "signature_channel"): _first(
+        ("tool_turn tool_turn_signature", {"accepted": "extra_content"}),
+        ("signatures", {name: name for name in ("extra_content", "reasoning_details")}),
+    ),
     ("provider", "pin_upstream"): _by_word("signatures", {"reasoning_details": True}),
-    ("provider", "tool_turn_content"): _content,
+    ("provider", "tool_turn_content"): _first(
+        *(
+            (name, {"accepted": "empty"})
+            for name in ("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
+        ),
+        ("tool_turn content_null", {"accepted": "null"}),
+        ("tool_turn content_absent", {"accepted": "omit"}),
+        ("tool_turn content_space", {"accepted": "space"}),
+    ),
     ("provider", "assistant_after_tool"): _by_word("user_after_tool", {"refused": True, "accepted": False}),
     ("provider", "single_leading_system"): _single_system,
     ("provider", "tool_result_name"): _by_word("tool_turn_name", {"accepted": True}),
-    ("provider", "id_style"): _id_style,
+    ("provider", "id_style"): _first(
+        ("call_ids", {"refused": "alnum9"}),
+        ("call_id_form", {"functions.NAME:NUMBER": "kimi"}),
+        ("call_ids", {"accepted": "keep"}),
+    ),
     ("provider", "schema_transform"): _schema_transform,
     ("provider", "max_tokens_field"): _max_tokens_field,
-    ("provider", "temperature_rule"): _temperature,
+    ("provider", "temperature_rule"): _first(
+        ("temperature", {"refused": "drop"}), ("temperature_high", {"refused": "max1", "accepted": "free"})
+    ),
     ("provider", "special_token_guard"): _control_tokens,
     ("request_overrides", "include"): _by_word("responses_reasoning", {"carried": [*ENCRYPTED]}),
     ("config", "text_dialects"): _dialects,
     ("config", "dialects_in_reasoning"): _by_word("text_calls_in_reasoning", {"the reasoning": True}),
     ("config", "constrained_calls"): _constrained,
 }
-PROBED: Final = frozenset(_RULES)
-"""The settings that a probe can decide, each with its section."""
+
+Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
+"""``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe
+could decide it, but no finding does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One setting in both."""
+
+    key: str
+    """With its section, such as ``provider.id_style``."""
+    standing: Standing
+    preset: Json
+    """Its value in the preset, or the default."""
+    probed: Json = None
+    """Its value by the findings; null where there are none."""
+    because: str = ""
+
+
+def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
+    """The settings that the findings decide or could, those that differ first."""
+    changes = preset.changes()
+    rows = [_row(each, changes[each.section]) for each in decided]
+    found = {(each.section, each.key) for each in decided}
+    left = [
+        Compared(f"{section}.{key}", "not_probed", value)
+        for section in _SECTIONS
+        for key, value in changes[section].items()
+        if (section, key) in _RULES and (section, key) not in found
+    ]
+    order: tuple[Standing, ...] = ("differs", "added", "agrees", "not_probed")
+    return tuple(sorted((*(row for row in rows if row), *left), key=lambda row: order.index(row.standing)))
+
+
+def _row(setting: Setting, section: dict[str, Json]) -> Compared | None:
+    """The row of a decided setting; ``None`` where both leave it at the default."""
+    key = f"{setting.section}.{setting.key}"
+    if setting.key not in section:
+        # One word stands for the dialects that are marked, which are the only list that is not empty.
+        default = ["marked"] if isinstance(setting.default, tuple) else setting.default
+        return None if setting.is_default else Compared(key, "added", default, setting.value, setting.because)
+    given = section[setting.key]
+    standing: Standing = "agrees" if given == setting.value else "differs"
+    return Compared(key, standing, given, setting.value, setting.because)

@@ -12,11 +12,37 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
-from toolreel_core._probe.tools import SURFACE
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._replies import FIELDS, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._text_calls import BARE, MARKED
+from toolreel_core._tools import ToolDefinition, ToolSurface
+
+LOOKUP: Final = ToolDefinition.of(
+    "lookup",
+    "Returns the value that is stored under a key.",
+    {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
+)
+PING: Final = ToolDefinition.of(
+    "ping", "Tells whether the system is up. It takes no arguments.", {"type": "object", "properties": {}}
+)
+ORDER: Final = ToolDefinition.of(
+    "order",
+    "Orders an item.",
+    {
+        "type": "object",
+        "properties": {
+            "item": {"type": "string"},
+            "count": {"type": "integer"},
+            "price": {"type": "number"},
+            "gift": {"type": "boolean"},
+            "labels": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["item", "count", "price", "gift", "labels"],
+    },
+)
+_OFFERED: Final = ToolSurface((LOOKUP, PING, ORDER))
+"""The tools that a probe offers, which each reply is read with."""
 
 DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_large"]
 """Why there was no answer, for a reason that may pass."""
@@ -125,7 +151,7 @@ def written_calls(answered: Answered) -> tuple[str, ...]:
     """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
     message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
     body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    reply = normalize_reply(body, tools=SURFACE, config=_READING)
+    reply = normalize_reply(body, tools=_OFFERED, config=_READING)
     return tuple(call.provenance.removeprefix("text:") for call in reply.calls if call.from_text)
 
 
@@ -143,16 +169,12 @@ def _failed(event: RequestFailed) -> Observation:
     match event.failure:
         case "connect":
             return Stop("connect", message)
-        case "status":
-            return _status(event, message)
         case "timeout" | "too_large" | "broken":
             return Detour(event.failure, message)
+        case "status":
+            status = event.status or 0
         case _:
             assert_never(event.failure)
-
-
-def _status(event: RequestFailed, message: str) -> Observation:
-    status = event.status or 0
     if status in _STOPS:
         return Stop(_STOPS[status], message)
     if status in _RATE:
@@ -166,7 +188,7 @@ def _status(event: RequestFailed, message: str) -> Observation:
 
 def _received(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
-    reply = normalize_reply(chat.body, tools=SURFACE, config=_READING)
+    reply = normalize_reply(chat.body, tools=_OFFERED, config=_READING)
     tree = as_tree(read(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""

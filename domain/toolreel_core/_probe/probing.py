@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
-from toolreel_core._jsontext import Tree
-from toolreel_core._probe.known_facts import RICHER, Known
+from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
-from toolreel_core._probe.question import Question
-from toolreel_core._probe.questions.catalogue import QUESTIONS
+from toolreel_core._probe.question import RICHER, Known, Question
+from toolreel_core._probe.questions import QUESTIONS
 from toolreel_core._probe.verdict import Verdict, Word
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._settings import WireForm
+from toolreel_core._settings import WireForm, bytes_per_4
 
 REPEAT: Final = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
@@ -164,15 +163,44 @@ class Probing:
 def _reasoning_field(tries: Sequence[Try]) -> str:
     """The field in which the model's reasoning came without being asked for."""
     unasked = (each.observation for each in tries if each.question not in RICHER)
-    answers = [each for each in unasked if isinstance(each, Answered)]
+    messages = [each.message for each in unasked if isinstance(each, Answered)]
     fields = ("reasoning_content", "reasoning", "thinking")
-    found = (name for each in answers for name in fields if each.message.get(name))
-    return next(found, "")
+    return next((name for message in messages for name in fields if message.get(name)), "")
 
 
 def _own_call(tries: Sequence[Try]) -> Tree:
     """The first message with structured calls."""
-    for each in tries:
-        if isinstance(each.observation, Answered) and each.observation.calls:
-            return each.observation.sent_back
-    return {}
+    answers = (each.observation for each in tries if isinstance(each.observation, Answered))
+    return next((answer.sent_back for answer in answers if answer.calls), {})
+
+
+_UNLIMITED: Final = 16
+"""Tokens of an answer that no field limits; such questions ask for one word."""
+_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MOST_TOKENS: Final = 1_024
+"""Tokens above which a limit is what is asked for, not what is used."""
+
+
+class Cost(NamedTuple):
+    """Of some requests, at most."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def estimate(probing: Probing) -> Cost:
+    """The requests that are left, if all answers agree; questions that depend on answers count too."""
+    known = probing.known
+    rows = [_cost(each, probing, known) for each in probing.questions]
+    return Cost(*map(sum, zip(*rows, strict=True)))
+
+
+def _cost(question: Question, probing: Probing, known: Known) -> Cost:
+    left = max(0, (probing.repeat if question.decides else 1) - len(probing.of(question.name)))
+    if question.when is not None and question.name not in known.words and not question.when(known):
+        left = 0
+    body = question.body(probing.model, known)
+    limits = (limit for key in _LIMITS if isinstance(limit := body.get(key), int))
+    limit = next((each for each in limits if each <= _MOST_TOKENS), _UNLIMITED)
+    return Cost(left, left * bytes_per_4(canonical(body)), left * limit)

@@ -1,21 +1,103 @@
-"""A question of a probe: one small request about one quirk."""
+"""A question of a probe, one small request about one quirk, and what its later questions are built on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, Self, TypeAlias, get_args
 
-from toolreel_core._jsontext import Tree
-from toolreel_core._probe.known_facts import Known
+from toolreel_core._conversation import Form, Transcript, message_in
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._plan import Request, RequestOptions, options_in
 from toolreel_core._probe.observation import Observation
-from toolreel_core._probe.verdict import Judge, Verdict, judged
-from toolreel_core._probe.written_request import spoken
-from toolreel_core._settings import WireForm
+from toolreel_core._probe.verdict import Judge, Verdict, Word, judged
+from toolreel_core._settings import Provider, WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
 
-EVERY_FORM: Final[frozenset[WireForm]] = frozenset(get_args(WireForm))
+RICHER: Final[Mapping[str, WireForm]] = {"responses_reasoning": "responses", "messages_thinking": "messages"}
+"""The questions that show what only their form can send back."""
+ENCRYPTED: Final = ("reasoning.encrypted_content",)
+"""What a request in Responses has to include, so that reasoning comes that can go back."""
+SPOKEN: Final[tuple[Word, ...]] = ("called", "text_call", "answered")
+"""The verdicts that show that a server speaks a form."""
+_FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
+"""The forms besides chat completions; the questions that show them have their names."""
+_THINKING: Final = 16
+"""How many times the room of an answer a model needs that thinks first."""
+_TOOL_TURNS: Final = (
+    *("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name"),
+    *("content_null", "content_absent", "content_space"),
+)
+
+
+def settled_form(word: Callable[[str], str | None]) -> tuple[WireForm, tuple[str, ...]] | None:
+    """The form in which a server is best asked, and the questions that say so; ``None`` if it takes none.
+
+    Chat completions where they are taken, since most is known of them; but where another form brings
+    reasoning that they have no place for, that form.
+
+    :param word: the verdict on a question
+    """
+    for name, form in RICHER.items():
+        if word(name) == "carried":
+            return form, (name,)
+    if word("plain") == "accepted":
+        return "chat_completions", ("plain",)
+    return next(((form, ("plain", form)) for form in _FORMS if word(form) in SPOKEN), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The verdicts so far, and two things that were seen."""
+
+    words: Mapping[str, Word] = field(default_factory=dict[str, Word])
+    """By question."""
+    reasoning: str = ""
+    """The field in which reasoning came; empty if none did."""
+    own_call: Tree = field(default_factory=dict[str, str])
+    """The message with the first structured call, as it goes back unchanged; empty if there was none."""
+
+    def is_(self, question: str, *words: Word) -> bool:
+        """Whether the verdict on a question is one of these words."""
+        return self.words.get(question) in words
+
+    @property
+    def is_spoken_to(self) -> bool:
+        """Whether the server takes requests in some form, or nobody has asked yet."""
+        return "plain" not in self.words or settled_form(self.words.get) is not None
+
+    @property
+    def form(self) -> WireForm:
+        """The form in which everything else is asked."""
+        settled = settled_form(self.words.get)
+        return settled[0] if settled else "chat_completions"
+
+    @property
+    def cap_field(self) -> str:
+        """The field for the limit of the output; empty if neither is taken."""
+        if self.is_("max_tokens", "honoured"):
+            return "max_tokens"
+        if self.is_("max_completion_tokens", "honoured"):
+            return "max_completion_tokens"
+        if not self.is_("max_tokens", "refused"):
+            return "max_tokens"
+        return "" if self.is_("max_completion_tokens", "refused") else "max_completion_tokens"
+
+    def options(self, limit: int) -> Tree:
+        """What every further request has: a limit of the output, and the temperature 0."""
+        room: Tree = {self.cap_field: limit * (_THINKING if self.reasoning else 1)} if self.cap_field else {}
+        return room if self.is_("temperature", "refused") else {**room, "temperature": 0}
+
+    @property
+    def tool_turn(self) -> str:
+        """The question whose form of a turn with a call was taken; empty if none was."""
+        return next((name for name in _TOOL_TURNS if self.is_(name, "accepted")), "")
+
+    @property
+    def no_tool_turn(self) -> bool:
+        """Whether the turn with a call was refused in all forms that were tried."""
+        return self.is_("tool_turn", "refused") and not self.tool_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +105,11 @@ class Question:
     """One question; it is asked several times if a setting hangs on it."""
 
     name: str
-    group: Group
     about: str
     """What it asks, in one line."""
     build: Callable[[Known], Tree]
     """The body without the model, as chat completions have it."""
+    group: Group
     judge: Judge
     decides: bool = True
     """Whether a setting hangs on it, so that it is asked again."""
@@ -35,35 +117,71 @@ class Question:
     """Questions that are asked first."""
     when: Callable[[Known], bool] | None = None
     """When it is asked, where that depends on earlier answers."""
-    forms: frozenset[WireForm] = EVERY_FORM
+    forms: frozenset[WireForm] = frozenset(get_args(WireForm))
     """The forms in which there is something to ask."""
     own_form: WireForm | None = None
     """The form that it is about, in which its body is written."""
-    judges_refusals: Callable[[Observation], Verdict] | None = None
-    """The judge of everything that may come, where a refusal is what is asked for."""
+    about_refusals: bool = False
+    """Whether a refusal is what is asked for."""
 
     def verdict(self, observation: Observation) -> Verdict:
         """What an observation says about it."""
-        return self.judges_refusals(observation) if self.judges_refusals else judged(observation, self.judge)
+        return judged(observation, self.judge, about_refusals=self.about_refusals)
 
     def form(self, known: Known) -> WireForm:
         """The form in which it is asked."""
         return self.own_form or known.form
 
     def is_asked(self, known: Known) -> bool:
-        """Whether it is asked, with what is known."""
-        return (
-            (self.own_form is not None or known.form in self.forms)
-            and self._says_something(known)
-            and (self.when is None or self.when(known))
-        )
-
-    def _says_something(self, known: Known) -> bool:
-        """Whether that of which it is a variant is taken: where it is refused, so is each variant."""
-        spoken_to = self.own_form is not None or "plain" not in self.rests_on or known.is_spoken_to
-        return spoken_to and not ("tools" in self.rests_on and known.is_("tools", "refused", "lost"))
+        """Whether it is asked: where that is refused of which it is a variant, so is each variant."""
+        if self.own_form is None and (
+            known.form not in self.forms or ("plain" in self.rests_on and not known.is_spoken_to)
+        ):
+            return False
+        if "tools" in self.rests_on and known.is_("tools", "refused", "lost"):
+            return False
+        return self.when is None or self.when(known)
 
     def body(self, model: str, known: Known) -> Tree:
         """Its request."""
         body: Tree = {"model": model, **self.build(known)}
-        return body if self.own_form else spoken(body, known.form)
+        return body if self.own_form else _spoken(body, known.form)
+
+
+def _spoken(body: Tree, form: WireForm) -> Tree:
+    """A body of chat completions in another form, as the loop would send it."""
+    if form == "chat_completions":
+        return body
+    rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}
+    options, messages = options_in(form, rest), body["messages"]
+    if not isinstance(messages, list):
+        # A number is no row of messages in any form; a text is one in Responses.
+        return {"model": body["model"], "input" if form == "responses" else "messages": 5, **options}
+    said = [message_in(as_tree(each), f"messages[{number}]") for number, each in enumerate(messages)]
+    transcript = Transcript.of(said, Form(Provider(wire_form=form)))
+    request = Request(str(body["model"]), transcript, RequestOptions(canonical(options)))
+    return as_tree(parse(JsonText(request.body)))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRequest(Request):
+    """A request whose body is written already: what no plan would send, in any form."""
+
+    text: JsonText = NOTHING
+    """The whole body."""
+
+    @classmethod
+    def of(cls, body: Tree, form: WireForm = "chat_completions") -> Self:
+        """The request with a body.
+
+        >>> WrittenRequest.of({"model": "m", "messages": "none", "stream": True}).streamed
+        True
+        """
+        options: Tree = {"stream": True} if body.get("stream") is True else {}
+        nothing = Transcript.of((), Form(Provider(wire_form=form)))
+        model = str(body.get("model", ""))
+        return cls(model, nothing, RequestOptions(canonical(options)), text=canonical(body))
+
+    def pieces(self) -> tuple[bytes, ...]:
+        """The body in UTF-8."""
+        return (self.text.encode(),)

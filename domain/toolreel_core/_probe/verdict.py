@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
 from toolreel_core._loop import is_signed
@@ -55,20 +55,28 @@ class Verdict:
     word: Word
     detail: str = ""
     """What was seen, in a few words."""
-    count: int = 0
-    """Tokens of the prompt, where they are what is asked for."""
 
 
 Judge: TypeAlias = Callable[[Answered], Verdict]
 
+_CUT: Final = Verdict("cut", "cut before it called")
 
-def judged(observation: Observation, judge: Judge) -> Verdict:
-    """The verdict on an observation; only an answer is left to the judge of the question."""
+
+def judged(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
+    """The verdict on an observation; only an answer is left to the judge of the question.
+
+    :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
+    """
     match observation:
         case Answered():
             return judge(observation)
-        case Refused():
+        case Refused() if not about_refusals:
             return Verdict("refused", observation.message)
+        case Refused():
+            if observation.in_200:
+                return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
+            readable = isinstance(_read_or_none(observation.body), dict)
+            return Verdict("clear" if readable else "unclear", observation.message)
         case Detour() | Stop() | Unreadable():
             return Verdict("lost", observation.message)
         case _:
@@ -89,7 +97,7 @@ def calls(answered: Answered) -> Verdict:
         return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:
         return Verdict("called", f"{len(reply.calls)} structured")
-    return Verdict("cut", "cut before it called") if answered.cut else Verdict("answered", _shown(reply))
+    return _CUT if answered.cut else Verdict("answered", _shown(reply))
 
 
 def speaks(answered: Answered) -> Verdict:
@@ -113,23 +121,15 @@ def called_if_told(answered: Answered) -> Verdict:
 def no_call_if_told(answered: Answered) -> Verdict:
     """Whether it left the tools alone, although the text asks for one."""
     verdict = calls(answered)
-    return (
-        Verdict("ignored", verdict.detail)
-        if verdict.word == "called"
-        else Verdict("honoured", verdict.detail)
-    )
+    return Verdict("ignored" if verdict.word == "called" else "honoured", verdict.detail)
 
 
 def number_of_calls(answered: Answered) -> Verdict:
     """How many calls are in the reply."""
     found = len(answered.reply.calls)
-    if not found:
-        return (
-            Verdict("cut", "cut before it called")
-            if answered.cut
-            else Verdict("no_call", _shown(answered.reply))
-        )
-    return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
+    if found:
+        return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
+    return _CUT if answered.cut else Verdict("no_call", _shown(answered.reply))
 
 
 def types(answered: Answered) -> Verdict:
@@ -139,7 +139,7 @@ def types(answered: Answered) -> Verdict:
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
     call = answered.reply.calls[0]
     written = " ".join(call.original.split())[:80]
-    given = as_tree(read_or_none(call.original))
+    given = as_tree(_read_or_none(call.original))
     is_text = any(isinstance(given.get(key), str) for key in ("count", "price", "gift", "labels"))
     if isinstance(call.arguments, str) and not repaired and not is_text:
         return Verdict("typed", written)
@@ -151,7 +151,7 @@ def empty_arguments(answered: Answered) -> Verdict:
     if not answered.calls:
         return calls(answered)
     raw = tree_at(answered.calls[0], "function").get("arguments")
-    plain = isinstance(raw, str) and read_or_none(raw) == {}
+    plain = isinstance(raw, str) and _read_or_none(raw) == {}
     return Verdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
 
 
@@ -166,26 +166,23 @@ def limit_of_8(answered: Answered) -> Verdict:
 
 def any_json(answered: Answered) -> Verdict:
     """Whether the text is a JSON object."""
-    value = read_or_none(answered.reply.content)
-    return _kept(isinstance(value, dict), answered)
+    return _kept(isinstance(_read_or_none(answered.reply.content), dict), answered)
 
 
 def schema_of_json(answered: Answered) -> Verdict:
     """Whether the text fits the schema that was asked for."""
-    return _kept(fits(answered.reply), answered)
+    return _kept(_fits(answered.reply), answered)
 
 
 def format_beside_tools(answered: Answered) -> Verdict:
     """Whether a tool was called although a format was asked for, or the text was held to the format."""
-    if fits(answered.reply):
+    if _fits(answered.reply):
         return Verdict("held", "the text fits the schema, and no tool is called")
     return calls(answered)
 
 
-def fits(reply: Reply) -> bool:
-    """Whether a reply is ``{"verdict": "yes"}``, or no."""
-    value = read_or_none(reply.content)
-    return value in ({"verdict": "yes"}, {"verdict": "no"})
+def _fits(reply: Reply) -> bool:
+    return _read_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
 
 
 def stream(answered: Answered) -> Verdict:
@@ -200,30 +197,14 @@ def stream(answered: Answered) -> Verdict:
 
 def red(answered: Answered) -> Verdict:
     """Whether the model saw a red square."""
-    said = answered.reply.content
-    return Verdict("seen" if "red" in said.lower() else "not_seen", _shown(answered.reply))
+    reply = answered.reply
+    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _shown(reply))
 
 
 def prompt_tokens(answered: Answered) -> Verdict:
     """The tokens of the prompt."""
     used = answered.reply.usage.prompt_tokens
-    return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage", used)
-
-
-def error(observation: Observation) -> Verdict:
-    """Whether a request that is wrong gets an error that programs can read."""
-    match observation:
-        case Refused():
-            if observation.in_200:
-                return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
-            word: Word = "clear" if isinstance(read_or_none(observation.body), dict) else "unclear"
-            return Verdict(word, observation.message)
-        case Answered():
-            return Verdict("accepted", "it was answered")
-        case Detour() | Stop() | Unreadable():
-            return Verdict("lost", observation.message)
-        case _:
-            assert_never(observation)
+    return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
 
 
 def _kept(kept: bool, answered: Answered) -> Verdict:
@@ -238,6 +219,6 @@ def _shown(reply: Reply) -> str:
     return f'it said "{text[:60]}"' if text else "no text"
 
 
-def read_or_none(text: str) -> Json:
+def _read_or_none(text: str) -> Json:
     """The value of a JSON text; null if it is none."""
     return read(text).value_or(None)

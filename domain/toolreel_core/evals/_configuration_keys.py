@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
@@ -39,10 +39,7 @@ class Key:
     @property
     def change(self) -> str:
         """The change in words, such as ``12 -> 8``; empty for a name in a list."""
-        return "" if self.name else f"{self.before or _UNSENT} -> {self.after or _UNSENT}"
-
-
-_UNSENT: Final = "(not sent)"
+        return "" if self.name else " -> ".join(text or "(not sent)" for text in (self.before, self.after))
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
@@ -82,25 +79,19 @@ def keys_named(words: Iterable[str], keys: Iterable[Key]) -> tuple[Key, ...]:
     :raises ConfigError: if there is no such key; names the nearest
     """
     known = {str(key): key for key in keys}
-    found = tuple(known.get(word) or _unknown(word, known) for word in words)
-    return tuple(key for key in known.values() if key in found)
-
-
-def _unknown(word: str, known: Mapping[str, Key]) -> Key:
-    raise ConfigError(unknown_name("difference", word, known))
+    chosen = {*words}
+    for word in sorted(chosen - {*known}):
+        raise ConfigError(unknown_name("difference", word, known))
+    return tuple(key for name, key in known.items() if name in chosen)
 
 
 def _of_settings(section: Section, before: _Settings, after: _Settings) -> Iterator[Key]:
     for setting in fields(before):
-        old, new = getattr(before, setting.name), getattr(after, setting.name)
+        old, new, path = getattr(before, setting.name), getattr(after, setting.name), (setting.name,)
         if old == new:
             continue
-        path = (setting.name,)
-        names = (
-            _joined(short_dialects(old), short_dialects(new))
-            if section == "config" and path[0] in LISTS
-            else None
-        )
+        is_list = section == "config" and setting.name in LISTS
+        names = _joined(short_dialects(old), short_dialects(new)) if is_list else None
         if names is None:
             yield Key(section, path, canonical(old), canonical(new))
             continue
@@ -141,12 +132,10 @@ def _of_trees(section: Section, path: tuple[str, ...], old: Tree, new: Tree) -> 
         one, other = old.get(name), new.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from _of_trees(section, (*path, name), one, other)
-        elif _text(old, name) != _text(new, name):
-            yield Key(section, (*path, name), _text(old, name), _text(new, name))
-
-
-def _text(tree: Tree, name: str) -> JsonText | None:
-    return canonical(tree[name]) if name in tree else None
+            continue
+        was, now = (canonical(tree[name]) if name in tree else None for tree in (old, new))
+        if was != now:
+            yield Key(section, (*path, name), was, now)
 
 
 def _with_values(section: Section, text: JsonText, keys: Iterable[Key]) -> JsonText:

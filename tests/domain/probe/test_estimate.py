@@ -10,7 +10,7 @@ from tests.probes import probed
 from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
 from toolreel_core._probe import Cost, Probing, estimate, selected
-from toolreel_core._settings import Price, bytes_per_4
+from toolreel_core._settings import bytes_per_4
 
 
 def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
@@ -31,7 +31,3 @@ def test_what_was_answered_is_not_counted_again() -> None:
 def test_more_repetitions_take_more_requests() -> None:
     few, many = (estimate(Probing("m", selected(("temperature",)), repeat)) for repeat in (1, 3))
     assert (few.requests, many.requests) == (6, 12)
-
-
-def test_the_price_is_that_of_the_tokens() -> None:
-    assert Cost(3, 1_000_000, 500_000).money(Price(2, 8)) == 6.0

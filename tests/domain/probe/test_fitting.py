@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import Finding, Known, Setting, Word, preset_tree, settings, trees
+from tests.preset_values import preset
+from toolreel_core._probe import Finding, Known, Setting, Word, compared, preset_tree, settings, trees
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
@@ -89,3 +90,30 @@ def test_a_temperature_that_was_refused_is_not_sent() -> None:
     assert Known(reasoning="reasoning").options(16) == {"max_tokens": 256, "temperature": 0}
     refused: dict[str, Word] = {"max_tokens": "refused", "max_completion_tokens": "refused"}
     assert Known(refused).options(16) == {"temperature": 0}
+
+
+SHIPPED = preset(
+    provider={"name": "lab", "id_style": "kimi", "supports_tools": "yes", "thinking": True},
+    config={"max_turns": 4},
+)
+FOUND = (
+    Setting("provider", "supports_tools", "yes", "tools"),
+    Setting("provider", "id_style", "alnum9", "call_ids"),
+    Setting("provider", "assistant_after_tool", True, "user_after_tool"),
+    Setting("provider", "tool_turn_content", "empty", "tool_turn"),
+    Setting("config", "text_dialects", ["marked", "react"], "text_calls"),
+)
+
+
+def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> None:
+    rows = compared(FOUND, SHIPPED)
+    assert [(row.standing, row.key) for row in rows] == [
+        ("differs", "provider.id_style"),
+        ("added", "provider.assistant_after_tool"),
+        ("added", "config.text_dialects"),
+        ("agrees", "provider.supports_tools"),
+        ("not_probed", "provider.thinking"),
+    ]
+    # One word stands for the dialects that are marked.
+    assert rows[2].preset == ["marked"]
+    assert (rows[0].preset, rows[0].probed, rows[0].because) == ("kimi", "alnum9", "call_ids")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import QUESTIONS, Answered, Known, Question, Word, observe, own_turn, spoken
+from toolreel_core._probe import QUESTIONS, Answered, Known, Question, Word, WrittenRequest, observe
 from toolreel_core._protocol import ReplyReceived
 from toolreel_core._settings import WireForm
 
@@ -58,7 +58,7 @@ def test_the_models_own_call_goes_back_with_its_thinking() -> None:
     seen = observe(ReplyReceived(1, 200, json.dumps(said)), "messages")
     assert isinstance(seen, Answered)
     known = Known({"plain": "refused", "messages": "called"}, own_call=seen.sent_back)
-    body: Any = spoken({"model": "m", "messages": [*own_turn(known)]}, "messages")
+    body: Any = BY_NAME["own_call"].body("m", known)
     assert body["messages"][1] == {"role": "assistant", "content": [THOUGHT, CALL]}
     assert body["messages"][2]["content"][0]["tool_use_id"] == "toolu_1"
 
@@ -81,3 +81,12 @@ def test_a_server_that_answers_every_path_alike_does_not_speak_every_form() -> N
     for form in ("responses", "messages"):
         verdict = BY_NAME[form].verdict(observe(ReplyReceived(1, 200, json.dumps(chat)), form))
         assert verdict.word == "ignored"
+
+
+def test_a_request_is_sent_as_it_was_written() -> None:
+    request = WrittenRequest.of({"model": "m", "messages": "none"}, "messages")
+    assert (request.body, request.form, request.streamed) == (
+        '{"model":"m","messages":"none"}',
+        "messages",
+        False,
+    )

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import Answered, Detour, Refused, Stop, Unreadable, Verdict, observe, verdict
+from toolreel_core._probe import (
+    QUESTIONS,
+    Answered,
+    Detour,
+    Refused,
+    Stop,
+    Unreadable,
+    Verdict,
+    observe,
+    verdict,
+)
 from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
@@ -108,7 +118,8 @@ def test_an_answer_gets_a_word(judge: verdict.Judge, seen: Answered, word: str) 
     ],
 )
 def test_an_error_is_clear_if_a_program_can_read_it(seen: Any, word: str) -> None:  # noqa: ANN401
-    assert verdict.error(seen).word == word
+    [question] = [each for each in QUESTIONS if each.name == "unknown_model"]
+    assert question.verdict(seen).word == word
 
 
 def test_what_is_no_answer_is_not_left_to_the_judge() -> None:

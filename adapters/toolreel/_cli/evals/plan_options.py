@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import click
 
@@ -18,9 +18,9 @@ from toolreel._cli.options import catalogue_option, parse_settings
 from toolreel._cli.server_options import API_KEY_HEADER_HELP, header_option
 from toolreel._internal import EvalPlanError
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, merged, read
+from toolreel_core._jsontext import Json, Tree, as_tree, merged, read
 from toolreel_core._settings import ToolFailurePolicy
-from toolreel_core.evals import SIZES, EvalPlan, comma_separated
+from toolreel_core.evals import SIZES, comma_separated
 
 _Result = TypeVar("_Result")
 
@@ -169,10 +169,19 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     @wraps(command)
     def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
-        given = {flag.key: options.pop(flag.key) for flag in _FLAGS}
-        others = {name: options.pop(name) for name in _OTHERS}
+        given = {flag: options.pop(flag.key) for flag in _FLAGS}
+        path, settings, variables, catalogues = (options.pop(name) for name in _OTHERS)
         try:
-            plan = _planned(_of_flags(given), **others)
+            from toolreel.evals import planned
+
+            headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
+            plan = planned(
+                path,
+                reduce(merged, (_of_settings(settings), headers, _of_flags(given))),
+                environ=os.environ,
+                flags={flag.place: flag.name for flag in _FLAGS},
+                catalogues=catalogues,
+            )
         except ToolreelError as error:
             complain(str(error))
             sys.exit(USAGE)
@@ -197,24 +206,6 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     return decorated
 
 
-def _planned(
-    given: Tree,
-    plan_path: Path | None,
-    plan_settings: tuple[str, ...],
-    plan_headers: Mapping[str, str],
-    catalogues: tuple[Path, ...],
-) -> EvalPlan:
-    from toolreel.evals import planned
-
-    return planned(
-        plan_path,
-        reduce(merged, (_of_settings(plan_settings), _of_headers(plan_headers), given)),
-        environ=os.environ,
-        flags={flag.place: flag.name for flag in _FLAGS},
-        catalogues=catalogues,
-    )
-
-
 def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     if flag.kind is _SWITCH:
         switch = f"{flag.name}/--no-{flag.name.removeprefix('--')}"
@@ -225,33 +216,27 @@ def _option(flag: _Flag) -> Callable[[Callable[..., _Result]], Callable[..., _Re
     return click.option(*(flag.name, flag.key), default=None, help=flag.help, multiple=several, **typed)
 
 
-def _of_flags(given: Mapping[str, Any]) -> Tree:
+def _of_flags(given: Mapping[_Flag, Any]) -> Tree:
     tree: Tree = {}
     # Whole objects first, so that the options of single keys override them.
-    for flag in sorted(_FLAGS, key=lambda flag: flag.kind != _OBJECT):
-        value = given[flag.key]
+    for flag in sorted(given, key=lambda flag: flag.kind != _OBJECT):
+        value = given[flag]
         if value is None or value == ():
             continue
-        placed = _plain(flag, ",".join(value) if flag.kind == _WORDS else value)
+        placed: Json = [*value] if flag.multiple else value
+        if flag.kind == _WORDS:
+            placed = ",".join(value)
+            if flag.section == "request_overrides":  # sent as it is, so a list
+                words = comma_separated(placed)
+                placed = [] if flag.name == "--transforms" and words == ("none",) else [*words]
+        elif flag.kind == _OBJECT:
+            placed = read(value).value_or(None)
+            if not isinstance(placed, Mapping):
+                raise EvalPlanError(f"{flag.name}: expected a JSON object, got {value!r}")
         for key in reversed(flag.place):
             placed = {key: placed}
-        tree = merged(tree, cast("Tree", placed))
+        tree = merged(tree, as_tree(placed))
     return tree
-
-
-def _plain(flag: _Flag, value: Any) -> Json:  # noqa: ANN401 - what click hands over
-    if flag.multiple:
-        return [*value]
-    if flag.kind == _OBJECT:
-        tree = read(str(value)).value_or(None)
-        if not isinstance(tree, Mapping):
-            raise EvalPlanError(f"{flag.name}: expected a JSON object, got {value!r}")
-        return tree
-    if flag.section == "request_overrides" and flag.kind == _WORDS:
-        words = comma_separated(str(value))
-        return [] if flag.name == "--transforms" and words == ("none",) else [*words]
-    plain: Json = value
-    return plain
 
 
 def _of_settings(items: tuple[str, ...]) -> Tree:
@@ -263,7 +248,3 @@ def _of_settings(items: tuple[str, ...]) -> Tree:
         )
     sections: Tree = {"loop": settings.config, "sampling": settings.options}
     return {key: value for key, value in sections.items() if value}
-
-
-def _of_headers(variables: Mapping[str, str]) -> Tree:
-    return {"endpoint": {"headers_env": dict(variables)}} if variables else {}

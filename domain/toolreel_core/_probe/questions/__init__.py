@@ -1,1 +1,0 @@
-"""The questions of a probe, by what they are about."""
