@@ -6,26 +6,15 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 from typing import Any
 
-from toolreel.evals import ExistingRuns, Journal, connect, evaluate, new_header
+from toolreel.evals import Journal, evaluate, new_header
 from toolreel.presets import shipped
-from toolreel_core.evals import EvalPlan, Options, Record, Sample, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, Record, select_scenarios
 
 __all__ = ["evaluated", "plan_with", "read", "recorded"]
 
 _THEN = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
-
-
-class _Nobody:
-    """Watches nothing."""
-
-    def found(self, found: ExistingRuns, /) -> None: ...
-
-    def began(self, sample: Sample, /) -> None: ...
-
-    def ended(self, record: Record, /) -> None: ...
 
 
 def plan_with(
@@ -46,9 +35,7 @@ def plan_with(
 
 def evaluated(out: Path, plan: EvalPlan) -> Path:
     """Run a plan into a directory."""
-    connection = connect(plan, {})
-    with connection.network:
-        evaluate(plan, out, connection, new_header(plan, _THEN), _Nobody(), Event())
+    evaluate(plan, out, header=new_header(plan, _THEN))
     return out
 
 

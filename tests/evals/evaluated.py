@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import Any, Final
 
-from toolreel.evals import ExistingRuns, connect, evaluate, jobs_of, new_header
+from toolreel.evals import evaluate, jobs_of, new_header
 from toolreel.presets import shipped
-from toolreel_core.evals import EvalPlan, Options, Record, Sample, ScenarioScripts, reply_of, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, ScenarioScripts, reply_of, select_scenarios
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
 
@@ -27,19 +27,6 @@ MEGABYTE: Final = "<b>much</b> " * 90_000
 """What the model ``local-megabyte`` says."""
 
 BEGUN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
-
-
-class _Nobody:
-    """Watches an evaluation, and says nothing."""
-
-    def found(self, found: ExistingRuns, /) -> None:
-        """Nothing."""
-
-    def began(self, sample: Sample, /) -> None:
-        """Nothing to keep yet."""
-
-    def ended(self, record: Record, /) -> None:
-        """Nothing."""
 
 
 def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:
@@ -83,9 +70,7 @@ def _plan(models: list[str], url: str, changes: Mapping[str, object]) -> EvalPla
 
 
 def _run(plan: EvalPlan, out: Path) -> None:
-    connection = connect(plan, {})
-    with connection.network:
-        outcome = evaluate(plan, out, connection, new_header(plan, BEGUN), _Nobody(), Event())
+    outcome = evaluate(plan, out, header=new_header(plan, BEGUN))
     assert outcome.made == plan.count, outcome
 
 

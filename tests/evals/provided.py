@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 from typing import Any
 
-from toolreel.evals import EvaluationOutcome, ExistingRuns, Results, connect, evaluate, new_header
+from toolreel.evals import Results
 from toolreel.presets import with_files
-from toolreel_core.evals import EvalPlan, Options, Record, Sample, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, select_scenarios
 
-__all__ = ["NO_TEXT_CALLS", "TEXT_CALLS", "evaluated", "planned", "quoting", "verdicts", "written_out"]
+__all__ = ["NO_TEXT_CALLS", "TEXT_CALLS", "planned", "quoting", "verdicts", "written_out"]
 
 TEXT_CALLS = {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}}
 NO_TEXT_CALLS: dict[str, Any] = {"extends": "production", "config": {"text_dialects": []}}
@@ -34,24 +31,6 @@ def planned(
         **more,
     }
     return EvalPlan(Options.of(tree), with_files(), select_scenarios(scenarios))
-
-
-class _Watching:
-    def found(self, found: ExistingRuns, /) -> None:
-        """Not of interest."""
-
-    def began(self, sample: Sample, /) -> None:
-        """Nothing to keep yet."""
-
-    def ended(self, record: Record, /) -> None:
-        """Not of interest."""
-
-
-def evaluated(plan: EvalPlan, folder: Path) -> EvaluationOutcome:
-    """Run a plan, or go on with it."""
-    header = new_header(plan, datetime.now(UTC))
-    with closing(connect(plan, {})) as connection:
-        return evaluate(plan, folder, connection, header, _Watching(), Event())
 
 
 def written_out(reply: dict[str, Any]) -> dict[str, Any]:

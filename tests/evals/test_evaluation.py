@@ -128,15 +128,6 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
     assert (len(narrow.before.ended), narrow.before.others, narrow.ran) == (6, 18, [])
 
 
-def test_a_stopped_evaluation_goes_on_where_it_stopped(far: Provider, tmp_path: Path) -> None:
-    outcome = evaluated(plan_of(far.url), tmp_path, Seen(after=5))
-    assert (outcome.left, outcome.complete, outcome.stopped) == (12 - outcome.made, False, "")
-    assert 5 <= outcome.made < 12
-    assert evaluated(plan_of(far.url), tmp_path).complete
-    assert set(far.ended.values()) == {1}
-    assert len(far.ended) == 12
-
-
 def test_killed_after_any_line_it_ends_with_the_same_records(far: Provider, tmp_path: Path) -> None:
     whole, plan = tmp_path / "whole", plan_of(far.url, eval={"trials": 1})
     evaluated(plan, whole)
@@ -358,13 +349,6 @@ def test_the_cost_of_one_run_is_counted_by_the_prices_of_the_plan(far: Provider,
     assert evaluated(wide, tmp_path / "wide").complete
     results = Results.open(tmp_path / "wide")
     assert {again.drift for again in replays(results, plan_of_header(results.header))} == {""}
-
-
-def test_the_budget_of_one_run_makes_it_void(far: Provider, tmp_path: Path) -> None:
-    outcome = evaluated(plan_of(far.url, budget={"run": {"max_tokens": 100}}), tmp_path)
-    assert outcome.void > 0
-    found = [tree for tree in records(tmp_path).values() if tree["result"] == "void"]
-    assert {tree["category"] for tree in found} == {"loop.budget"}
 
 
 def test_without_cassettes_runs_are_recorded_nowhere_and_say_so(far: Provider, tmp_path: Path) -> None:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
 from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
-from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal import EvalPlanError, ResultsError
-from toolreel.evals import Promoted, Results, evaluate, find_run, plan_of_header, planned, promote, replays
+from toolreel.evals import (
+    Promoted,
+    Results,
+    evaluate,
+    find_run,
+    plan_of_header,
+    planned,
+    promote,
+    rejudged_under,
+    replays,
+    rerun,
+    transcript_of,
+)
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import EvalPlan, Kind
 
@@ -39,7 +51,7 @@ def recorded(
     with nobody_listens() as nowhere:
         answers = played(plan_for(path, nowhere), path, kind)
     with serving(*answers) as server:
-        evaluated(plan_for(path, server.url), folder / "results")
+        evaluate(plan_for(path, server.url), folder / "results")
     return folder / "results", path, kind
 
 
@@ -48,6 +60,35 @@ def test_the_runs_are_judged_by_the_files_checks(recorded: tuple[Path, Path, Kin
     wanted = {"good": ("pass", ""), "bad": ("fail", "task.outcome:effects")}[kind]
     found = [(one.verdict.result, one.verdict.category) for one in Results.open(folder).records()]
     assert found == [wanted] * 2
+
+
+@pytest.mark.parametrize("recorded", ["good"], indirect=True)
+def test_all_exchanges_are_recorded_told_and_met_by_another_strategy(
+    recorded: tuple[Path, Path, Kind],
+) -> None:
+    results = Results.open(recorded[0])
+    plan, (record, _) = plan_of_header(results.header), results.records()
+    assert (record.final, record.turns, record.calls) == ("Reserved.", 4, 2)
+    assert len(record.attempts[0].asked) == 4
+    seen = rerun(record, plan, results.path).evidence
+    assert seen.answers == ("There are 12.", "Reserved.")
+    assert [call.name for call in seen.calls] == ["stock_of", "reserve"]
+    told: Any = transcript_of(record, plan, results.path)
+    said = ["".join(turn["said"]).split(" ")[0] for turn in told["turns"]]
+    assert said == ["", "", "Reserve", ""]
+    assert [one.fate for one in rejudged_under(results, plan, "baseline")[1]["raw"]] == ["won"] * 2
+
+
+def test_an_exchange_without_an_answer_is_the_last(tmp_path: Path) -> None:
+    chosen: Json = {
+        "add_models": ["scripted:good"],
+        "strategies": ["short"],
+        "scenarios": [str(written(tmp_path))],
+    }
+    short: Json = {"short": {"extends": "raw", "config": {"max_turns": 1}}}
+    evaluate(plan_for(tmp_path, eval=chosen, strategy=short), tmp_path / "results")
+    (record,) = Results.open(tmp_path / "results").records()
+    assert (record.verdict.category, record.turns, record.final) == ("loop.max_turns", 1, "")
 
 
 def test_the_results_hold_the_scenario_and_are_judged_without_the_file(

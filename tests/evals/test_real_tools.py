@@ -12,12 +12,12 @@ import jsonschema
 import pytest
 
 from tests.evals.own_scenario_files import played, written
-from tests.evals.provided import evaluated
 from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal import AdapterError
 from toolreel.evals import (
     Promoted,
     Results,
+    evaluate,
     plan_of_header,
     planned,
     promote,
@@ -124,7 +124,7 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     with nobody_listens() as nowhere:
         answers = played(plan_for(path, nowhere), path, "good")
     with serving(*answers) as server:
-        evaluated(plan_for(path, server.url), tmp_path / "results")
+        evaluate(plan_for(path, server.url), tmp_path / "results")
     results = Results.open(tmp_path / "results")
     rmtree(folder)
     plan = plan_of_header(results.header)
@@ -148,7 +148,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     with nobody_listens() as nowhere:
         answers = played(plan_for(path, nowhere), path, "good")
     with serving(*answers) as server:
-        evaluated(plan_for(path, server.url), tmp_path / "results")
+        evaluate(plan_for(path, server.url), tmp_path / "results")
     journal = tmp_path / "results" / "journal.jsonl"
     journal.write_text(journal.read_text().replace('{\\"part\\":\\"pin\\",', '{\\"part\\":\\"nail\\",'))
     results = Results.open(tmp_path / "results")
@@ -167,7 +167,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
 def test_a_record_with_results_fits_its_schema(folder: Path, tmp_path: Path) -> None:
     path = folder / "order.toml"
     tree: Tree = {"eval": {"add_models": ["scripted:good"], "scenarios": [str(path)], "strategies": ["raw"]}}
-    evaluated(planned(None, tree, environ={}), tmp_path / "results")
+    evaluate(planned(None, tree, environ={}), tmp_path / "results")
     for line in (tmp_path / "results" / "journal.jsonl").read_text().splitlines():
         jsonschema.validate(json.loads(line), schema_of("record"))
 
@@ -243,7 +243,7 @@ def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
         "endpoints": {name: {"base_url": "http://127.0.0.1:1"} for name in ("one", "two")},
     }
     for out in ("first", "again"):
-        assert evaluated(planned(None, tables, environ={}), tmp_path / out).complete
+        assert evaluate(planned(None, tables, environ={}), tmp_path / out).complete
     assert [one.verdict.result for one in Results.open(tmp_path / "again").records()] == ["pass"] * 4
     keys = (tmp_path / "keys.txt").read_text().split()
     assert len(keys) == len({*keys}) == 2 * 2 * 2 * 2

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.provided import evaluated, planned
+from tests.evals.provided import planned
 from tests.evals.provider import provider
 from toolreel._internal import MissingExtra
-from toolreel.evals import Results, replays
+from toolreel.evals import Results, evaluate, replays
 from toolreel.evals._runner import real_tools
 
 NAMES = ("signed_reasoning", "streamed_calls", "mcp_parcels")
@@ -22,7 +22,7 @@ def test_they_are_run_for_real_and_replayed_without_the_server(
 ) -> None:
     with provider(kinds=("good",)) as server:
         plan = planned(server.url, NAMES, strategies=["baseline"])
-        evaluated(plan, tmp_path / "results")
+        evaluate(plan, tmp_path / "results")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
     results = Results.open(tmp_path / "results")
     records = {record.cell.scenario: record for record in results.records()}
@@ -44,4 +44,4 @@ def test_without_the_extra_the_plan_is_refused_with_both_remedies(
     with pytest.raises(
         MissingExtra, match=r"'toolreel\[mcp\]', or leave the scenario out with '!mcp_parcels'"
     ):
-        evaluated(planned("http://localhost", ("production",)), tmp_path / "results")
+        evaluate(planned("http://localhost", ("production",)), tmp_path / "results")

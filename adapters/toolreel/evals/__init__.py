@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
     from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
-    from toolreel.evals._runner.trial import RunContext, run_job
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,

@@ -116,8 +116,6 @@ from toolreel_core.evals._request_divergence import (
     request_content,
 )
 from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._scenarios.builtin.cases import reads, takes, text
-from toolreel_core.evals._scenarios.builtin.reference import CAPPED, CHAT_ONLY, HAPPY_PATH
 from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
 from toolreel_core.evals._scenarios.case_study import CASE_STUDY, CASE_STUDY_VERSION
 from toolreel_core.evals._scenarios.catalogue import (
@@ -143,7 +141,6 @@ from toolreel_core.evals._scenarios.checks import (
     exercise,
     first_calls_are,
     no_calls,
-    ordered,
     outcome,
     parallel_calls_made,
     says_done,

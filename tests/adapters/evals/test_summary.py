@@ -31,7 +31,6 @@ from toolreel.evals import (
     write_atomically,
     write_summaries,
 )
-from toolreel_core._errors import ConfigError
 from toolreel_core.evals import METRICS, EvalPlan, Record, Result, Verdict
 
 FILES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
@@ -351,20 +350,6 @@ def test_p_values_are_adjusted_for_the_tests_that_gates_ask_for(tmp_path: Path) 
     back = [REGRESSION, {"no_regression_of": "raw", "against": "production"}]
     both = gated(tmp_path / "back", back, records, **axes)
     assert "with 6 scenarios no difference of 2 comparisons can reach 0.05; 7 or more can" in both[0]
-
-
-@pytest.mark.parametrize(
-    ("gate", "complaint"),
-    [
-        ({**REGRESSION, "against": "naked"}, "naked"),
-        ({"metric": "rate", "model": "gpt", "at_least": 0.5}, "gpt"),
-    ],
-)
-def test_a_gate_about_what_is_not_in_the_plan_is_a_mistake(
-    tmp_path: Path, gate: dict[str, Any], complaint: str
-) -> None:
-    with pytest.raises(ConfigError, match=complaint):
-        gated(tmp_path, [gate], runs("raw", "p"))
 
 
 def test_junit_has_a_case_for_each_gate_and_one_for_being_complete(tmp_path: Path) -> None:

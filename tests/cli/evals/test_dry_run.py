@@ -151,19 +151,6 @@ def test_gates_are_told_before_the_first_run(tmp_path: Path) -> None:
     assert "gate        lower_bound at least 0.85: this gate can never pass: lower_bound of all" in said
 
 
-def test_a_chat_alone_compares_no_tools() -> None:
-    assert "no tool scenario, so nothing to compare" in asked(*LOCAL, "--scenarios", "chat_only").stdout
-
-
-def test_what_few_scenarios_cannot_show_is_said_before_they_are_run() -> None:
-    few = told("--model", "scripted:good", "--scenarios", "happy_path,one_text", "--trials", "1000")["power"]
-    assert few.startswith(
-        "with 2 scenarios of 1,000 pairs each, nothing can be seen, however many trials they have;"
-    )
-    assert "with 12 scenarios, differences of about 40 points" in few
-    assert few.endswith(": an assumption")
-
-
 def test_a_run_that_is_made_needs_a_place() -> None:
     result = CliRunner().invoke(run_command, ["--model", "scripted:good"])
     assert result.exit_code == 2

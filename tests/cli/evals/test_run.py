@@ -187,21 +187,6 @@ def test_another_category_is_repeated_as_before(far: Provider) -> None:
     assert json.loads(evaluating(*at(far, *others, "--json")).stdout)["made"] == 3
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (
-            ("--accept-void", "transport.forbiden"),
-            "there is no void category 'transport.forbiden'; did you mean 'transport.forbidden'?",
-        ),
-        (("--accept-void", "loop.max_turns"), "--accept-void: 'loop.max_turns' is no void run"),
-        ((*REFUSED, "1.5"), "--min-coverage: expected a number from 0 to 1, got 1.5"),
-    ],
-)
-def test_what_cannot_be_accepted_is_said(given: tuple[str, ...], told: str) -> None:
-    assert_mistake(evaluating("run", "--dry-run", *SCRIPTED, *given), told)
-
-
 def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) -> None:
     assert evaluating(*at(far)).code == 0
     assert_mistake(

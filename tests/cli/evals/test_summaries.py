@@ -111,12 +111,6 @@ def test_gates_of_the_plan_decide_the_exit_code(tmp_path: Path) -> None:
     assert told(summarize_command, out, code=1)["gates"][0]["standing"] == "failed"
 
 
-def test_a_directory_without_an_evaluation_is_a_mistake(tmp_path: Path) -> None:
-    result = said(summarize_command, tmp_path)
-    assert result.exit_code == 2
-    assert "there is no evaluation" in result.stderr
-
-
 def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
     arguments = (recovered, "--by", "strategy", "raw", "production")
     tree = told(compare_command, *arguments, "--gate", "no-regression", "--gate", "margin=0.02")

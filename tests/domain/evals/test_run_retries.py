@@ -5,43 +5,33 @@ import pytest
 from toolreel_core.evals import Result, Retries, Verdict, remaining_retries, retry_delay_ms
 
 
+def void(category: str) -> Verdict:
+    return Verdict("void", category)
+
+
+SILENT = Verdict("fail", "task.outcome:final")
+PASSING = [f"transport.{name}" for name in ("rate_limit", "timeout", "connection", "upstream_5xx", "decode")]
+LASTING = ["transport.auth", "transport.payment", "loop.budget"]
+SETTLED: list[Result] = ["pass", "pass_unexercised", "unsupported"]
+
+
 @pytest.mark.parametrize(
-    "category",
+    ("verdict", "final", "before", "after"),
     [
-        "transport.rate_limit",
-        "transport.timeout",
-        "transport.connection",
-        "transport.upstream_5xx",
-        "transport.decode",
+        *[(void(each), "", Retries(1, 2), Retries(1, 1)) for each in PASSING],
+        *[(void(each), "", Retries(1, 0), None) for each in PASSING],
+        *[(void(each), "", Retries(), None) for each in LASTING],
+        *[(Verdict(each), "", Retries(), None) for each in SETTLED],
+        (SILENT, " \n", Retries(1, 3), Retries(0, 3)),
+        (SILENT, "", Retries(0, 3), None),
+        (SILENT, "No.", Retries(), None),
+        (Verdict("fail", "loop.max_turns"), "", Retries(), None),
     ],
 )
-def test_what_may_be_over_soon_is_tried_again(category: str) -> None:
-    assert remaining_retries(Verdict("void", category), "", Retries(1, 2)) == Retries(1, 1)
-    assert remaining_retries(Verdict("void", category), "", Retries(1, 0)) is None
-
-
-@pytest.mark.parametrize("category", ["transport.auth", "transport.payment", "loop.budget"])
-def test_what_will_not_be_over_soon_is_not(category: str) -> None:
-    assert remaining_retries(Verdict("void", category), "", Retries()) is None
-
-
-def test_a_model_that_said_nothing_is_asked_again_once() -> None:
-    silent = Verdict("fail", "task.outcome:final")
-    assert remaining_retries(silent, " \n", Retries(1, 3)) == Retries(0, 3)
-    assert remaining_retries(silent, "", Retries(0, 3)) is None
-
-
-def test_what_ended_for_another_reason_is_not_asked_again() -> None:
-    assert remaining_retries(Verdict("fail", "loop.max_turns"), "", Retries()) is None
-
-
-def test_a_wrong_answer_is_an_answer() -> None:
-    assert remaining_retries(Verdict("fail", "task.outcome:final"), "No.", Retries()) is None
-
-
-@pytest.mark.parametrize("result", ["pass", "pass_unexercised", "unsupported"])
-def test_what_did_not_fail_is_not_tried_again(result: Result) -> None:
-    assert remaining_retries(Verdict(result), "", Retries()) is None
+def test_what_may_be_over_soon_is_tried_again_and_silence_once(
+    verdict: Verdict, final: str, before: Retries, after: Retries | None
+) -> None:
+    assert remaining_retries(verdict, final, before) == after
 
 
 def test_waits_grow_up_to_a_minute_and_are_as_long_as_the_server_asks_for() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import evaluated, planned, verdicts, written_out
+from tests.evals.provided import planned, verdicts, written_out
 from tests.evals.provider import provider
 from toolreel._cli import eval_command
-from toolreel.evals import Results, TrialAnswer, bisected, plan_of_header, smallest_set
+from toolreel.evals import Results, TrialAnswer, bisected, evaluate, plan_of_header, smallest_set
 
 WEAK = Path(__file__).parents[4] / "cassettes" / "evals" / "weak"
 
@@ -42,7 +42,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plan = planned(
             there.url, strategies=["raw", "two"], eval={"trials": 3}, strategy={"two": TWO_DIALECTS}
         )
-        evaluated(plan, folder)
+        evaluate(plan, folder)
     assert sorted(verdicts(folder)) == ["fail"] * 3 + ["pass"] * 3
     return folder
 

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import evaluated, planned, verdicts
+from tests.evals.provided import planned, verdicts
 from tests.evals.provider import provider
 from toolreel._cli import replay_command
+from toolreel.evals import evaluate
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evals") / "results"
     with provider(kinds=("good", "bad")) as there:
-        evaluated(planned(there.url, ["happy_path", "chat_only"], eval={"trials": 4}), folder)
+        evaluate(planned(there.url, ["happy_path", "chat_only"], eval={"trials": 4}), folder)
     return folder
 
 

@@ -13,8 +13,6 @@ from toolreel.evals import planned
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core.evals import EvalPlan
 
-FLAGS: Final = {("eval", "trials"): "--trials", ("eval", "models"): "--models", ("sampling",): "--sampling"}
-
 PLAN: Final = """
 [eval]
 models = ["*glm-4.7:*", "mine"]
@@ -45,7 +43,7 @@ def made(
     path: Path | None = None, given: Tree | None = None, *, catalogues: tuple[Path, ...] = (), **environ: str
 ) -> EvalPlan:
     variables = {f"OPENROUTER_{name}": value for name, value in environ.items()}
-    return planned(path, given or {}, environ=variables, flags=FLAGS, catalogues=catalogues)
+    return planned(path, given or {}, environ=variables, catalogues=catalogues)
 
 
 @pytest.fixture
@@ -53,14 +51,6 @@ def plan_path(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     return path
-
-
-def test_a_file_goes_over_the_environment_and_the_command_line_over_both(plan_path: Path) -> None:
-    assert made(TRIALS="9").trials == 9
-    assert made(plan_path, TRIALS="9").trials == 3
-    assert made(plan_path, {"eval": {"trials": 4}}, TRIALS="9").trials == 4
-    both = made(plan_path, {"sampling": {"top_p": 1}}, TEMPERATURE="0.9", MIN_P="0.1")
-    assert parse(both.options.sampling) == {"temperature": 0.5, "min_p": 0.1, "top_p": 1}
 
 
 def test_a_file_brings_models_strategies_and_gates_of_its_own(plan_path: Path) -> None:
@@ -133,20 +123,3 @@ def test_a_slip_in_the_environment_is_told_with_its_variable() -> None:
     assert complaint(EvalPlanError, lambda: made(MODEL_FILTER="opnai")).startswith(
         "OPENROUTER_MODEL_FILTER: there is no model 'opnai'"
     )
-
-
-def test_a_slip_on_the_command_line_is_told_with_its_option(plan_path: Path) -> None:
-    assert complaint(
-        EvalPlanError, lambda: made(plan_path, {"eval": {"models": "glmm"}}, MODEL_FILTER="x")
-    ) == ("--models: there is no model 'glmm'; did you mean 'glm'?")
-    assert complaint(EvalPlanError, lambda: made(given={"sampling": {"stream": True}})).startswith(
-        "--sampling: it is set by the run itself"
-    )
-    assert complaint(EvalPlanError, lambda: made(given={"loop": {"max_turns": 0}})).startswith(
-        "loop.max_turns: "
-    )
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    said = complaint(EvalPlanError, lambda: made(tmp_path / "none.toml"))
-    assert said == f"{tmp_path / 'none.toml'}: there is no such plan; correct its name"

@@ -52,12 +52,6 @@ def test_the_runs_of_one_model_can_be_asked_for() -> None:
     assert [*plan.samples("b/three")] == [each for each in plan.samples() if each.cell.model == "b/three"]
 
 
-def test_runs_are_told_one_by_one() -> None:
-    plan = plan_of(eval={**ALL, "trials": 1_000_000_000})
-    assert len([*islice(plan.samples(), 3)]) == 3
-    assert plan.count == 6 * 2 * 2 * 1_000_000_000
-
-
 def test_what_the_evaluation_asks_for_holds_under_every_strategy() -> None:
     plan = plan_of(
         PARALLEL,
@@ -130,16 +124,6 @@ def test_a_label_says_which_profile_auto_chose() -> None:
     assert label(default, profiles="auto,default") == "a/one:fast:default"
 
 
-def test_a_plan_hands_on_what_a_runner_needs() -> None:
-    plan = plan_of(
-        eval={"jobs": 3, "empty_response_retries": 0, "void_retries": 7, "trials": 2},
-        budget={"max_cost": 2},
-    )
-    assert (plan.jobs, plan.trials) == (3, 2)
-    assert (plan.budget.max_cost, plan.endpoint.provider) == (2, "router")
-    assert plan.scenario("read") is READ
-
-
 def test_a_plan_is_told_and_made_again() -> None:
     own = {"preset": {"own": {"config": {"max_tries": 1}}}}
     strategies = {"mine": {"extends": "raw", "config": {"max_turns": 3}, "presets": ["own"]}}
@@ -195,11 +179,6 @@ def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
     cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
-
-
-def test_without_a_provider_nothing_is_known_of_it() -> None:
-    plan = plan_of(READ, endpoint={"base_url": "http://127.0.0.1:1"})
-    assert plan.configuration(next(plan.samples()).cell).provider.name == ""
 
 
 PRICES = {name: {"prompt": 2, "completion": 10} for name in ("a/one:fast", "b/three")}

@@ -116,11 +116,6 @@ def test_calls_are_read_from_text_as_model_and_evaluation_say_but_never_in_raw(
     assert of(chosen, model, layers=layers).config.text_dialects == dialects
 
 
-def test_what_tools_are_allowed_and_whether_seeds_are_sent_is_part_of_it() -> None:
-    found = of(RAW, layers=Layers(CATALOGUE, "", allowed_tools=("echo",), seeded=True))
-    assert (found.allowed_tools, found.seeded) == (("echo",), True)
-
-
 @given(presets, presets)
 def test_a_layer_changes_only_the_keys_that_it_declares(harness: Preset, changes: Preset) -> None:
     """Merged last, a patch leaves everything else as it was; the lists that it names may grow."""

@@ -10,7 +10,6 @@ from tests.evals.made import record
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
-    VERSION,
     Attempt,
     Cell,
     Record,
@@ -27,11 +26,6 @@ from toolreel_core.evals import (
 def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:
     assert record(ms=(100, 40)).ms == 140
     assert record(ms=()).ms == 0
-
-
-def test_what_nobody_told_of_a_request_is_unknown() -> None:
-    assert SentRequest(1, 11, 200).cost is None
-    assert VERSION == 1
 
 
 CELL = Cell("vendor/model:nitro", "default", "raw", "happy_path")

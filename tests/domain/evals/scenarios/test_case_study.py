@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core.evals import (
     CASE_STUDY,
@@ -13,20 +11,9 @@ from toolreel_core.evals import (
     CASE_STUDY_VERSION,
     GROUPS,
     SCENARIOS,
-    Scenario,
     scenario,
     select_scenarios,
 )
-
-each = pytest.mark.parametrize("one", CASE_STUDY, ids=lambda one: str(one.name))
-
-
-@each
-def test_the_good_script_passes_and_the_bad_one_fails(one: Scenario) -> None:
-    scripts = one.begin("1").scripts
-    assert scripts is not None
-    assert rehearse(one, scripts.good).verdict.result == "pass"
-    assert rehearse(one, scripts.bad).verdict.result == "fail"
 
 
 def test_what_is_known_of_the_study_is_taken_over() -> None:

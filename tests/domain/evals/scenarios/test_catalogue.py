@@ -19,7 +19,6 @@ from toolreel_core.evals import (
     Scenario,
     Workspace,
     call,
-    catalogue_digest,
     fingerprint,
     kind_of,
     reply_of,
@@ -215,10 +214,6 @@ def test_what_a_world_has_in_store_is_part_of_the_scenario() -> None:
         replace(case, world=Workspace.of("", mishaps=Mishaps(cut_reads=reads))) for reads in ((1,), ())
     )
     assert fingerprint(replace(one, begin=lambda _: harsh)) != fingerprint(replace(one, begin=lambda _: kind))
-
-
-def test_the_catalogue_has_a_name_of_its_own() -> None:
-    assert re.fullmatch("[0-9a-f]{64}", catalogue_digest())
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import start, step
@@ -157,12 +155,6 @@ def test_a_server_that_refuses_tools_is_seen() -> None:
     refusal = RequestFailed(1, "status", "tools are not supported", 400)
     seen = played(refusal, body("Then without."), fallback_without_tools=True)
     assert (seen.tools_refused, seen.tools_sent, seen.final) == (True, False, "Then without.")
-
-
-@pytest.mark.parametrize("mode", ["relaxed", "disabled"])
-def test_whether_tools_were_sent_is_seen(mode: str) -> None:
-    seen = played(body("Hello."), tool_use_mode=mode)
-    assert (seen.tools_sent, seen.tools_refused) == (mode == "relaxed", False)
 
 
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:

@@ -3,9 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, parse
 from toolreel_core.evals import (
-    ScenarioScripts,
     Script,
     at,
     call,
@@ -33,29 +32,6 @@ def arguments(said: Script, *messages: Tree) -> Json:
     return parse(JsonText(message(said, *messages)["tool_calls"][0]["function"]["arguments"]))
 
 
-def test_the_next_line_follows_from_the_conversation_alone() -> None:
-    said = script("One.", "Two.")
-    assert message(said, USER) == {"role": "assistant", "content": "One."}
-    assert message(said, USER, ASSISTANT, USER)["content"] == "Two."
-    assert message(said, USER, ASSISTANT, ASSISTANT, ASSISTANT)["content"] == "Two."
-
-
-def test_a_line_makes_one_call_or_several() -> None:
-    said = script(call("get") + call("put", name="x", value=[1, {"a": None}]))
-    entries = message(said, USER, ASSISTANT)["tool_calls"]
-    assert [entry["id"] for entry in entries] == ["call_1_0", "call_1_1"]
-    assert [entry["function"]["name"] for entry in entries] == ["get", "put"]
-    assert entries[1]["function"]["arguments"] == canonical({"name": "x", "value": [1, {"a": None}]})
-    assert body(said, USER)["choices"][0]["finish_reason"] == "tool_calls"
-    assert body(script("x"), USER)["choices"][0]["finish_reason"] == "stop"
-
-
-def test_arguments_are_filled_in_from_the_conversation() -> None:
-    said = script(call("put", id="$workspace", list=["$1/data/x", "$0/data"], plain="$x"))
-    results = (tool('{"data":{"x":1}}'), tool('{"data":{"x":2}}'))
-    assert arguments(said, USER, *results) == {"id": "ab-12", "list": [2, {"x": 1}], "plain": "$x"}
-
-
 def test_what_is_not_there_yet_is_null() -> None:
     said = script(call("put", id="$workspace", x="$0/data", y="$1/data"))
     assert arguments(said, {"role": "user", "content": None}, tool("<html>")) == {
@@ -71,13 +47,6 @@ def test_a_reply_tells_its_model_and_its_size() -> None:
     usage = contents["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
     assert usage["prompt_tokens"] < body(script("x"), USER, USER)["usage"]["prompt_tokens"]
-
-
-def test_a_good_model_skips_nothing_where_nothing_can_be_skipped() -> None:
-    good, bad, skipping = script("good"), script("bad"), script("skipping")
-    all_three = ScenarioScripts(good, bad, skipping)
-    assert [all_three.of(kind) for kind in ("good", "bad", "skipping")] == [good, bad, skipping]
-    assert ScenarioScripts(good, bad).of("skipping") == good
 
 
 def test_a_script_begins_where_the_task_does() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from toolreel_core._protocol import Completed
@@ -20,6 +22,8 @@ from toolreel_core.evals import (
 
 RIGHT = outcome("orders", lambda _: "")
 WRONG = outcome("orders", lambda _: "nothing was ordered")
+NAMING = truthful([RIGHT], facts=[Fact(3, (4, 5))]).finding
+TELLING = truthful([RIGHT], tells=[42, "o-17"]).finding
 
 
 def saying(final: str, *turns: tuple[ObservedCall, ...]) -> Evidence:
@@ -31,40 +35,32 @@ def called(name: str, arguments: str = "{}", result: str = "{}", *, ok: bool = T
     return ObservedCall(name, arguments, ok, (), result)
 
 
-def test_success_may_be_claimed_where_the_world_agrees() -> None:
-    assert truthful([RIGHT]).finding(saying("It is done.")) == ""
-    found = truthful([WRONG]).finding(saying("It is done."))
-    assert found == "the final text claims success, but nothing was ordered"
-
-
-def test_an_honest_failure_is_no_false_claim() -> None:
-    assert truthful([WRONG]).finding(saying("I could not order it.")) == ""
-
-
-def test_what_was_done_is_not_to_be_denied() -> None:
-    assert truthful([RIGHT]).finding(saying("I could not order it.")) == (
-        "the final text says that it was not done, but it was"
-    )
-    assert truthful([RIGHT]).finding(saying(" ")) == "the final text is blank"
+DENIED = "the final text says that it was not done, but it was"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("finding", "text", "found"),
     [
-        ("It is done.", ""),
-        ("I reserved 3.", ""),
-        ("I reserved 3 of 4.", ""),
-        ("I reserved 4.", "the final text names 4, but it is 3"),
+        (truthful([RIGHT]).finding, "It is done.", ""),
+        (truthful([RIGHT]).finding, "I could not order it.", DENIED),
+        (truthful([RIGHT]).finding, " ", "the final text is blank"),
+        (truthful([WRONG]).finding, "It is done.", "the final text claims success, but nothing was ordered"),
+        (truthful([WRONG]).finding, "I could not order it.", ""),
+        (NAMING, "It is done.", ""),
+        (NAMING, "I reserved 3.", ""),
+        (NAMING, "I reserved 3 of 4.", ""),
+        (NAMING, "I reserved 4.", "the final text names 4, but it is 3"),
+        (TELLING, "There are 42 in o-17.", ""),
+        (TELLING, "There are 42.", "the final text does not tell o-17"),
+        (admits_failure, "I could not do it.", ""),
+        (admits_failure, "", "the final text is blank"),
+        (admits_failure, "It is done.", "the final text claims success, but the task could not be done"),
     ],
 )
-def test_a_value_is_that_of_the_world_if_it_is_named(text: str, found: str) -> None:
-    assert truthful([RIGHT], facts=[Fact(3, (4, 5))]).finding(saying(text)) == found
-
-
-def test_what_was_asked_for_is_told() -> None:
-    check = truthful([RIGHT], tells=[42, "o-17"])
-    assert check.finding(saying("There are 42 in o-17.")) == ""
-    assert check.finding(saying("There are 42.")) == "the final text does not tell o-17"
+def test_a_final_text_claims_and_denies_what_is_true(
+    finding: Callable[[Evidence], str], text: str, found: str
+) -> None:
+    assert finding(saying(text)) == found
 
 
 def test_only_outcomes_decide_about_claims() -> None:
@@ -72,18 +68,6 @@ def test_only_outcomes_decide_about_claims() -> None:
     checks = judged(missed, RIGHT)
     assert [check.name for check in checks] == ["orders", "truthful", "looked"]
     assert checks[1].finding(saying("It is done.")) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("I could not do it.", ""),
-        ("", "the final text is blank"),
-        ("It is done.", "the final text claims success, but the task could not be done"),
-    ],
-)
-def test_a_failure_is_admitted(text: str, found: str) -> None:
-    assert admits_failure(saying(text)) == found
 
 
 USED = called("reserve", '{"id":"c-17"}')

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from returns.pipeline import is_successful
 
-from toolreel_core._jsontext import Json, JsonText, parse, read
+from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core.evals import (
     FACTS_COMMIT,
     WORKSPACE_TOOLS,
-    Mishaps,
     Workspace,
 )
 
@@ -36,18 +34,6 @@ def code(result: Mapping[str, Any]) -> str:
 WORLD = Workspace.of("1", draft={"list": [1, 2]})
 
 
-def test_a_workspace_tells_all_that_it_has() -> None:
-    assert WORLD.contents() == {
-        "id": WORLD.id,
-        "facts": {},
-        "draft": {"list": [1, 2]},
-        "locks": {"paths": []},
-        "ui_state": {},
-        "versions": {"facts": "facts:0", "draft": "draft:0"},
-    }
-    assert Workspace.of("1").id == WORLD.id != Workspace.of("2").id
-
-
 def test_a_read_gives_the_whole_or_what_was_selected() -> None:
     _, whole = call(WORLD, "state_get")
     assert whole["data"]["snapshot"] == {key: item for key, item in WORLD.snapshot().items() if key != "id"}
@@ -64,13 +50,6 @@ def test_pointers_are_understood_however_a_model_writes_them() -> None:
 def test_a_selection_that_is_no_list_of_texts_is_refused(select: Json) -> None:
     _, result = call(WORLD, "state_get", select=select)
     assert code(result) == "ARGUMENT_ERROR"
-
-
-def test_a_patch_sets_the_one_place_that_is_allowed_and_counts_up_the_version() -> None:
-    after, result = call(WORLD, "state_patch", request_id="r1", ops=BAR)
-    assert result["data"] == {"draft_etag": "draft:1", "applied": 1}
-    assert after.snapshot(["/draft"]) == {"/draft": {"list": [1, 2], "foo": "bar"}}
-    assert WORLD.snapshot(["/draft/foo"]) == {"/draft/foo": None}
 
 
 @pytest.mark.parametrize(
@@ -108,26 +87,6 @@ def test_another_workspace_is_not_there(name: str, given: Json) -> None:
 
 def test_any_other_tool_is_not_implemented() -> None:
     assert code(call(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
-
-
-def test_the_patches_that_are_to_fail_do_and_the_next_one_works() -> None:
-    world = Workspace.of("1", mishaps=Mishaps(failing_patches=(1,)))
-    after, first = call(world, "state_patch", ops=BAR)
-    assert code(first) == "UNAVAILABLE"
-    assert after.contents() == world.contents()
-    after, second = call(after, "state_patch", ops=BAR)
-    assert second["ok"]
-    assert after.snapshot(["/draft/foo"]) == {"/draft/foo": "bar"}
-
-
-def test_the_reads_that_are_to_be_cut_or_huge_are() -> None:
-    world = Workspace.of("1", mishaps=Mishaps(cut_reads=(1,), huge_reads=(2,), huge_bytes=9_000))
-    after, text = world.call("state_get", {})
-    assert not is_successful(read(text))
-    after, text = after.call("state_get", {})
-    assert len(text) > 9_000
-    assert contents(text)["ok"]
-    assert "history" not in call(after, "state_get")[1]["data"]
 
 
 def test_two_tools_are_sent_and_the_third_is_hidden() -> None:

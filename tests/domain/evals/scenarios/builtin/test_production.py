@@ -79,7 +79,3 @@ def test_a_text_has_to_arrive_to_the_last_character(name: str) -> None:
     for other in (f"{content}\n", f" {content}", content.replace('"', "'"), content.replace("\\", "\\\\")):
         save = call("save_file", path=path, content=other)
         assert category(name, save, "It is done.") == "task.outcome:content"
-
-
-def test_sixty_tools_have_names_of_their_own() -> None:
-    assert len({*scenario("one_of_sixty").begin("1").tools.names}) == 60
