@@ -313,7 +313,7 @@ FAR_SIDES: Final[Mapping[str, FarSide]] = {
     "refuses like llama.cpp": _refusing(400, b'{"error":"too many tokens"}', "too many tokens"),
     "refuses like FastAPI": _refusing(404, b'{"detail":"Not Found"}', "Not Found"),
     "refuses like Mistral": _refusing(429, b'{"message":"Slow down."}', "Slow down."),
-    "refuses in HTML": _refusing(500, b"\n<h1>Oops</h1>\n", "<h1>Oops</h1>"),
+    "refuses in HTML": _refusing(500, b"\n<h1>Oops</h1>\n", "an HTML page"),
     "refuses without a word": _refusing(503, b"", "no text"),
     "refuses with an empty word": _refusing(500, b'{"error":{"message":""}}', "no text"),
     "breaks off in mid-stream": FarSide(

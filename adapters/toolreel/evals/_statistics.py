@@ -359,7 +359,7 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
     >>> cells = [PairedCell(str(at), "", 1, 0, 4, 0) for at in range(6)]
     >>> found = difference(cells)
     >>> f"{found.difference:.2f} {found.low:.3f} {found.high:.3f} {found.p_value:.3f}"
-    '0.80 0.081 0.979 0.036'
+    '0.80 -0.027 0.892 0.059'
     """
     given = tuple(sorted(cell for cell in cells if cell.runs))
     return _difference(given, about) if given else None

@@ -69,7 +69,7 @@ def with_digest(name: str, whole: str) -> str:
     """A name with the digest of what it stands for, where it alone is not unique.
 
     >>> with_digest("mcp_shop_a_b", "mcp_shop_a+b")
-    'mcp_shop_a_b_f83ec0d2'
+    'mcp_shop_a_b_e0415ac2'
     """
     return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 

@@ -463,3 +463,11 @@ def test_of_many_short_messages_the_oldest_are_left_out_of_the_request() -> None
     assert "> Step 0.\n" not in text
     assert "> Step 2800.\n" in text
     assert [*at.state.messages.outgoing][-1] == said[-1]
+
+
+def test_long_messages_are_cut_in_the_request() -> None:
+    said = [AssistantMessage(letter * 9_000) for letter in "abc"]
+    effect = request_in(start(plan(messages=(HI, *said, QUESTIONS[0]))))
+    (message,) = effect.request.messages.messages
+    assert "characters left out]" in message.content
+    assert 2_000 <= len(message.content) // 4 <= 3_000

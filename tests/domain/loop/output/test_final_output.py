@@ -443,3 +443,11 @@ def test_the_outcome_of_a_text_that_breaks_off_is_not_the_value() -> None:
     plan = plan_of(PING, output_mode="text", text_dialects=("hermes_json",), max_turns=1)
     phase = answered(plan, body_of(text)).state.phase
     assert phase == Settled(InvalidReply("MALFORMED_FUNCTION_CALL", text))
+
+
+def test_arguments_that_are_no_json_at_all_are_told() -> None:
+    plan = plan_of(output_mode="tool", schema=NUMBERS, output_retries=0)
+    fault = arguments_not_json("final_answer", "Expecting value at line 1, column 1")
+    played(
+        plan, replies_calling(("call_a", "final_answer", "x")), finishes(InvalidOutput("x", fault.message))
+    )
