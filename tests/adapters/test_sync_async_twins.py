@@ -53,6 +53,7 @@ OTHER_NAMES: Final = {
     "async_performer_of": "performer_of",
     "aclosing": "closing",
     "async_chunks_of": "chunks_of",
+    "async_pieces_of": "pieces_of",
     "SyncResponse": "Response",
     "SyncClientBuilder": "ClientBuilder",
     "SyncClient": "Client",

@@ -71,7 +71,7 @@ def test_a_megabyte_is_cut_and_said_to_be(browser: Browser, tmp_path: Path) -> N
 def test_the_answer_and_the_gates_come_first(browser: Browser, report: Path) -> None:
     with opened(browser, report) as page:
         answer = page.locator("#answer")
-        expect(answer).to_contain_text("of the 2 models is best: local-good")
+        expect(answer).to_contain_text("of the 2 models is best for scenarios such as these: local-good")
         expect(answer).to_contain_text("Gate: 1 ")
         expect(answer.locator(".badge")).to_have_count(1)
         box = answer.bounding_box()
@@ -187,7 +187,8 @@ def test_without_scripts_there_are_the_figures(browser: Browser, report: Path) -
     with opened(browser, report, scripts=False) as page:
         expect(page.locator("#answer")).to_contain_text("local-good")
         expect(page.locator(".heat td").first).to_be_visible()
-        expect(page.locator("noscript p")).to_contain_text(
+        expect(page.locator("noscript p")).to_contain_text("your browser does not run")
+        expect(page.locator(".command").last).to_contain_text(
             f"toolreel eval replay {report.parent.name} --check"
         )
 

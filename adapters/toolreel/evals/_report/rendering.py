@@ -224,7 +224,7 @@ def as_html(table: TextTable, style: str = "flat") -> str:
     notes = "".join(f'<p class="quiet">{html_text(note)}</p>' for note in table.notes)
     return (
         f'<section id="{ident}" aria-labelledby="h-{ident}"><h2 id="h-{ident}">{name}</h2>\n'
-        f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
+        f'<div class="wide{" tall" * (style == "heat")}" tabindex="0" role="region" aria-label="{name}">'
         f'<table class="{style}" data-sorts>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n{notes}</section>\n"
     )
