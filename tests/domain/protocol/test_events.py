@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, cast, get_args
 
 import pytest
@@ -48,6 +48,12 @@ def test_what_answers_an_effect_may_say_when_and_so_may_the_user() -> None:
 )
 def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kept: Event) -> None:
     assert event == kept
+
+
+def test_a_failure_shows_what_the_server_says_of_a_retry_where_it_does() -> None:
+    failed = RequestFailed(1, "status", "no", 503)
+    assert "should_retry" not in repr(failed)
+    assert "should_retry=False" in repr(replace(failed, should_retry=False))
 
 
 @pytest.mark.parametrize("answer", ["false", "no", "", "true", 0, 1, None, [], {"approved": True}])

@@ -200,6 +200,7 @@ def chain(length: int) -> Json:
         "object",
         {"pattern": "("},
         {"pattern": 3},
+        {"minLength": -1},
         {"$schema": "http://json-schema.org/draft-07/schema#"},
         {"$ref": 3},
         {"$defs": []},
