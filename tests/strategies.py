@@ -157,6 +157,13 @@ _DRAWN_TOGETHER: Final[Mapping[type, st.SearchStrategy[Any]]] = {
 
 messages: Final[st.SearchStrategy[Message]] = _members(Message)
 
+
+def _ends_with_words(given: tuple[Message, ...]) -> bool:
+    """Whether these may begin a run: the last one is no empty prompt."""
+    last = given[-1]
+    return not isinstance(last, UserMessage) or bool(last.parts or last.content.strip())
+
+
 _support: Final[st.SearchStrategy[Support]] = st.sampled_from(get_args(Support))
 providers: Final[st.SearchStrategy[Provider]] = st.builds(
     Provider,
@@ -331,7 +338,7 @@ st.register_type_strategy(OutputSpec, outputs)
 plans: Final[st.SearchStrategy[Plan]] = st.builds(
     _plan,
     model=st.text(min_size=1).filter(str.strip),
-    messages=st.lists(messages, min_size=1, max_size=3).map(tuple),
+    messages=st.lists(messages, min_size=1, max_size=3).map(tuple).filter(_ends_with_words),
     options=st.dictionaries(
         st.sampled_from(["temperature", "user", "max_tokens", "parallel_tool_calls"]), json_values
     ).map(canonical),
