@@ -89,6 +89,7 @@ def _perform(job: Mapping[str, Any], writer: int) -> NoReturn:
         os.dup2(old, new)
     # The reader of the jobs has read ahead; a program that reads finds an empty input.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - in one order with stderr, as on a terminal
     os.chdir(str(job["folder"]))
     os.environ.clear()
     os.environ.update(job["env"])
