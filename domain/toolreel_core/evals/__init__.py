@@ -119,12 +119,10 @@ from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_ret
 from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
 from toolreel_core.evals._scenarios.case_study import CASE_STUDY, CASE_STUDY_VERSION
 from toolreel_core.evals._scenarios.catalogue import (
-    CASE_STUDY_DIGEST,
     GROUPS,
     KINDS,
     SCENARIOS,
     WITH_CASE_STUDY,
-    catalogue_digest,
     fingerprint,
     kind_of,
     reply_of,

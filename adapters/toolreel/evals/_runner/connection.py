@@ -35,7 +35,16 @@ from toolreel.http import (
 )
 from toolreel_core._jsontext import chain
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
-from toolreel_core.evals import TAXONOMY, Attempt, Endpoint, EvalPlan, catalogue_digest, kind_of, scripts_of
+from toolreel_core.evals import (
+    SCENARIOS,
+    TAXONOMY,
+    Attempt,
+    Endpoint,
+    EvalPlan,
+    fingerprint,
+    kind_of,
+    scripts_of,
+)
 
 try:
     import httpx
@@ -221,7 +230,8 @@ def catalogue_of(plan: EvalPlan) -> str:
     """The digest of all scenarios, presets, models and profiles that a plan could choose from."""
     presets = plan.presets
     catalogue = (*presets.presets, *presets.models, *presets.profiles)
-    return chain("catalogue", catalogue_digest(), *map(repr, catalogue))
+    scenarios = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
+    return chain("catalogue", scenarios, *map(repr, catalogue))
 
 
 def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Final, get_args
 
 from toolreel_core._conversation import wire
@@ -128,16 +127,6 @@ def fingerprint(one: Scenario) -> str:
     # The repr includes prepared answers and mishaps, which `contents` does not show at the beginning.
     head = canonical([one.name, one.version, one.changes.changes(), checks, repr(case.world)])
     return chain("scenario", head, case.tools.fingerprint, *said)
-
-
-@cache
-def catalogue_digest() -> str:
-    """SHA-256 over the words, tools, worlds and checks of all scenarios: the same, the same catalogue."""
-    return chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
-
-
-CASE_STUDY_DIGEST: Final = chain("case study", *(fingerprint(one) for one in CASE_STUDY))
-"""The same of the scenarios of the case study."""
 
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
