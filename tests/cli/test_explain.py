@@ -89,13 +89,6 @@ DIALECTS = LoopConfig(text_dialects=("marked", "react"))
             LoopConfig(tool_failure_policy="tolerated"),
             "see in its turn why each call failed",
         ),
-        (outcomes.RepeatedCall("a", 6), LoopConfig(), "allow more repetitions with --set repetition_stop=12"),
-        (
-            outcomes.BudgetSpent("tokens", 9, 1_000_000),
-            LoopConfig(),
-            "raise the limit with --set max_total_tokens=2000000",
-        ),
-        (outcomes.BudgetSpent("cost", 9, 0.05), LoopConfig(), "raise the limit with --set max_cost=0.1"),
         (
             outcomes.TransportFailed("status", 429, ""),
             LoopConfig(),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
-    from toolreel._driver.outcome_words import Resting, ServerAddress, describe_outcome
+    from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
         ImmediateClock,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, assert_never
 
@@ -12,6 +13,13 @@ from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
+BUDGET_SETTINGS: Final[Mapping[outcomes.BudgetKind, str]] = {
+    "tokens": "max_total_tokens",
+    "cost": "max_cost",
+    "time": "max_wall_ms",
+    "tool_calls": "max_tool_calls",
+}
+"""The setting that limits each budget."""
 _UNKNOWN_MODEL: Final = re.compile(
     r"\b(?:unknown|no such|invalid|not a valid) model\b"
     r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
@@ -115,15 +123,19 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
             return f"tools failed: {failed}", f"one success is enough with {tolerated}"
         case outcomes.RepeatedCall():
             times = f"{outcome.times} times in a row, with the same result"
-            return f"the model called {outcome.tool} {times}", ""
+            allowed = _setting(names, "repetition_stop", 2 * outcome.times)
+            return f"the model called {outcome.tool} {times}", f"allow more repetitions with {allowed}"
         case outcomes.BudgetSpent():
-            return f"the budget of {outcome.kind} is used up: {outcome.used:g} of {outcome.limit:g}", ""
+            spent = f"the budget of {outcome.kind} is used up: {outcome.used:,.10g} of {outcome.limit:,.10g}"
+            raised = _setting(names, BUDGET_SETTINGS[outcome.kind], _doubled(outcome.limit))
+            return spent, f"raise the limit with {raised}"
         case outcomes.ConversationSpent():
-            spent = f"the conversation has used up its {outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
-            raised = _setting(names, f"max_conversation_{outcome.kind}", None)
-            return spent, f"begin a new one, or raise {raised}"
+            used = f"{outcome.used:,.10g} of {outcome.limit:,.10g}"
+            spent = f"the conversation has used up its {outcome.kind}: {used}"
+            raised = _setting(names, f"max_conversation_{outcome.kind}", _doubled(outcome.limit))
+            return spent, f"raise the limit with {raised}, or begin a new conversation"
         case outcomes.CostUnknown():
-            unknown = f"the cost is limited to {outcome.limit:g}, and the provider reports none"
+            unknown = f"the cost is limited to {outcome.limit:,.10g}, and the provider reports none"
             return unknown, f"{names.price}, or {_setting(names, 'unknown_cost', 'allow')}"
         case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
@@ -180,13 +192,16 @@ def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
             return False
 
 
-def _setting(names: _Names, name: str, value: str | int | None) -> str:
-    """How a setting of the loop is written; ``None`` for a value that is the user's to choose."""
+def _setting(names: _Names, name: str, value: str | float) -> str:
+    """How a setting of the loop is written."""
     if names is _COMMAND:
-        text = "…" if value is None else canonical(value).strip('"')
+        text = canonical(value).strip('"')
         return f"--set {name}={text}"
-    shown = "…" if value is None else canonical(value) if isinstance(value, str) else repr(value)
-    return f'config={{"{name}": {shown}}}'
+    return f'config={{"{name}": {canonical(value) if isinstance(value, str) else repr(value)}}}'
+
+
+def _doubled(limit: float) -> float:
+    return round(2 * limit) if limit >= 1 else 2 * limit
 
 
 def _named(names: _Names, server: ServerAddress) -> str:

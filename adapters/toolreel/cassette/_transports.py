@@ -227,9 +227,8 @@ class Taping:
         """Record how the exchange ends where that raises, unless neither the server nor the client did it."""
         try:
             yield
-        except (
-            GeneratorExit
-        ):  # the client has left; it closes the response, at the end of the session at the latest
+        except GeneratorExit:
+            # The client has left; it closes the response, at the end of the session at the latest.
             raise
         except httpx.TransportError as error:
             self._record(Break.of(error))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, assert_never
 
-from toolreel._driver import Resting
+from toolreel._driver import BUDGET_SETTINGS, Resting
 from toolreel._replay.trace import Trace, Traced
 from toolreel_core._protocol import Note, RunSettled
 from toolreel_core._protocol import outcome as outcomes
@@ -55,12 +55,6 @@ def why(trace: Trace) -> Why:
     return Why(rule, rule.values(config), ended)
 
 
-_BUDGETS: Final[Mapping[outcomes.BudgetKind, str]] = {
-    "tokens": "max_total_tokens",
-    "cost": "max_cost",
-    "time": "max_wall_ms",
-    "tool_calls": "max_tool_calls",
-}
 _MODE: Final = "tool_use_mode"
 
 
@@ -97,7 +91,7 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
                 "the same call with the same result ends the run after this many times", ("repetition_stop",)
             )
         case outcomes.BudgetSpent():
-            return Rule("a budget that is used up allows nothing more", (_BUDGETS[outcome.kind],))
+            return Rule("a budget that is used up allows nothing more", (BUDGET_SETTINGS[outcome.kind],))
         case outcomes.ConversationSpent():
             setting = f"max_conversation_{outcome.kind}"
             return Rule("a budget of the whole conversation that is used up allows nothing more", (setting,))
@@ -132,9 +126,7 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
             assert_never(outcome)
 
 
-def advised(  # noqa: PLR0912 - one sentence an outcome
-    outcome: outcomes.Outcome | Resting, config: LoopConfig, hint: str
-) -> str:
+def advised(outcome: outcomes.Outcome | Resting, config: LoopConfig, hint: str) -> str:
     """What to do about an outcome of a run with these settings, first with one that the rule reads.
 
     >>> advised(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False), "try another model")
@@ -154,13 +146,6 @@ def advised(  # noqa: PLR0912 - one sentence an outcome
             return _joined(reading, f"ask for a call with --set nudge_no_tool_calls={more}")
         case outcomes.ToolFailed():
             return hint if config.tool_failure_policy == "fatal" else "see in its turn why each call failed"
-        case outcomes.RepeatedCall():
-            return f"allow more repetitions with --set repetition_stop={2 * outcome.times}"
-        case outcomes.BudgetSpent():
-            return f"raise the limit with --set {_BUDGETS[outcome.kind]}={_doubled(outcome.limit)}"
-        case outcomes.ConversationSpent():
-            raised = f"max_conversation_{outcome.kind}={_doubled(outcome.limit)}"
-            return f"raise the limit with --set {raised}, or begin a new conversation"
         case outcomes.ContextOverflow():
             shorten = 'shorten the history with --set history_policies=["shorten_old_tool_results"]'
             return _joined("" if config.history_policies else shorten, hint)
@@ -176,6 +161,9 @@ def advised(  # noqa: PLR0912 - one sentence an outcome
             Resting()
             | outcomes.Completed()
             | outcomes.MaxTurns()
+            | outcomes.RepeatedCall()
+            | outcomes.BudgetSpent()
+            | outcomes.ConversationSpent()
             | outcomes.CostUnknown()
             | outcomes.Truncated()
             | outcomes.Refused()
@@ -190,10 +178,6 @@ def advised(  # noqa: PLR0912 - one sentence an outcome
 
 def _joined(*sentences: str) -> str:
     return "; ".join(filter(None, sentences))
-
-
-def _doubled(limit: float) -> str:
-    return str(round(2 * limit) if limit >= 1 else 2 * limit)
 
 
 def _completed(config: LoopConfig) -> Rule:
