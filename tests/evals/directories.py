@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from toolreel.evals import Journal, evaluate, new_header
+from toolreel.evals import Journal, evaluate, new_header, select_scenarios
 from toolreel.presets import shipped
-from toolreel_core.evals import EvalPlan, Options, Record, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, Record
 
 __all__ = ["evaluated", "plan_with", "read", "recorded"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from toolreel.evals import evaluate, jobs_of, new_header
+from toolreel.evals import evaluate, jobs_of, new_header, select_scenarios
 from toolreel.presets import shipped
-from toolreel_core.evals import EvalPlan, Options, ScenarioScripts, reply_of, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, ScenarioScripts, scripted_reply
 
 __all__ = ["HOSTILE", "evaluated", "scripted"]
 
@@ -115,4 +115,4 @@ def _reply(asked: Mapping[str, Any], known: Mapping[str, ScenarioScripts]) -> ob
         message = {"role": "assistant", "content": said}
         return {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
     told = [entry["content"] for entry in asked["messages"] if entry["content"] in known]
-    return reply_of(kind, known[told[-1]], asked["messages"])
+    return scripted_reply(known[told[-1]].of(kind), asked["messages"], model=asked["model"])

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolreel.evals import Results
+from toolreel.evals import Results, select_scenarios
 from toolreel.presets import with_files
-from toolreel_core.evals import EvalPlan, Options, select_scenarios
+from toolreel_core.evals import EvalPlan, Options
 
 __all__ = ["NO_TEXT_CALLS", "TEXT_CALLS", "planned", "quoting", "verdicts", "written_out"]
 

@@ -16,18 +16,10 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias
 
 from tests.patience import NEVER
+from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import Message
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import (
-    SCENARIOS,
-    Cell,
-    Kind,
-    Sample,
-    ScenarioScripts,
-    reply_of,
-    scripted_stream,
-    scripts_of,
-)
+from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, scripted_reply, scripted_stream
 
 __all__ = ["Provider", "provider"]
 
@@ -163,7 +155,8 @@ class _Answering(BaseHTTPRequestHandler):
         # By the model too, since the trials of all models are worded alike.
         digest = sha256(f"{asked['model']} {asked['messages'][1]['content']}".encode()).hexdigest()
         kind = kinds[int(digest[:4], 16) % len(kinds)]
-        reply = self.provider.worded({**reply_of(kind, _trial(asked["messages"]).scripts, asked["messages"])})
+        script = _trial(asked["messages"]).scripts.of(kind)
+        reply = self.provider.worded({**scripted_reply(script, asked["messages"], model=f"scripted:{kind}")})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
         if asked.get("stream"):
@@ -213,12 +206,12 @@ class _Trial:
 def _openings() -> dict[str, _Trial]:
     """The trials by the words that their conversations begin with, which are drawn from their seeds."""
     found = dict[str, _Trial]()
-    for one in SCENARIOS:
+    for one in built_in_scenarios():
         for trial in range(1, _TRIALS + 1):
             cell = Cell("any/model", "default", "raw", one.name)
             seed = Sample(cell, trial, one.version, "").seed
             opening = _opening(map(_words, one.begin(seed).messages))
-            found.setdefault(opening, _Trial(one.name, scripts_of(one, seed)))
+            found.setdefault(opening, _Trial(one.name, one.scripts(seed)))
     return found
 
 

@@ -58,6 +58,12 @@ if TYPE_CHECKING:
         summary_tables,
     )
     from toolreel.evals._report.transcripts import transcript_of
+    from toolreel.evals._runner.catalogue import (
+        built_in,
+        built_in_scenarios,
+        groups,
+        select_scenarios,
+    )
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
@@ -147,9 +153,12 @@ __all__ = [
     "Results",
     "ScriptProof",
     "Watcher",
+    "built_in",
+    "built_in_scenarios",
     "compare",
     "connect",
     "evaluate",
+    "groups",
     "join_results",
     "new_header",
     "plan_of_header",
@@ -161,6 +170,7 @@ __all__ = [
     "replays",
     "report_page",
     "scenario",
+    "select_scenarios",
     "sharded",
     "write_inspect_logs",
     "write_summaries",

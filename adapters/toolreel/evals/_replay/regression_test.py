@@ -13,6 +13,7 @@ from typing import Final
 from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import replay_record
 from toolreel.evals._replay.whatif import rerun_by_recording
+from toolreel.evals._runner.catalogue import built_in, is_built_in
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
@@ -29,7 +30,6 @@ from toolreel_core.evals import (
     Verdict,
     record_of,
     record_tree,
-    scenario,
 )
 
 _VERSION = 1
@@ -104,7 +104,7 @@ class Promoted:
         sample = Sample(record.cell, record.trial, record.version, record.digest)
         name = record.cell.scenario
         builtin = self.own == NOTHING
-        posed = scenario(name) if builtin else scenario_of_tree(name, parse(self.own))
+        posed = built_in(name) if builtin else scenario_of_tree(name, parse(self.own))
         return Job(sample, posed, Configuration.of(text), self.retries)
 
 
@@ -174,7 +174,8 @@ def promote(
     cell = record.cell
     name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
     job = recorded_job(plan, record)
-    own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
+    own = NOTHING if is_built_in(cell.scenario) else job.scenario.tree
+    url = plan.endpoint_at(cell.endpoint).chat_url
     recorded = Promoted(record, results.path, url, job.retries, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]

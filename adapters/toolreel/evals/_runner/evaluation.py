@@ -24,8 +24,8 @@ from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job
 from toolreel.evals._store.configuration_differences import configuration_differences
 from toolreel.evals._store.results import Header, Journal, Results, all_records
-from toolreel_core._jsontext import NOTHING
 from toolreel_core.evals import (
+    PACK,
     Cell,
     Configuration,
     EvalPlan,
@@ -356,7 +356,7 @@ def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
     """What has changed since a record was made, in words."""
     cell = sample.cell
     what = f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run"
-    if sample.version != record.version and plan.scenario(cell.scenario).tree != NOTHING:
+    if sample.version != record.version and plan.scenario(cell.scenario).pack == PACK:
         how = " from its scenario file, which has changed since"
     elif sample.version != record.version:
         how = f" as version {record.version} of its scenario, which is at version {sample.version} now"

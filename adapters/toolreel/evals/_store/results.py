@@ -26,12 +26,12 @@ from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 from toolreel._internal import ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import new_leaks, tree_texts
+from toolreel.evals._runner.catalogue import groups
 from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core.evals import (
     VERSION,
-    WITH_CASE_STUDY,
     Cell,
     EvalPlan,
     Record,
@@ -218,7 +218,7 @@ class Results:
 
         :raises ResultsError: if a line cannot be read
         """
-        controls = [each.name for each in (*WITH_CASE_STUDY, *plan.scenarios) if each.control]
+        controls = [*groups()["control"], *(each.name for each in plan.scenarios if each.control)]
         planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
         return trials_of(self.records(), planned, controls, plan.options)
 

@@ -36,8 +36,9 @@ from toolreel_core.evals._plan.strategies import (
     harness_preset,
     strategies_of,
 )
-from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scenario_file import PACK
+from toolreel_core.evals._scenarios.scripted_model import kind_of
 
 
 class _HasName(Protocol):
@@ -271,7 +272,11 @@ class EvalPlan:
 
     def _own_scenarios(self) -> dict[str, Json]:
         """The scenarios that were read from files, whole, so that the results can be judged elsewhere."""
-        return {each.name: parse(each.tree) for each in self.scenarios if each.tree != NOTHING}
+        return {
+            each.name: parse(each.tree)
+            for each in self.scenarios
+            if each.pack == PACK and each.tree != NOTHING
+        }
 
     @classmethod
     def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
