@@ -1,4 +1,4 @@
-"""Building blocks that the rest of the core shares."""
+"""Building blocks that the core shares."""
 
 # mypy: implicit-reexport
 
