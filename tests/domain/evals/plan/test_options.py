@@ -255,7 +255,7 @@ def test_the_table_of_settings_says_the_defaults_that_options_have() -> None:
         holder = Options() if section == "eval" else Options().endpoint
         if section in {"eval", "endpoint"} and not (setting.default is None and section == "endpoint"):
             value = getattr(holder, keys[0])
-            empty = {} if setting.kind == "object" else []
+            empty: Any = {} if setting.kind == "object" else []
             assert setting.default == ([*value] or empty if isinstance(value, tuple) else value), (
                 setting.place
             )
