@@ -34,22 +34,25 @@ from toolreel_core._jsontext import (
     sound,
     value_at,
 )
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.warning_codes import WarningCode
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
-_FENCE: Final = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
-_OPEN_FENCE: Final = re.compile(r"\s*+(?:```|~~~)")
+_FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
+_OPEN_FENCE: Final = lazy_pattern(r"\s*+(?:```|~~~)")
 """The start of a code block around arguments, whose end may be lost."""
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
-_TOKENS: Final = re.compile(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
+_TOKENS: Final = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
 # Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
-_STRUCTURE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
+_STRUCTURE: Final = lazy_pattern(
+    r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL
+)
 
 
 # Qwen3-Coder's own notation, which a server passed on; without markup in the values.
-_ELEMENT: Final = re.compile(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
-_END_OF_ELEMENTS: Final = re.compile(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
+_ELEMENT: Final = lazy_pattern(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
+_END_OF_ELEMENTS: Final = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
 """The closing tags of the notation, which servers leave behind the last element."""
 
 
@@ -271,7 +274,7 @@ _NotObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
 _EMPTY: Final = canonical({})
 _LEVELS: Final = 2
 """How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
-_MARKUP: Final = re.compile(
+_MARKUP: Final = lazy_pattern(
     r"<[|\uff5c\u2016]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b"
 )
 """Call markup of a model inside a key (exo#2187), which means that the value cannot be trusted either."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-_TOKEN: Final = re.compile(
+from toolreel_core._lazy_pattern import lazy_pattern
+
+_TOKEN: Final = lazy_pattern(
     r"""
       (?P<open>\((?:\?:|\?P<\w+>|(?!\?)))
     | (?P<close>\)(?P<times>[*+?]|\{\d+,?\d*\}|\{,\d+\})?[?+]?)

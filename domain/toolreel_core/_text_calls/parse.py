@@ -12,12 +12,12 @@ the content is returned unchanged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Found,
     Made,
@@ -64,7 +64,7 @@ _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
+_WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})

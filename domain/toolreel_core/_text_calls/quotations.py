@@ -15,18 +15,21 @@ from itertools import islice
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel_core._jsontext import quote
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Source
 
-_RUN: Final = re.compile("`+")
+_RUN: Final = lazy_pattern("`+")
 """A run of backticks: only one of the same length closes it."""
-_MARK: Final = re.compile("`+|~{3,}")
+_MARK: Final = lazy_pattern("`+|~{3,}")
 """Inline code, or a fence."""
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
-_LINE_LEAD: Final = re.compile(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
+_LINE_LEAD: Final = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
 _REACH: Final = 60
-_PARAGRAPH_END: Final = re.compile(r"\n(?=[ \t\r]*\n)")
+_PARAGRAPH_END: Final = lazy_pattern(r"\n(?=[ \t\r]*\n)")
 """The end of a paragraph, which inline code cannot cross."""
-_FENCE_LINE: Final = re.compile(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE)
+_FENCE_LINE: Final = lazy_pattern(
+    r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE
+)
 """A line with a fence; only one with nothing behind its mark closes a fence."""
 _NESTED: Final = 40
 """Maximum number of lines with a mark that are searched for the end of a fence."""
@@ -155,11 +158,11 @@ QUOTATION_OPENERS: Final = {
     r"|\[(?:code|quote)\]",
 }
 """Patterns of the openers of quotations."""
-_ANY: Final = re.compile(
+_ANY: Final = lazy_pattern(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in QUOTATION_OPENERS.items()), re.IGNORECASE
 )
 """The opener of a quotation of any kind."""
-_NAME: Final = re.compile(r"\w+")
+_NAME: Final = lazy_pattern(r"\w+")
 """The name in a tag."""
 _TAGS: Final = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
@@ -167,13 +170,13 @@ _CLOSERS: Final = 10
 """Maximum number of closers in code that are passed over."""
 _CODE: Final = frozenset({"ticks", "tildes", "blockquote"})
 """Openers that prose does not name by chance."""
-_CALL_TAG: Final = re.compile(
+_CALL_TAG: Final = lazy_pattern(
     r"<(?P<close>/?)(?:\w{1,20}[:_|])?(?:tool_?calls?|tool_use|function(?:_?calls?)?|invoke)\b", re.IGNORECASE
 )
 """A tag of a call, opening or closing."""
-_QUOTED_LINE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
+_QUOTED_LINE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """The start of a text whose first line is quoted."""
-_HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
+_HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ ]{0,3}\Z")
 """The start of a line; Markdown allows three blanks."""
 
 
