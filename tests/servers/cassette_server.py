@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 
-__all__ = ["Answer", "Asked", "Server", "serving"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -29,25 +29,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, FailureKind, RequestFailed, SendRequest
 from toolreel_core._settings import LoopConfig
 
-__all__ = [
-    "FAR_SIDES",
-    "KEPT_ALIVE",
-    "LIMIT",
-    "STALL",
-    "Answer",
-    "ChatServer",
-    "FarSide",
-    "Seen",
-    "asking",
-    "bomb",
-    "chunk",
-    "nobody_listens",
-    "packed",
-    "replying",
-    "serving",
-    "streaming",
-]
-
 LIMIT: Final = 64 * 1024
 """Bytes that an endpoint takes in, in these tests."""
 

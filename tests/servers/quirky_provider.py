@@ -19,8 +19,6 @@ from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_
 from tests.wire_forms import events_of
 from toolreel_core._settings import WireForm, form_of
 
-__all__ = ["Asked", "Profile", "QuirkyServer", "Said", "answer_of", "as_sent", "provider"]
-
 Tree: TypeAlias = dict[str, Any]
 Handling: TypeAlias = Literal["honoured", "ignored", "refused"]
 
