@@ -35,8 +35,6 @@ from tests.patience import HANG
 from tests.servers.chat_server import Answer, replying, serving, streaming
 from toolreel.testing import calling, saying
 
-__all__ = ["PAGES", "PLACEHOLDER", "ROOT", "RUN", "Block", "Failure", "blocks_of", "run_page"]
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RUN: Final = tuple(page for page in PAGES if page.name != "install.md")
