@@ -15,10 +15,7 @@ from typing import Final
 from tests.architecture.decisions import FOLDER, index
 from tests.architecture.folders import adapters_picture, core_picture, folder_list, top_folders
 from tests.architecture.phases import answers, diagram
-from tests.architecture.rules import table
 from tests.architecture.source import ROOT
-
-__all__ = ["ARCHITECTURE", "PAGES", "generated"]
 
 ARCHITECTURE: Final = ROOT / "ARCHITECTURE.md"
 
@@ -36,7 +33,6 @@ PAGES: Final[Mapping[Path, Mapping[str, Callable[[], str]]]] = {
         "folders": top_folders,
     },
     ROOT / "docs" / "architecture" / "folders.md": {"folders": folder_list},
-    ROOT / "docs" / "loop-rules.md": {"rules": table},
     FOLDER / "README.md": {"decisions": index},
 }
 """Each page with its generated parts by name."""

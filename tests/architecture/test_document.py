@@ -76,17 +76,3 @@ def test_a_reply_stays_in_few_folders() -> None:
 def test_every_folder_says_what_it_is_for() -> None:
     lines = folder_list().splitlines()
     assert [line for line in lines if line.endswith(": ")] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("no marks", "needs <!-- rules -->"), ("<!-- rules -->\n-\n<!-- /rules -->\n" * 2, "once each")],
-)
-def test_a_page_without_its_marks_is_refused(
-    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(text, "utf-8")
-    monkeypatch.setattr("tests.architecture.document.PAGES", {page: {"rules": str}})
-    with pytest.raises(ValueError, match=message):
-        generated(page)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from toolreel_core._client_requests import NAMES, WHAT_TO_DO, ClientRequest, Loss, client_request
 from toolreel_core._jsontext import canonical
-from toolreel_core._proxy import NAMES, WHAT_TO_DO, ClientRequest, Loss, Profile, client_request, outbound
+from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import WireForm
-
-__all__ = ["PAGE", "page"]
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "wire-forms.md"
 _BEGIN, _END = "<!-- fields -->", "<!-- /fields -->"

@@ -12,8 +12,6 @@ from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS
 from toolreel.evals import built_in_scenarios, groups
 from toolreel_core.evals import Scenario
 
-__all__ = ["CHECKS", "PAGE", "adversary_row", "page", "results_of", "scenario_rows"]
-
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenarios.md"
 
 CHECKS: Final[Mapping[str, str]] = {

@@ -1,4 +1,4 @@
-"""``Agent``: a model with tools and instructions, which builds the plan and the ports of each run."""
+"""``Agent``: a model with tools and instructions."""
 
 # mypy: implicit-reexport
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -25,7 +26,6 @@ from toolreel_core._conversation import (
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext import Json, Tree, canonical, items_of, read
 from toolreel_core._plan import Plan, Preset
-from toolreel_core._proxy import ClientRequest, Refusal, client_request
 from toolreel_core._settings import WireForm
 from toolreel_core._tools import ToolDefinition
 

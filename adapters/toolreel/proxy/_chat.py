@@ -14,12 +14,12 @@ import anyio
 from toolreel.proxy._client.answer import ADDED, NOTICED, REPAIRS, ClientAnswer
 from toolreel.proxy._client.errors import Trouble, failure, mismatch, no_reply
 from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._proxy import (
     Again,
-    ClientRequest,
     Corrections,
     Extras,
     Head,

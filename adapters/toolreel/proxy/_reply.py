@@ -21,8 +21,9 @@ from toolreel.proxy._recording.recorder import Recorder
 from toolreel.proxy._recording.thoughts import KeptThoughts
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._client_requests import ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
-from toolreel_core._proxy import ClientRequest, Loss, Outbound, Profile, outbound
+from toolreel_core._proxy import Outbound, Profile, outbound
 from toolreel_core._settings import WireForm
 
 Asking: TypeAlias = Callable[[Route, Scope, WireForm], tuple[Upstream, Sent]]

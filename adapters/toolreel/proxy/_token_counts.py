@@ -16,10 +16,10 @@ from toolreel.proxy._client.request_body import request_in
 from toolreel.proxy._reply import Asking
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
+from toolreel_core._client_requests import NAMES, ClientRequest
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Tree, as_tree, finite_text, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import NAMES, ClientRequest
 
 
 class TokenCounts:

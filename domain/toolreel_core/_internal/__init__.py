@@ -1,4 +1,4 @@
-"""Building blocks that the rest of the core shares."""
+"""Building blocks of the core."""
 
 # mypy: implicit-reexport
 

@@ -3,9 +3,7 @@
 # mypy: implicit-reexport
 
 from toolreel_core._proxy.client_forms.answers import broken_in, error_in
-from toolreel_core._proxy.client_forms.losses import NAMES, WHAT_TO_DO, Loss
 from toolreel_core._proxy.client_forms.shapes import SHAPES, Kind, misshapen
-from toolreel_core._proxy.client_request import ClientRequest, Refusal, client_request
 from toolreel_core._proxy.conversation_keys import Key, further, key_of, openings
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
 from toolreel_core._proxy.dropped_thoughts import (

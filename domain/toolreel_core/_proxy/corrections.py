@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse
 from toolreel_core._loop import start, step
@@ -23,7 +24,6 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
 )
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import message_in
 from toolreel_core._jsontext import Json, Tree, as_tree, finite, items_of
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.conversation_keys import Key, further, key_of, prefixes
 from toolreel_core._settings import Provider
 

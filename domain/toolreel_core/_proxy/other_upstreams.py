@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, TypeAlias, assert_never
 
+from toolreel_core._client_requests import ClientRequest, Loss, Said
 from toolreel_core._conversation import (
     Audio,
     Message,
@@ -23,8 +24,6 @@ from toolreel_core._conversation import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, items_of, merged, parse, tree_at
 from toolreel_core._plan import accepted_options, reserved_keys, words_in
-from toolreel_core._proxy.client_forms.losses import Loss, Said
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._settings import WireForm
 from toolreel_core._transforms import apply_all

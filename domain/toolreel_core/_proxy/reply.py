@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import free_id
 from toolreel_core._jsontext import (
     Json,
@@ -23,7 +24,6 @@ from toolreel_core._jsontext import (
 from toolreel_core._loop import coerced_arguments, transformed
 from toolreel_core._proxy.client_forms.answers import answer_in
 from toolreel_core._proxy.client_forms.completion import Completion
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,

@@ -14,10 +14,10 @@ from typing import Final
 
 from pyrsistent import PVector, pvector
 
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._proxy.client_forms.completion import Completion
 from toolreel_core._proxy.client_forms.event_row import EventRow, Kind
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired

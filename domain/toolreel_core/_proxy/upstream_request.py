@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from toolreel_core._client_requests import ClientRequest, Loss, unsaid
 from toolreel_core._conversation import REASONING, written
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, finite_text, merged, parse
 from toolreel_core._plan import accepted_options, options_in, reserved_keys
-from toolreel_core._proxy.client_forms.losses import Loss, unsaid
 from toolreel_core._proxy.client_forms.shapes import misshapen
-from toolreel_core._proxy.client_request import ClientRequest
 from toolreel_core._proxy.other_upstreams import (
     HISTORY_REPAIRED,
     own_options,

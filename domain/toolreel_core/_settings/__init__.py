@@ -1,4 +1,4 @@
-"""Settings of the loop and of a provider, checked when they are made."""
+"""Settings of the loop and of a provider."""
 
 # mypy: implicit-reexport
 

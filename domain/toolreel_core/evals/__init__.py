@@ -75,9 +75,9 @@ from toolreel_core.evals._plan.gates import (
 )
 from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
-from toolreel_core.evals._plan.options_from_environment import VARIABLES, environment
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of
 from toolreel_core.evals._plan.run_configuration import Configuration
+from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
     Layers,
@@ -111,7 +111,6 @@ from toolreel_core.evals._scenarios.checks import (
     checks_of,
     exercise,
     outcome,
-    says_something,
 )
 from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
 from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled

@@ -27,9 +27,10 @@ from tests.servers.chat_server import (
 from tests.servers.proxy_server import proxying
 from toolreel.presets import shipped
 from toolreel.proxy import Extras, KeptThoughts, Limits, ProxySettings, Route
+from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import ClientRequest, Profile, client_request, wants_thoughts
+from toolreel_core._proxy import Profile, wants_thoughts
 from toolreel_core._settings import Provider
 
 TOOLS: Any = [

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._proxy import (
-    ClientRequest,
-    Head,
-    Outbound,
-    Profile,
-    Repaired,
-    client_request,
-    repaired,
-    upstream_request,
-)
+from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repaired, upstream_request
 
 __all__ = [
     "HEAD",

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tests.domain.proxy.asked import asked, call, outbound, whole
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import Again, ClientRequest, Corrections, Extras, Profile
+from toolreel_core._proxy import Again, Corrections, Extras, Profile
 
 BUSY = RequestFailed(0, "status", "HTTP 503: busy", 503)
 ALL = Extras(retries=1, recover_empty=True, correct_arguments=1)

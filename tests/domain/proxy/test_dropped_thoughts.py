@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.domain.proxy.asked import Loose, asked, call, said, whole
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core._proxy import (
-    ClientRequest,
     Find,
     Kept,
     Outbound,

@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, call, choices_of, said, whole
+from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import (
-    ClientRequest,
-    Profile,
-    client_request,
-    outbound,
-    repaired,
-    salvaged,
-    words_of,
-)
+from toolreel_core._proxy import Profile, outbound, repaired, salvaged, words_of
 from toolreel_core._replies import Problem
 
 JSON: st.SearchStrategy[Json] = st.recursive(

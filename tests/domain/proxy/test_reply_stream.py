@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import HEAD, asked, call, choices_of, said, whole
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import ClientRequest, Profile, Repaired, ReplyStream
+from toolreel_core._proxy import Profile, Repaired, ReplyStream
 from toolreel_core._replies import joined
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "text-calls.jsonl"

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import PING, Loose, asked, call, outbound
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read, tree_at
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import ClientRequest, Profile
+from toolreel_core._proxy import Profile
 
 ASKED: Tree = {"role": "user", "content": [{"type": "text", "text": "Hi."}]}
 CALLED = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call()]}

@@ -21,7 +21,7 @@ from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core._plan import Presets
 from toolreel_core.evals import (
-    VARIABLES,
+    SETTINGS,
     EvalPlan,
     Options,
     Shard,
@@ -108,7 +108,7 @@ def _found(key: str, find: Callable[[], _Built]) -> _Built:
 
 
 def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
-    names = {tuple(place.split(".")): name for name, (_, place) in VARIABLES.items()}
+    names = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
     try:
         return (_Layer(environment(environ), lambda place: _nearest(names, place)),)
     except ConfigError as error:

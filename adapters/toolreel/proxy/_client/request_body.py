@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolreel.proxy._client.answer import Gone, Receive, TooLong, body_of
 from toolreel.proxy._client.errors import Trouble, refused
-from toolreel_core._proxy import ClientRequest, Refusal, client_request
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._settings import WireForm
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from toolreel.cassette import Recording
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json
-from toolreel_core._proxy import ClientRequest, Key, Profile, further, openings
+from toolreel_core._proxy import Key, Profile, further, openings
 
 _KEPT: Final = 2_000
 """Conversations that are remembered; the one that has rested longest is forgotten first."""

@@ -19,8 +19,9 @@ from toolreel.proxy._recording.journal_queue import JournalQueue, Tell
 from toolreel.proxy._recording.journals import JournalJob
 from toolreel.proxy._recording.shelf import Shelf
 from toolreel.proxy._settings import ProxySettings
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json
-from toolreel_core._proxy import ClientRequest, Extras, Profile
+from toolreel_core._proxy import Extras, Profile
 
 
 class Recorder:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
+from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import RESTORED, ClientRequest, Key, Profile, Thoughts, kept, restored
+from toolreel_core._proxy import RESTORED, Key, Profile, Thoughts, kept, restored
 
 _BYTES: Final = 64 * 2**20
 """Size of the thoughts that are kept; those that were wanted least recently are forgotten first."""

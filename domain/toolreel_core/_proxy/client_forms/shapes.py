@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
+from toolreel_core._client_requests import Loss
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core._proxy.client_forms.losses import Loss
 from toolreel_core._settings import WireForm
 
 Kind: TypeAlias = Literal["text", "list", "object", "other"]

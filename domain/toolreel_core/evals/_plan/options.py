@@ -13,9 +13,9 @@ from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
 from toolreel_core._plan import request_options
 from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
+from toolreel_core.evals._plan.settings import SETTINGS
 from toolreel_core.evals._verdicts import CATEGORIES
 
 
@@ -92,49 +92,34 @@ _TABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All options, each with its default."""
+    """All options, each with its default; :data:`~toolreel_core.evals.SETTINGS` says what they mean."""
 
     preset: str = ""
-    """The preset that filled in options; empty for none."""
     models: tuple[str, ...] | None = None
-    """A filter of the catalogue's models, of which an empty one leaves all; ``None``: nobody gave one, so
-    those that are tagged ``stable``, or only what is added."""
+    """Of an empty filter, all; ``None``: those that are tagged ``stable``, or only what is added."""
     add_models: tuple[str, ...] = ()
-    """Models by their exact names, known to the catalogue or not."""
     profiles: tuple[str, ...] = ("default",)
-    """A filter of the sampling profiles; ``auto`` is, for each model, the first that is recommended."""
     strategies: tuple[str, ...] = ("production",)
     scenarios: tuple[str, ...] = ("default",)
-    """Names and groups."""
     endpoints: tuple[str, ...] = ()
-    """A filter of the endpoints with names; none: all of them."""
+    """Of those with names; none: all of them."""
     enforce_applicability: bool = True
-    """Whether a profile is run only with models that it is for."""
     content_tag_fallback: bool = False
-    """Whether calls are read from text under every strategy but ``raw``."""
     trials: int = 1
     jobs: int = 1
-    """Runs at the same time."""
     verbosity: int = 1
-    """0: quiet, 1: events, 2: details."""
     tool_use_mode: ToolUseMode = "enforced"
     tool_failure_policy: ToolFailurePolicy = "fatal"
     fallback_retries: int = 0
-    """Above 0, a run in relaxed mode goes on without tools when the server refuses them."""
     fix_empty_final: bool = True
     tool_allowlist: tuple[str, ...] = ()
-    """Tools that may be called; none: all that a scenario exposes."""
+    """None: all that a scenario exposes."""
     empty_response_retries: int = 1
-    """Retries of a run that ended with an empty text."""
     void_retries: int = 2
-    """Retries of a run that the provider failed."""
     accept_void: tuple[str, ...] = ()
-    """Categories of void runs that count as ended, such as ``transport.forbidden``."""
     min_coverage: float = 0.9
-    """The least share of the runs that have to say something: with fewer, gates are undecided, and void runs
-    that are accepted leave the evaluation incomplete."""
+    """Void runs that are accepted leave an evaluation with less incomplete."""
     seeds: bool = False
-    """Whether each trial sends a seed of its own."""
     endpoint: Endpoint = field(default_factory=Endpoint)
     """The one without a name, where there are no others."""
     named_endpoints: tuple[NamedEndpoint, ...] = ()
@@ -162,11 +147,10 @@ class Options:
         :raises PlaceError: at the first thing that is wrong, such as ``eval.trials``
         """
         table = Table.of(tree).only(*_TABLES)
-        axes = table.table("eval")
-        size = _size(axes)
-        filled = Table(axes.place, {**SIZES.get(size, {}), **axes.values})
+        gates = table.values.get("gate", [])
+        if not isinstance(gates, list):
+            raise PlaceError(("gate",), f"expected tables [[gate]], got {gates!r}")
         return cls(
-            preset=size,
             endpoint=Endpoint.of(table.table("endpoint")),
             named_endpoints=named_endpoints(table.values),
             budget=Budget.of(table.table("budget")),
@@ -174,10 +158,10 @@ class Options:
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
             request_overrides=overrides_of(table.table("request_overrides")),
-            gates=canonical([parse(Table.of(gate, "gate").json()) for gate in _list(table, "gate")]),
+            gates=canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
-            **_axes(filled),
+            **_axes(table.table("eval")),
         )
 
     @property
@@ -188,13 +172,14 @@ class Options:
 
     def tree(self) -> dict[str, Json]:
         """All options in the structure of a plan file."""
+        named: dict[str, Json] = {each.name: each.tree() for each in self.named_endpoints}
         return {
             "eval": {
                 key: [*value] if isinstance(value, tuple) else value
-                for key in ("preset", *_KEYS)
+                for key in _EVAL
                 if (value := getattr(self, key)) is not None and (key, value) not in _OMITTED
             },
-            **self._where(),
+            **({"endpoints": named} if named else {"endpoint": self.endpoint.tree()}),
             "loop": parse(self.loop),
             "sampling": parse(self.sampling),
             "request_overrides": parse(self.request_overrides),
@@ -204,11 +189,6 @@ class Options:
             "strategy": parse(self.own_strategies),
             "catalogue": parse(self.catalogue),
         }
-
-    def _where(self) -> dict[str, Json]:
-        """Where requests go: the endpoints with names, or else the one without."""
-        named: dict[str, Json] = {each.name: each.tree() for each in self.named_endpoints}
-        return {"endpoints": named} if named else {"endpoint": self.endpoint.tree()}
 
 
 def layered(layers: Iterable[Tree]) -> Tree:
@@ -232,69 +212,33 @@ def layered(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
-VOIDS: Final = tuple(name for name, one in CATEGORIES.items() if one.result == "void")
-"""The categories of void runs that can be accepted."""
-_WORDS: Final = (
-    *("models", "add_models", "profiles", "strategies", "scenarios", "tool_allowlist"),
-    *("accept_void", "endpoints"),
-)
-_SWITCHES: Final = (*("enforce_applicability", "content_tag_fallback", "fix_empty_final", "seeds"),)
-_COUNTS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("trials", "jobs"), 1),
-    **dict.fromkeys(("verbosity", "fallback_retries", "empty_response_retries", "void_retries"), 0),
-}
-"""Options that are counts, and the least value of each."""
-_KEYS: Final = (*_WORDS, *_SWITCHES, *_COUNTS, "tool_use_mode", "tool_failure_policy", "min_coverage")
+_EVAL: Final = {each.path[1]: each for each in SETTINGS if each.path[0] == "eval"}
 _OMITTED: Final[tuple[tuple[str, object], ...]] = (
     *(("accept_void", ()), ("min_coverage", 0.9)),
     ("endpoints", ()),
 )
-"""Options that are not stored at their defaults."""
+"""Options that are not stored at their defaults, since older plans do not have them."""
 
 
 def _axes(table: Table) -> dict[str, Any]:
-    """The values of the table ``eval`` that are given."""
-    table.only("preset", *_KEYS)
-    given: dict[str, Any] = {
-        **{key: _words(table, key) for key in _WORDS if key in table.values},
-        **{key: table.switch(key, default=False) for key in _SWITCHES if key in table.values},
-        **{key: table.whole(key, least, least) for key, least in _COUNTS.items() if key in table.values},
-    }
-    for word in given.get("accept_void", ()):
-        if word not in VOIDS:
-            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(VOIDS)}"
-            what = counts if word in CATEGORIES else unknown_name("void category", word, VOIDS)
-            raise table.complaint(what, "accept_void")
-    share = table.amount("min_coverage", 0.9)
-    if share is None or not share <= 1:
-        raise table.complaint(f"expected a number from 0 to 1, got {share!r}", "min_coverage")
-    given["min_coverage"] = share
-    if "tool_use_mode" in table.values:
-        mode = table.text("tool_use_mode").strip().lower()
-        if mode not in _MODES:
-            raise table.complaint(unknown_name("mode", mode, _MODES), "tool_use_mode")
-        given["tool_use_mode"] = _MODES[mode]
-    if "tool_failure_policy" in table.values:
-        given["tool_failure_policy"] = table.choice("tool_failure_policy", get_args(ToolFailurePolicy))
-    return given
-
-
-def _size(table: Table) -> str:
-    size = table.text("preset").strip().lower()
+    """The values of the table ``eval``, in which a preset fills in what is not given."""
+    size = table.only(*_EVAL).text("preset").strip().lower()
     size = "full" if size == "all" else size
     if size and size not in SIZES:
         raise table.complaint(unknown_name("preset", size, SIZES), "preset")
-    return size
-
-
-def _words(table: Table, key: str) -> tuple[str, ...]:
-    """A list of texts, or a text with commas."""
-    value = table.values[key]
-    return comma_separated(value) if isinstance(value, str) else table.names(key)
-
-
-def _list(table: Table, key: str) -> list[object]:
-    value = table.values.get(key, [])
-    if not isinstance(value, list):
-        raise PlaceError((key,), f"expected tables [[{key}]], got {value!r}")
-    return value
+    filled = Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size})
+    given = {key: setting.value(filled) for key, setting in _EVAL.items() if key in filled.values}
+    voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
+    for word in given.get("accept_void", ()):
+        if word not in voids:
+            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(voids)}"
+            what = counts if word in CATEGORIES else unknown_name("void category", word, voids)
+            raise table.complaint(what, "accept_void")
+    if (share := given.get("min_coverage", 1)) > 1:
+        raise table.complaint(f"expected a number from 0 to 1, got {share:g}", "min_coverage")
+    if "tool_use_mode" in given:
+        mode = given["tool_use_mode"].strip().lower()
+        if mode not in _MODES:
+            raise table.complaint(unknown_name("mode", mode, _MODES), "tool_use_mode")
+        given["tool_use_mode"] = _MODES[mode]
+    return given

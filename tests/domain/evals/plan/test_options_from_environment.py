@@ -9,7 +9,7 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
-from toolreel_core.evals import VARIABLES, Options, environment, layered
+from toolreel_core.evals import SETTINGS, Options, environment, layered
 
 SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here", "provider": "openrouter"}}),
@@ -65,7 +65,7 @@ def test_each_variable_says_its_option(name: str) -> None:
 
 
 def test_every_variable_that_is_read_is_shown_here() -> None:
-    names = {name.removeprefix("OPENROUTER_") for name in VARIABLES} - {"VERBOSE"}
+    names = {each.variable.removeprefix("OPENROUTER_") for each in SETTINGS} - {"", "VERBOSE"}
     assert names <= set(SAID)
 
 

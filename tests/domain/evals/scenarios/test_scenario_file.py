@@ -195,8 +195,9 @@ def test_the_workspace_brings_its_own_tools() -> None:
         "check": [{"world": {"/draft/name": "new"}}],
     }
     one = scenario_of(tree)
-    patch: dict[str, Json] = {"request_id": "r", "ops": [{"op": "set", "path": "/draft/name", "value": "new"}]}
-    assert rehearse(one, script(call("state_patch", **patch), "Done.")).verdict.result == "pass"
+    ops: Json = [{"op": "set", "path": "/draft/name", "value": "new"}]
+    patch = call("state_patch", request_id="r", ops=ops)
+    assert rehearse(one, script(patch, "Done.")).verdict.result == "pass"
     with pytest.raises(PlaceError, match=r"workspace.cut_reads: expected the numbers of calls"):
         scenario_of({**tree, "workspace": {"cut_reads": [0]}})
 

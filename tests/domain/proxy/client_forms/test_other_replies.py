@@ -10,18 +10,9 @@ import pytest
 
 from tests.domain.proxy.asked import HEAD, Loose
 from tests.wire_forms import events_of
+from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._proxy import (
-    SENT_BEFORE,
-    ClientRequest,
-    Profile,
-    Repaired,
-    ReplyStream,
-    broken_in,
-    client_request,
-    error_in,
-    repaired,
-)
+from toolreel_core._proxy import SENT_BEFORE, Profile, Repaired, ReplyStream, broken_in, error_in, repaired
 from toolreel_core._settings import WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")

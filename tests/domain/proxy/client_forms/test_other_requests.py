@@ -8,18 +8,10 @@ from typing import Any, Final
 
 import pytest
 
+from toolreel_core._client_requests import WHAT_TO_DO, ClientRequest, Loss, Refusal, client_request
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import (
-    WHAT_TO_DO,
-    ClientRequest,
-    Loss,
-    Outbound,
-    Profile,
-    Refusal,
-    client_request,
-    outbound,
-)
+from toolreel_core._proxy import Outbound, Profile, outbound
 from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
-from toolreel_core._proxy.client_forms.losses import (
+from toolreel_core._client_requests.losses import (
     AsChat,
     Findings,
     LossCode,
@@ -18,6 +17,7 @@ from toolreel_core._proxy.client_forms.losses import (
     is_empty,
     said_by,
 )
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
 from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (

@@ -6,8 +6,8 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from toolreel_core._client_requests.losses import AsChat, Findings, Said, contents, is_empty, said_by
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, finite, items_of, parse, tree_at
-from toolreel_core._proxy.client_forms.losses import AsChat, Findings, Said, contents, is_empty, said_by
 from toolreel_core._replies import carried_in_messages, type_of
 
 _HINTS: Final = frozenset(

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
 
+from toolreel_core._client_requests import messages_request, responses_request
+from toolreel_core._client_requests.losses import Loss, Said
 from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, message_in
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -26,8 +28,6 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._proxy.client_forms import messages_request, responses_request
-from toolreel_core._proxy.client_forms.losses import Loss, Said
 from toolreel_core._settings import WireForm
 from toolreel_core._tools import ToolDefinition, ToolSurface
 

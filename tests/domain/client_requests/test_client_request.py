@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.proxy.asked import PING, asked
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._conversation import UserMessage
-from toolreel_core._proxy import ClientRequest, Refusal, client_request
 
 
 @pytest.mark.parametrize(
