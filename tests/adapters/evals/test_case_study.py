@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.directories import plan_with, recorded
-from tests.evals.evaluated import scripted
+from tests.evals.evaluations import plan_with, recorded, scripted
 from tests.evals.made import cell, record
 from toolreel._cli import eval_command
 from toolreel.evals import case_study
