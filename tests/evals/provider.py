@@ -181,7 +181,7 @@ class _Answering(BaseHTTPRequestHandler):
         if asked.get("stream"):
             self._say(200, scripted_stream(reply).encode(), form="text/event-stream")
         else:
-            self._say(200, canonical(reply).encode())
+            self._say(200, json.dumps(reply).encode())  # a lone surrogate too
 
     def _say(
         self,

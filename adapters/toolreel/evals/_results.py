@@ -138,14 +138,16 @@ def read_header(path: Path) -> Header:
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
-        for key in ("plan", "versions"):
-            if not isinstance(tree[key], Mapping):
-                raise TypeError(key)
+        if not isinstance(tree["plan"], Mapping):
+            raise TypeError("plan")
+        created = str(tree["created"])
+        if not isinstance(tree["versions"], Mapping):
+            raise TypeError("versions")
         if not isinstance(earlier := tree.get("earlier_plans", []), list):
             raise TypeError("earlier_plans")
         return Header(
             plan=tree["plan"],
-            created=str(tree["created"]),
+            created=created,
             versions={str(name): str(version) for name, version in tree["versions"].items()},
             catalogue=str(tree["catalogue"]),
             taxonomy=int(tree["taxonomy"]),
