@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         counterfactual,
         fork,
     )
-    from toolreel._replay.journal_performer import AsyncRehearsal, Breaks, Rehearsal
+    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs

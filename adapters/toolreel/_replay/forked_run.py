@@ -38,7 +38,7 @@ from toolreel._driver import (
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
-from toolreel._replay.journal_script import describe
+from toolreel._replay.journal_performer import describe
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop import fold

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import first_change
 from toolreel.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
@@ -22,6 +22,7 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel.cassette import Recording
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -101,10 +102,10 @@ def _journals_beside(first: Path) -> list[Path]:
 
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
     with ExitStack() as stack:
-        endpoint, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
+        endpoint, tape = _taped(cassette, stack)
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
         done = rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
@@ -116,11 +117,11 @@ async def _areplay(
     from toolreel.tools import AsyncPythonTools
 
     async with AsyncExitStack() as stack:
-        taped, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
+        taped, tape = _taped(cassette, stack)
         endpoint = ImmediateEndpoint(taped) if taped else None
         host = AsyncPythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
         done = await rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
@@ -150,13 +151,17 @@ def run_on(
             assert_never(driver)
 
 
-def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndpoint, Breaks]:
-    """An endpoint that replays the cassette, which has to be played to its end."""
+def _taped(
+    cassette: Path | None, stack: ExitStack | AsyncExitStack
+) -> tuple[TapedEndpoint, Recording] | tuple[None, None]:
+    """An endpoint that answers from a cassette, which has to be played to its end."""
+    if cassette is None:
+        return None, None
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette import replaying
 
     tape = stack.enter_context(replaying(cassette))
-    return TapedEndpoint(tape), Breaks(tape)
+    return TapedEndpoint(tape), tape
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:
