@@ -49,14 +49,14 @@ class _Files(Generic[_Journal]):
         return self.journal.withheld
 
     def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Write an event; returns it as it was written.
-
-        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
-        """
+        """Write an event; returns it as it was written."""
         return self.record_timed(effect, event, None)
 
     def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-        """Write an event with its times."""
+        """Write an event with its times.
+
+        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
+        """
         try:
             return self.journal.record_timed(effect, event, lap)
         except AdapterError as error:
