@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, assert_never
 
 from toolreel_core._jsontext import canonical
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
@@ -20,7 +20,7 @@ BUDGET_SETTINGS: Final[Mapping[outcomes.BudgetKind, str]] = {
     "tool_calls": "max_tool_calls",
 }
 """The setting that limits each budget."""
-_UNKNOWN_MODEL: Final = re.compile(
+_UNKNOWN_MODEL: Final = lazy_pattern(
     r"\b(?:unknown|no such|invalid|not a valid) model\b"
     r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
 )
