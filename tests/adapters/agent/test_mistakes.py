@@ -116,7 +116,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         r"options.stop\[0\]: a set is not JSON",
     ),
     "options of a fallback": (
-        lambda: agent(fallbacks=[Fallback("b", options={"n": object()})]),
+        lambda: agent(fallbacks=[Fallback("b", options=a({"n": object()}))]),
         r"fallbacks\[0\]: options.n: a object is not JSON",
     ),
     "a fallback's reasons": (
