@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 from tests.properties.growth import RUNS, superlinear
+from toolreel_core._lazy_pattern import LazyPattern
 
 PARSER: Any = import_module("re._parser")  # how Python itself reads a pattern
 SEARCHING = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
@@ -31,8 +32,8 @@ def patterns(module: Module) -> Iterator[tuple[str, re.Pattern[str]]]:
 
 def _compiled(value: object) -> Iterator[re.Pattern[str]]:
     match value:
-        case re.Pattern(pattern=str()):
-            yield value
+        case re.Pattern(pattern=str()) | LazyPattern(pattern=str()):
+            yield cast("re.Pattern[str]", value)
         case tuple() | list():
             for item in value:
                 yield from _compiled(item)
@@ -73,7 +74,9 @@ def searched() -> frozenset[str]:
 
 SEARCHED = searched()
 READING = [
-    module for module in (*modules(DOMAIN), *modules(ADAPTERS)) if "re.compile(" in module.path.read_text()
+    module
+    for module in (*modules(DOMAIN), *modules(ADAPTERS))
+    if any(call in module.path.read_text() for call in ("lazy_pattern(", "re.compile("))
 ]
 
 

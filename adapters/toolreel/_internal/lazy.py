@@ -57,27 +57,3 @@ def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
             home = instruction.argval
         elif instruction.opname == "IMPORT_FROM" and home.startswith("toolreel") and home != __name__:
             yield instruction.argval, home
-
-
-def public_names(package: str) -> Hooks:
-    """Hooks of ``toolreel`` itself, whose names are all in its module ``_public``."""
-
-    def load(name: str) -> object:
-        if name == "__version__":
-            from importlib.metadata import version  # slow to import, and rarely needed
-
-            return version(package)
-        # Importing a private submodule also asks for its name here; that must not load all public modules.
-        # ``from package import *`` asks for ``__all__``.
-        if name.startswith("_") and name != "__all__":
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        public = import_module(f"{package}._public")
-        if name not in {"__all__", *public.__all__}:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: object = getattr(public, name)
-        return value
-
-    def listed() -> list[str]:
-        return sorted(import_module(f"{package}._public").__all__)
-
-    return load, listed

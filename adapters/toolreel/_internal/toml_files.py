@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable
 from datetime import date, datetime
@@ -11,14 +10,15 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import AdapterError
 from toolreel_core._internal import PlaceError
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _Built = TypeVar("_Built")
 
-_TITLE: Final = re.compile(r"\s*\[[^\]]")
+_TITLE: Final = lazy_pattern(r"\s*\[[^\]]")
 """The head of a table."""
 # A key, bare, quoted or dotted, before the equals sign.
-_KEY: Final = re.compile(r"""\s*+((?:"[^"]*"|'[^']*'|[\w.-]++|\s++(?!=))+)\s*+=""")
-_AT: Final = re.compile(r"\(at line (\d+), column \d+\)")
+_KEY: Final = lazy_pattern(r"""\s*+((?:"[^"]*"|'[^']*'|[\w.-]++|\s++(?!=))+)\s*+=""")
+_AT: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 """The place in an error of ``tomllib``."""
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from toolreel_core._lazy_pattern import lazy_pattern
+
 # C0 without tab and line feed, DEL and C1 (in an 8-bit terminal, 0x9B alone begins an escape sequence),
 # surrogate halves (no stream can encode them), line and paragraph separators, format characters, and the rest
 # of Unicode's Default_Ignorable_Code_Point.
@@ -18,7 +20,7 @@ _UNSEEN: Final = (
     "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Behind a symbol, U+FE0F only asks for its picture: so do many emoji.
-_HIDDEN: Final = re.compile(rf"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f|(?!\ufe0f)[{_UNSEEN}]")
+_HIDDEN: Final = lazy_pattern(rf"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f|(?!\ufe0f)[{_UNSEEN}]")
 
 
 def printable(text: str) -> str:

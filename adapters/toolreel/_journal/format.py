@@ -22,6 +22,7 @@ from toolreel._internal import CassetteError, JournalError, check_version
 from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, canonical, digest, either, read
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
@@ -39,7 +40,7 @@ from toolreel_core._protocol import (
     with_blobs,
 )
 
-_BLOB_LINE: Final = re.compile(r'^{"blob":"([^"]+)"', re.MULTILINE)
+_BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 _TOOK: Final = "took"

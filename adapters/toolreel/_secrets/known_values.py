@@ -12,20 +12,21 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from toolreel._secrets.project_rules import VARIABLE, SecretRules, rules_in
 from toolreel._secrets.urls import is_secret_parameter
+from toolreel_core._lazy_pattern import lazy_pattern
 
-_SECRET_NAME: Final = re.compile("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAME: Final = lazy_pattern("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 """A word in the names of variables whose values are secrets."""
-_PATH_NAME: Final = re.compile("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
+_PATH_NAME: Final = lazy_pattern("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 """The end of the name of a variable that says where a secret is kept."""
-_PLACE: Final = re.compile(r"[./~]|[A-Za-z]:\\")
+_PLACE: Final = lazy_pattern(r"[./~]|[A-Za-z]:\\")
 """The start of a path."""
-_SECRET_HEADER: Final = re.compile(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
+_SECRET_HEADER: Final = lazy_pattern(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
 """The name of a header whose value is a secret."""
-_KEY_HEADER: Final = re.compile(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
+_KEY_HEADER: Final = lazy_pattern(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
 """Headers that hold the key of a server, whatever it looks like."""
-_KEY_PARAMETER: Final = re.compile(r"(?i)(?:(?:api|subscription)[-_]?)?key")
+_KEY_PARAMETER: Final = lazy_pattern(r"(?i)(?:(?:api|subscription)[-_]?)?key")
 """Parameters of a URL that do."""
-_SCHEME: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey)\s+")
+_SCHEME: Final = lazy_pattern(r"(?i)(?:bearer|basic|token|apikey)\s+")
 """The scheme before a credential, which is no part of it."""
 _MIN_LENGTH: Final = 8
 _MIN_DISTINCT: Final = 5

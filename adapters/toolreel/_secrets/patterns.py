@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from toolreel_core._lazy_pattern import lazy_pattern
+
 LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
 """Names of passwords, as a regular expression without a group."""
 KEY_NAMES: Final = (
@@ -24,22 +26,22 @@ KEY_NAMES: Final = (
     r"|secret[_-]?access[_-]?key|secret|token|credentials?"
 )
 """Names of API keys and tokens, likewise."""
-_NAME: Final = re.compile(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
+_NAME: Final = lazy_pattern(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
 """The name of a key whose value is a secret."""
-_NO_SECRET_TOKEN: Final = re.compile(
+_NO_SECRET_TOKEN: Final = lazy_pattern(
     r"(?i)(?:page|paging|pagination|next|prev|previous|continuation|continue|cursor|sync|resume|change|stop"
     r"|pad|bos|eos|unk|mask|sep)[_.-]?$"
 )
 """Prefixes of names such as ``next_page_token`` and ``pad_token``, which are not secret: list cursors, and
 special tokens of models."""
 
-PLACEHOLDER: Final = re.compile(
+PLACEHOLDER: Final = lazy_pattern(
     r"(?i)redacted|example|your|placeholder|dummy|changeme|sample|\.\.\.|…|\*\*\*|xxxx|^[$%<{]|^os\.|^env|^process\."
 )
 """Placeholders in examples, and references to environment variables in code."""
-_SURE_PLACEHOLDER: Final = re.compile(r"(?i)redacted|example|placeholder|x{6}")
+_SURE_PLACEHOLDER: Final = lazy_pattern(r"(?i)redacted|example|placeholder|x{6}")
 """Unmistakable placeholders: in a random key, short words such as ``your`` may occur by chance."""
-_PATH: Final = re.compile(r"^(?:[./~]|[A-Za-z]:\\|file:)")
+_PATH: Final = lazy_pattern(r"^(?:[./~]|[A-Za-z]:\\|file:)")
 """A value that is a path, and no secret."""
 _PLAIN_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
@@ -67,7 +69,7 @@ def _secret(match: re.Match[str]) -> str:
 
 def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
     """A check for a digit, mixed case or padding, and a run of at least ``run`` letters and digits."""
-    long = re.compile(rf"[A-Za-z0-9]{{{run}}}")
+    long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
 
     def proof(match: re.Match[str]) -> bool:
         text = _secret(match)
@@ -133,7 +135,7 @@ _COLON: Final = r"\\{0,3}[\"']?\s{0,9}" + _VALUE
 _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
 """A character of an unquoted value."""
 
-_BLOB: Final = re.compile(r"[A-Za-z0-9+/]{256,}")
+_BLOB: Final = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
 """Base64 of an image or audio, in which short patterns match by chance."""
 
 
@@ -184,8 +186,8 @@ def _shape(
     whole: bool = False,
     inner: str | None = None,
 ) -> Shape:
-    compiled = re.compile(pattern if whole else _START + pattern)
-    return Shape(kind, compiled, tuple(hints.split()), proof, re.compile(inner) if inner else None)
+    compiled = lazy_pattern(pattern if whole else _START + pattern)
+    return Shape(kind, compiled, tuple(hints.split()), proof, lazy_pattern(inner) if inner else None)
 
 
 SHAPES: Final = (
@@ -313,7 +315,7 @@ SHAPES: Final = (
 
 EMAIL: Final = Shape(
     "e-mail address",
-    re.compile(
+    lazy_pattern(
         r"(?<![\w.+-])[\w.+-]{1,64}@(?!example\.|localhost)[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}"
     ),
     ("@",),

@@ -8,7 +8,6 @@ itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,8 +15,9 @@ from typing import Final
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.patterns import Shape, shaped
 from toolreel._secrets.project_rules import SecretRules, rules_in
+from toolreel_core._lazy_pattern import lazy_pattern
 
-BLOB: Final = re.compile(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
+BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
 _BATCH: Final = 65_536
 """Characters that are looked at together, so that a long session is not copied as a whole."""

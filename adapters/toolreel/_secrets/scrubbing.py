@@ -7,7 +7,6 @@ it, whatever its spelling, and also where the frames of a stream or content part
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,14 +15,15 @@ from toolreel._secrets.known_values import spellings
 from toolreel._secrets.project_rules import rules_in
 from toolreel._secrets.split_texts import Piece, groups_of, pieces_in
 from toolreel_core._jsontext import Json, read
+from toolreel_core._lazy_pattern import lazy_pattern
 
-_LINE_ENDS: Final = re.compile(r"[\r\n]+")
+_LINE_ENDS: Final = lazy_pattern(r"[\r\n]+")
 """The end of a line, with the blank lines after it."""
-_STREAM_ENDS: Final = re.compile(
+_STREAM_ENDS: Final = lazy_pattern(
     r'data: ?\[DONE\]|.*"type": ?"(?:message_stop|response\.(?:completed|failed|incomplete))"'
 )
 """The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
-_IN_LINE: Final = re.compile(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
+_IN_LINE: Final = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 

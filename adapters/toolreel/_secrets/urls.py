@@ -6,13 +6,15 @@ import re
 from typing import Final
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
+from toolreel_core._lazy_pattern import lazy_pattern
+
 _NAMES: Final = (
     "key|apikey|token|secret|password|passwd|pwd|passphrase|signature|sig|hmac|sas|auth|authorization"
     "|credentials?|accesskeyid|jwt|session|sessionid|sid"
 )
 # A name counts as a whole word only: `api_key` and `X-Amz-Signature`, but not `monkey` or `token_limit`.
 # The second half is camel case (`accessToken`, `apiKeyId`), where the capital letter marks the word.
-_SECRET_PARAMETER: Final = re.compile(
+_SECRET_PARAMETER: Final = lazy_pattern(
     rf"(?i:(?:.*[_.-])?(?:{_NAMES}))|.*[a-z](?:Key|Token|Secret|Password|Signature|Credential)(?:Id)?"
 )
 
@@ -29,8 +31,8 @@ def scrubbed_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
-_USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
-_PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;#]+)=([^&;#]+)")
+_USER: Final = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
+_PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=([^&;#]+)")
 
 
 def shown_url(url: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -13,6 +12,7 @@ from typing import Final
 
 from toolreel_core._conversation import with_digests
 from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._lazy_pattern import lazy_pattern
 
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
@@ -34,7 +34,7 @@ _HINTED: Final = 50
 """Differences above which nobody asks whether all of them are dates or ids."""
 
 _MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_VARYING: Final = re.compile(
+_VARYING: Final = lazy_pattern(
     r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?"
     rf"|(?:\d{{1,2}}\.? )?\b(?:{_MONTHS})[a-z]{{0,6}}\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}}\b)?"
     r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\b|\b[12]\d{9}(?:\d{3})?(?:\.\d{1,7})?\b"

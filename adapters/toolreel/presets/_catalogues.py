@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +31,8 @@ def shipped() -> Presets:
     >>> shipped().for_("openrouter", "deepseek/deepseek-v3.2:nitro").name
     'default_tool_calling + openrouter + deepseek_openrouter_compat'
     """
+    from importlib.resources import files  # slow to import
+
     folder = files("toolreel.presets") / "catalogues"
     texts = [(name, (folder / name).read_text(encoding="utf-8")) for name in _SHIPPED]
     return reduce(_extended, texts, Presets())

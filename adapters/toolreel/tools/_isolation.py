@@ -15,10 +15,8 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from signal import Signals
 from typing import Any, Final, cast
 
-from toolreel.tools._bounded_process import BoundedProcess, inherited_environment
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
@@ -74,6 +72,9 @@ class IsolatedCall:
     """One call in a separate process."""
 
     def __init__(self, isolation: Isolation) -> None:
+        # Few tools are isolated, and ``subprocess`` is slow to import.
+        from toolreel.tools._bounded_process import BoundedProcess, inherited_environment
+
         self._isolation = isolation
         environment = inherited_environment((*_INHERITED, *isolation.environment))
         command = [sys.executable, "-c", _PROGRAM, *sys.path]
@@ -105,6 +106,8 @@ def _exit_reason(exit_code: int | None) -> str:
         return "its process was stopped"
     if exit_code >= 0:
         return f"its process ended with status {exit_code}"
+    from signal import Signals
+
     # Real-time signals between SIGRTMIN and SIGRTMAX are missing from the enumeration.
     names = {signal.value: signal.name for signal in Signals}
     return f"its process was ended by {names.get(-exit_code, f'signal {-exit_code}')}"

@@ -1,6 +1,6 @@
-"""Requests in any wire form, read as chat completions."""
+"""Requests in any wire form, as chat completions."""
 
 # mypy: implicit-reexport
 
 from toolreel_core._client_requests.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._client_requests.losses import NAMES, WHAT_TO_DO, Loss, LossCode, Said, unsaid
+from toolreel_core._client_requests.losses import NAMES, WHAT_TO_DO, Loss, Said, unsaid

@@ -29,15 +29,16 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._jsontext import NOTHING, Tree, canonical, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
 from toolreel_core._tools import failed, outward_name, result_unknown
 
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_OPENAI: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_OPENAI: Final = lazy_pattern(r"[A-Za-z0-9_-]{1,40}")
 """OpenAI refuses ids of more than 40 characters, Anthropic's models other characters."""
-_KIMI: Final = re.compile(r"functions\.[\w.-]+:\d+", re.ASCII)
+_KIMI: Final = lazy_pattern(r"functions\.[\w.-]+:\d+", re.ASCII)
 """An id as Kimi K2 makes and expects it: the name and a counter."""
-_ALNUM9: Final = re.compile(r"[A-Za-z0-9]{9}")
+_ALNUM9: Final = lazy_pattern(r"[A-Za-z0-9]{9}")
 """Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
 
 

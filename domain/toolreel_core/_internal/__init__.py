@@ -1,4 +1,4 @@
-"""Building blocks that the core shares."""
+"""Building blocks of the core."""
 
 # mypy: implicit-reexport
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, cast, get_args, get_
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal.name_registry import unknown_name
 from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._lazy_pattern import lazy_pattern
 
 
 class Settings(Protocol):
@@ -111,9 +112,9 @@ def named(key: str, value: object) -> tuple[str, ...]:
     return names
 
 
-_BARE: Final = re.compile(r"[\w-]+", re.ASCII)
+_BARE: Final = lazy_pattern(r"[\w-]+", re.ASCII)
 """A key that TOML takes without quotes."""
-_DAY: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
+_DAY: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
 """A date as year, month and day."""
 
 

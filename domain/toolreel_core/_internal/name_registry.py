@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _MANY: Final = 30
 _FEW: Final = 12
@@ -41,7 +41,7 @@ def unregistered(what: str, name: str, known: Iterable[str]) -> str:
     return f"{hint}{stop} If it is your own, import the module that registers it {first}"
 
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
 
 _Thing = TypeVar("_Thing")

@@ -23,6 +23,8 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
 
+from toolreel_core._lazy_pattern import lazy_pattern
+
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """A parsed JSON value."""
 
@@ -40,16 +42,16 @@ _Error = TypeVar("_Error")
 
 _SAMPLE: Final = 40
 
-_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE_ESCAPE: Final = lazy_pattern(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate; only a text with one can have half a pair."""
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 """A surrogate, which UTF-8 cannot encode."""
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
 """A pair of escaped surrogates, one without its partner, or any other escape."""
 # Strings and everything else that is not a bracket. Possessive: text from outside must not backtrack.
-_NO_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
+_NO_BRACKET: Final = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

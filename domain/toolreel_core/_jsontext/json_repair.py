@@ -20,6 +20,7 @@ from math import inf, isinf, nan
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext.canonical import Json, integer, sound
+from toolreel_core._lazy_pattern import lazy_pattern
 
 # fmt: off
 Repair: TypeAlias = Literal[
@@ -82,19 +83,21 @@ BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
 tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 
+_SIGNS: Final = frozenset("{}[]:,<\"'")
+"""Signs of JSON, or of a tag: where one stands, as in most places, nothing has to be skipped."""
 # All of these are possessive: text from outside must not make them backtrack.
-_BLANKS: Final = re.compile(f"[{BLANK}]*+")
-_JSON_BLANKS: Final = re.compile(r"[ \t\n\r]*+")
+_BLANKS: Final = lazy_pattern(f"[{BLANK}]*+")
+_JSON_BLANKS: Final = lazy_pattern(r"[ \t\n\r]*+")
 """White space of JSON, which is less than that of Python."""
 _STRINGS: Final = {
-    '"': re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
-    "'": re.compile(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
+    '"': lazy_pattern(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
+    "'": lazy_pattern(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
 }
 """The rest of a string, with its closing mark, by the kind of mark."""
-_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+_CONTROL: Final = lazy_pattern(r"[\x00-\x1f]")
 """Characters that JSON requires to be escaped within a string."""
 # Two escaped halves of a character are one escape; the longest forms come first.
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy_pattern(
     r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)",
     re.DOTALL,
@@ -103,17 +106,17 @@ _JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '
 # A backslash before a line break continues the line in Python and JavaScript.
 _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
 # The look-ahead keeps `1.2.3` and `2024-01-01x` from being read as a number with something behind it.
-_JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
-_NUMBER: Final = re.compile(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?![\w.])")
-_UNFINISHED: Final = re.compile(r"[-+.\w]++\Z")
+_JSON_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
+_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?![\w.])")
+_UNFINISHED: Final = lazy_pattern(r"[-+.\w]++\Z")
 """A number or word at the end of the text, which may have been cut."""
-_BARE: Final = re.compile(r"[^,{}\[\]()<>\"']++")
+_BARE: Final = lazy_pattern(r"[^,{}\[\]()<>\"']++")
 """A value without quotes: up to the next sign of structure."""
-_KEY: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*+")
+_KEY: Final = lazy_pattern(r"(?:[^\W\d]|\$)[\w$]*+")
 """A key without quotes, as in JavaScript."""
-_WORD: Final = re.compile(r"-?[^\W\d]\w*+")
+_WORD: Final = lazy_pattern(r"-?[^\W\d]\w*+")
 """A word such as ``True``, ``None``, ``NaN`` or ``-Infinity``."""
-_PREFIX: Final = re.compile("[rRuU](?=[\"'])")
+_PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
 """The prefix of a Python string."""
 _LARGEST: Final = 0x10FFFF
 
@@ -242,14 +245,15 @@ class _Reader:
 
     def skip(self, at: int) -> int:
         text, allowed = self.source.text, self.style.repairs
-        while True:
+        while text[at : at + 1] not in _SIGNS:
             end = end_of(_JSON_BLANKS, text, at)
             if "blanks" in allowed and (wide := end_of(_BLANKS, text, end)) > end:
                 self.repairs.add("blanks")
                 end = wide
             at = self.comment(end)
             if at == end:
-                return at
+                break
+        return at
 
     def comment(self, at: int) -> int:
         """Where the comment ends that begins here, if one does."""

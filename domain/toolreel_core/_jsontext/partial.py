@@ -9,19 +9,20 @@ import re
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, either, read
+from toolreel_core._lazy_pattern import lazy_pattern
 
 # A string that is still open matches without its quote. Possessive: text from outside must not backtrack.
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r'(?P<string>"(?:[^"\\]++|\\.)*+(?:(?P<quote>")|\\?))|(?P<opener>[\[{])|(?P<closer>[\]}])'
     r"|(?P<comma>,)|(?P<colon>:)|(?P<scalar>[^\s\[\]{},:\"]++)|\s++",
     re.DOTALL,
 )
-_FENCE: Final = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
+_FENCE: Final = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
 """The opening line of a code block around the JSON."""
 # JSON begins here, or, behind words, with the first brace.
-_START: Final = re.compile(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
+_START: Final = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
 # An escape that is not whole, and the first half of a pair of escapes.
-_CUT_ESCAPE: Final = re.compile(
+_CUT_ESCAPE: Final = lazy_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3}|)\Z"
 )
 _CLOSERS: Final = {"[": "]", "{": "}"}

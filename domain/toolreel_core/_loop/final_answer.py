@@ -6,11 +6,11 @@ skipped its tools in an enforced run (a nudge), or it said nothing at all.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation import AssistantMessage, UserMessage
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop.budgets import exhausted_limit
 from toolreel_core._loop.checks.restatement import restatement
 from toolreel_core._loop.conversation import end_exchange
@@ -24,8 +24,8 @@ from toolreel_core._settings import DEFAULT_FINAL_TEXT
 from toolreel_core._text_calls import LABELS, looks_like_a_call
 from toolreel_core._tools import output_too_early
 
-_OBJECT: Final = re.compile(r"\{[^{}]*+\}|\([^()]*+\)")
-_WORD: Final = re.compile(r"[^\W\d]\w*+")
+_OBJECT: Final = lazy_pattern(r"\{[^{}]*+\}|\([^()]*+\)")
+_WORD: Final = lazy_pattern(r"[^\W\d]\w*+")
 _PROSE: Final = 3
 """Different words outside of arguments that make a text an answer in words."""
 

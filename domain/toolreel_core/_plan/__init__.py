@@ -1,4 +1,4 @@
-"""What is fixed before a run starts, and the request bodies that follow from it."""
+"""What is fixed before a run, and the request bodies that follow from it."""
 
 # mypy: implicit-reexport
 

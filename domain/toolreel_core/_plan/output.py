@@ -6,7 +6,6 @@ is one more call; a run without tools asks for JSON in the text, which every ser
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never, cast
@@ -14,6 +13,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast
 from toolreel_core._conversation import Message, SystemMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, json_text, parse, partial_value, sound
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, check_schema, schemas_in
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, opened, schema_tree
@@ -21,7 +21,7 @@ from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, opened
 VALUE: Final = "value"
 """The property that holds the value where its schema is not that of an object."""
 
-_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME: Final = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 """The name of a schema, as OpenAI limits that of ``json_schema``."""
 _COMBINING: Final = frozenset({"$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const", "if"})
 """Keywords that OpenAI rejects at the root of a schema, in tools and in ``response_format``."""

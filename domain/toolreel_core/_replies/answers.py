@@ -20,18 +20,19 @@ from toolreel_core._jsontext import (
     either,
     value_at,
 )
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Reading, read_text
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._text_calls import has_think_tags
 
-_FENCED: Final = re.compile(
+_FENCED: Final = lazy_pattern(
     r"(?P<fence>(?<!`)`{3,}+|(?<!~)~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
 )
 """A whole code block; its closer repeats the opening mark."""
-_BRACE: Final = re.compile(r"\{")
+_BRACE: Final = lazy_pattern(r"\{")
 """A place where an object may begin."""
 # What follows the brace of an object, as opposed to that of a template such as `{name}`.
-_OBJECT: Final = re.compile(r"\{\s*+[\"'}]")
+_OBJECT: Final = lazy_pattern(r"\{\s*+[\"'}]")
 _ATTEMPTS: Final = 64
 """Maximum braces tried: the text comes from outside."""
 _LEVELS: Final = 2

@@ -7,13 +7,13 @@ what was approved is exactly what runs (coder#28044).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.tool_calls import meant_name
 from toolreel_core._schema import broken_places, refused_nulls
 
@@ -27,7 +27,7 @@ _Whole: TypeAlias = Callable[[Json], Json]
 
 # A string literal in canonical JSON whose text begins an array or object, after blanks. Most arguments have
 # none, and are returned without parsing.
-_STRINGIFIED: Final = re.compile(r'"(?:\\[nrt]|[ ])*+[\[{]')
+_STRINGIFIED: Final = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 _MAY_BE_ENVELOPE: Final = tuple(f'{{"{key}":' for key in (*sorted(_WRAPPERS), "name"))

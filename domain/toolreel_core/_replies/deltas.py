@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Json, canonical, in_order, read, tree_at
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _NOTHING: Final[Mapping[str, Json]] = {}
 _Detail: TypeAlias = Mapping[str, Json]
@@ -109,7 +110,7 @@ def _blocks(values: Sequence[Json]) -> Json:
 
 
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
-_MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
+_MARK: Final = lazy_pattern(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME: Final = 1_000
 """Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
 _LONGEST_INDEX: Final = 10

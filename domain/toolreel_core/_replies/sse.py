@@ -8,7 +8,6 @@ What cannot be parsed is reported as ``lost``, never skipped silently.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,6 +16,7 @@ from typing import Final, Literal, TypeAlias
 from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import Json, read
+from toolreel_core._lazy_pattern import lazy_pattern
 
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""
@@ -26,9 +26,11 @@ FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
 
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _DONE: Final = "[DONE]"
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_JSON: Final = tuple('{["-0123456789tfn')
+"""The first characters of JSON values."""
+_LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
 """A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
-_NEXT: Final = re.compile(r"data:\s*(?=[{\[])")
+_NEXT: Final = lazy_pattern(r"data:\s*(?=[{\[])")
 """The next event in a line whose line end a proxy has dropped."""
 _TRIES: Final = 8
 """Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
@@ -130,6 +132,8 @@ def _readable(data: str) -> tuple[Frame, ...] | None:
         return ()
     if text == _DONE:
         return ("done",)
+    if not text.startswith(_JSON):  # most lines that are not JSON show it at once
+        return None
     # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
     return (
         read(text, with_halves=True)

@@ -10,23 +10,23 @@ needs its ``functions.name:0`` back (vllm#29596), Mistral its nine alphanumeric 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, parse, read
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
 from toolreel_core._replies.provider_fields import of_call
 from toolreel_core._replies.warning_codes import WarningCode
 
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
-_LEAKED: Final = re.compile(r"<[|\uff5c\u2016]")
+_LEAKED: Final = lazy_pattern(r"<[|\uff5c\u2016]")
 # `tool_12</arg_value>` (GLM).
-_CLOSING_TAG: Final = re.compile(r"</\w{1,64}>\Z")
-_KIMI_INDEX: Final = re.compile(r"(?<=.):\d{1,6}\Z")
+_CLOSING_TAG: Final = lazy_pattern(r"</\w{1,64}>\Z")
+_KIMI_INDEX: Final = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 """Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, deeper, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.patterns import python_pattern
 
 Check: TypeAlias = Callable[[Json], bool]
@@ -39,7 +40,7 @@ _CLASSES: Final[Mapping[str, Sequence[type]]] = {
     "string": (str,),
 }
 _SCALARS: Final = frozenset({bool, float, int, str, type(None)})
-_PART: Final = re.compile(r"#/\$defs/([\w.-]+)", re.ASCII)
+_PART: Final = lazy_pattern(r"#/\$defs/([\w.-]+)", re.ASCII)
 """A reference without ``~`` or ``%``, so that there is nothing to decode in it."""
 
 

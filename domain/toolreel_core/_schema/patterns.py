@@ -15,9 +15,10 @@ from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.walk import changed_within
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"""
       \\u\{(?P<point>[0-9a-fA-F]+)\}        # a code point
     | \\c(?P<control>[A-Za-z])              # a control character

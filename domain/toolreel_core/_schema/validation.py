@@ -7,7 +7,6 @@ the core reach for the network. jsonschema is imported when it is first needed, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, deeper, parse, quote
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
 from toolreel_core._schema.patterns import in_python
 
@@ -84,7 +84,7 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
 
 _NAMES: Final = 20
 """Maximum parameters named in a violation."""
-_NO_NAME: Final = re.compile(r"""[\s<>="'{}]|:\Z|\A\Z""")
+_NO_NAME: Final = lazy_pattern(r"""[\s<>="'{}]|:\Z|\A\Z""")
 """What the name of a parameter does not have: markup or a sign of the call around it."""
 _OPENS: Final = frozenset({
     "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",

@@ -7,12 +7,12 @@ are followed, such as ``#/$defs/Node`` and ``#``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Json, Tree
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _SCHEMA: Final = frozenset(
     {
@@ -73,7 +73,7 @@ def _changed(keyword: str, value: Json, change: Callable[[Json], Json]) -> Json:
 Place: TypeAlias = tuple[str, ...]
 """The steps of a JSON pointer, from the root of the schema."""
 
-_ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_ESCAPED: Final = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 """Percent-encoded bytes of a reference; one character may take several."""
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from toolreel_core._lazy_pattern import lazy_pattern
+
 WireForm: TypeAlias = Literal["chat_completions", "responses", "messages"]
 """OpenAI's chat completions, OpenAI's Responses, and Anthropic's Messages."""
 
@@ -49,9 +51,9 @@ API_PREFIX: Final = "/v1"
 """Where most servers have their API."""
 
 _CHAT: Final = "/chat/completions"
-_VERSION: Final = re.compile(r"v\d[\w.]*")
+_VERSION: Final = lazy_pattern(r"v\d[\w.]*")
 """A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
-_PATH: Final = re.compile(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
+_PATH: Final = lazy_pattern(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
 """The characters of a URL's path (RFC 3986, 3.3)."""
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Flaw, value_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Found, Source, found
 from toolreel_core._text_calls.formats.elements import BAR, BARS, DSML, function, invoke, xai
 from toolreel_core._text_calls.formats.function_notation import (
@@ -53,18 +54,18 @@ from toolreel_core._text_calls.surroundings import lead_in
 Headless: TypeAlias = Callable[[Source], "Calls | None"]
 
 # `leton` instead of `<tool_call>`: one word, in a line of its own.
-_GARBLED: Final = re.compile(r"\s*(?P<word>[a-z]{1,20})[ \t]*\n\s*(?=\{)")
-_KIMI_HEAD: Final = re.compile(
+_GARBLED: Final = lazy_pattern(r"\s*(?P<word>[a-z]{1,20})[ \t]*\n\s*(?=\{)")
+_KIMI_HEAD: Final = lazy_pattern(
     r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]{1,200}):\d{1,4})\s*<\|tool_call_argument_begin\|>\s*"
 )
 """The head of a call of Kimi K2 whose opener the server has removed."""
-_KIMI_END: Final = re.compile(r"(?:\s*<\|tool_call(?:s?_section)?_end\|>)+")
+_KIMI_END: Final = lazy_pattern(r"(?:\s*<\|tool_call(?:s?_section)?_end\|>)+")
 """Its closers, of the call and of the section."""
-_KIMI_MARK: Final = re.compile(r"<\|tool_call_argument_begin\|>")
+_KIMI_MARK: Final = lazy_pattern(r"<\|tool_call_argument_begin\|>")
 """The token that is left of it."""
-_GEMMA_END: Final = re.compile(r"\}<tool_call\|>\Z")
+_GEMMA_END: Final = lazy_pattern(r"\}<tool_call\|>\Z")
 """The end of a call of Gemma 4 whose opener the server has removed."""
-_GEMMA_NAME: Final = re.compile(r"\s*(?:call:[ ]*)?(?P<name>[\w.:-]{1,200})\{")
+_GEMMA_NAME: Final = lazy_pattern(r"\s*(?:call:[ ]*)?(?P<name>[\w.:-]{1,200})\{")
 """The name of such a call."""
 
 
@@ -183,7 +184,7 @@ OPENERS: Final[Mapping[str, Opener]] = {
 
 _NAMESPACE: Final = rf"(?:\w{{1,40}}[:_|]|{DSML})?"
 
-WRAPPER: Final = re.compile(
+WRAPPER: Final = lazy_pattern(
     rf"{OPENING}|{CLOSING}"
     rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
     r"(?::[^<>\s]{1,40})?\s*>"
@@ -197,7 +198,7 @@ WRAPPER: Final = re.compile(
 )
 """Tags and tokens around calls; next to a call, they are removed with it."""
 
-SPECIAL: Final = re.compile(
+SPECIAL: Final = lazy_pattern(
     r"<\|(?:eom_id|eot_id|im_end|assistant|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
     r"|message_sep|role_sep|message_model|end_message|content_model_end_sampling|end_of_turn|end_of_msg"
     r"|(?:START|END)_(?:RESPONSE|TEXT)|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|calls|content"
@@ -241,7 +242,7 @@ def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
     fitting = (
         f"(?P<{key}>{pattern})" for key, pattern in _GROUPS.items() if key in several or begins(pattern)
     )
-    return re.compile("|".join(fitting), re.IGNORECASE)
+    return lazy_pattern("|".join(fitting), re.IGNORECASE)
 
 
 _TOKENS: Final = _compiled(lambda pattern: pattern.startswith(_PIPE))
@@ -258,9 +259,9 @@ def mark_at(text: str, start: int) -> re.Match[str] | None:
 
 _SIGNS: Final = r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
 _WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
-_BY_SIGNS: Final = re.compile(_SIGNS)
+_BY_SIGNS: Final = lazy_pattern(_SIGNS)
 """The signs with which markers begin; each place is then compared with the markers."""
-_BY_SIGNS_AND_WORDS: Final = re.compile("|".join((_SIGNS, *map(re.escape, _WORDS))))
+_BY_SIGNS_AND_WORDS: Final = lazy_pattern("|".join((_SIGNS, *map(re.escape, _WORDS))))
 """The same, with words that are markers without a sign."""
 
 

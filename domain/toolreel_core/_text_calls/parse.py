@@ -12,12 +12,12 @@ the content is returned unchanged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Found,
     Made,
@@ -27,6 +27,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import thoughts
 from toolreel_core._text_calls.scanner import Span, remainder, scan
@@ -63,7 +64,7 @@ _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
+_WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
@@ -167,6 +168,8 @@ def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
     if whole := _whole(source, message, earlier):
         return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+    if source.enabled.isdisjoint(MARKED):
+        return TextCalls((), source.text, thought.text)
     marked = scan(source, earlier)
     rest = remainder(marked)
     if not marked.calls and rest.content != source.text and (whole := _whole(source, rest.content, earlier)):

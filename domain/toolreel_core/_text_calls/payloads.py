@@ -27,6 +27,7 @@ from toolreel_core._jsontext import (
     skip,
     value_at,
 )
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -148,12 +149,12 @@ def _first(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
 Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
 
 # Models put a code fence inside the tag, with or without `json`.
-_FENCE: Final = re.compile(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
+_FENCE: Final = lazy_pattern(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
 # Envelopes may follow each other with nothing, a comma or a semicolon (Llama) between them.
-_AND: Final = re.compile(f"[{BLANK},;]*(?={{)")
+_AND: Final = lazy_pattern(f"[{BLANK},;]*(?={{)")
 # Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
-_SURPLUS: Final = re.compile(f"(?:[{BLANK}]*[}}\\]])*")
-_BLANKS: Final = re.compile(f"[{BLANK}]*")
+_SURPLUS: Final = lazy_pattern(f"(?:[{BLANK}]*[}}\\]])*")
+_BLANKS: Final = lazy_pattern(f"[{BLANK}]*")
 """Any white space, of any width."""
 
 
@@ -172,7 +173,7 @@ class Block:
 
 def closers(*tags: str) -> re.Pattern[str]:
     """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
-    return re.compile(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
+    return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
 def enveloped(source: Source, at: int, block: Block) -> Reading:
@@ -261,9 +262,9 @@ def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
 
 
-_INTEGER: Final = re.compile(r"[-+]?\d{1,4300}")
+_INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
 """An integer; Python reads at most 4,300 digits."""
-_NUMBER: Final = re.compile(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 """A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
@@ -373,7 +374,7 @@ def _types(schema: Mapping[str, Json]) -> frozenset[str]:
 
 
 _ANGLES: Final = frozenset("<>")
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_pattern(
     r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
     r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Offered, Source
 from toolreel_core._text_calls.quotations import Quotations
 from toolreel_core._text_calls.surroundings import Place
@@ -36,11 +37,11 @@ _PAIRS: Final = {
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
 """Closers of the openers that are not tags."""
-_ANY_OPENER: Final = re.compile(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+_ANY_OPENER: Final = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
-_OPENER: Final = re.compile(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+_OPENER: Final = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
 """An opener at the start of a text, after leaked tokens of the template."""
-_CLOSER: Final = re.compile(
+_CLOSER: Final = lazy_pattern(
     rf"</{_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
     r"|<\|close\|>think<\|sep\|>",
     re.IGNORECASE,
@@ -48,7 +49,7 @@ _CLOSER: Final = re.compile(
 """A closer, which templates leave alone where they write the opener themselves."""
 # A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
 _SETS_APART: Final = (" ", "\t", "(")
-_GOES_ON: Final = re.compile(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+_GOES_ON: Final = lazy_pattern(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
 """What continues a sentence after a closer."""
 _CLOSERS: Final = 20
 """Maximum number of closers without an opener that are examined."""
@@ -72,20 +73,22 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
 
     :param cut: whether the text was truncated, so that code in it may go on
     """
-    source = Source(text, Offered(frozenset()), frozenset(), cut)
+    opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _CLOSERS)]
+    if opening is None and not closers:
+        return Thoughts("", 0)
     said: list[str] = []
     at = 0
-    quotations = Quotations.of(source)
-    while opening := _OPENER.match(text, at):
+    quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
+    while opening:
         closing = closer_of(opening["opener"])
         close = quotations.ending(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
+        opening = _OPENER.match(text, at)
     # The server may have removed the opener: the first closer that is not only mentioned counts.
-    closers = [] if said else [*islice(_CLOSER.finditer(text), _CLOSERS)]
-    if closers and not _ANY_OPENER.search(text, 0, closers[0].start()):
+    if closers and not said and not _ANY_OPENER.search(text, 0, closers[0].start()):
         for close in closers:
             if not _is_mentioned(quotations, close):
                 return Thoughts(text[: close.start()].strip(), close.end())

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -29,17 +30,17 @@ from toolreel_core._text_calls.surroundings import Place, is_escaped, is_in_a_se
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
-_BEGUN: Final = re.compile(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
+_BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
-_TEXT: Final = re.compile(r"\S")
+_TEXT: Final = lazy_pattern(r"\S")
 """Text that is not blank."""
 _LABEL: Final = 200
 """Maximum number of characters before a call that are read as its label."""
-_CLOSER: Final = re.compile(
+_CLOSER: Final = lazy_pattern(
     rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
 )
 """A closing tag, or a token, behind a call."""
-_BLOCKQUOTE: Final = re.compile(r"[ \t]{0,3}>(?!>>)")
+_BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
@@ -250,7 +251,7 @@ def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -
 
 # Zero-width characters, and the blank and line break that byte-level tokenizers leak.
 _INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
-_UNFINISHED: Final = re.compile(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+_UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
 """The beginning of a truncated tag at the end of a text."""
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Source
 
 _ADJACENT: Final = {'"': '"', "'": "'", "‘": "’", "``": "''"}
@@ -14,25 +15,25 @@ _AROUND: Final = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a",
 """Marks that quote the part of a paragraph between them, in which the call may have words around it."""
 _REVERSED: Final = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
-_REST: Final = re.compile(r"\s*(?:[<\[][^<>]*)?\Z")
+_REST: Final = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
-_ANY_MARK: Final = re.compile(f'["{"".join(_AROUND)}]')
+_ANY_MARK: Final = lazy_pattern(f'["{"".join(_AROUND)}]')
 """An opening mark of those that quote a part of a paragraph."""
 _REACH: Final = 400
 """Number of characters before and after a call that are searched for quotation marks."""
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
+_PARAGRAPH_END: Final = lazy_pattern(r"\n[ \t\r]*\n")
 """The end of a paragraph, which no quotation crosses."""
-_OPENING: Final = re.compile(r"""(?:\A|[\s([{:,=>])"\Z""")
+_OPENING: Final = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
-_CELL: Final = re.compile(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+_CELL: Final = lazy_pattern(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
-_DIVIDER: Final = re.compile(
+_DIVIDER: Final = lazy_pattern(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t\r]*+$", re.MULTILINE
 )
 """The line between head and body of a table."""
-_INDENT: Final = re.compile(r"[ \t]*")
+_INDENT: Final = lazy_pattern(r"[ \t]*")
 """The indentation of a line."""
-_LITERAL: Final = re.compile(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
+_LITERAL: Final = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4
 _LINES: Final = 400
@@ -163,20 +164,20 @@ _BLANK_OR_MARKUP: Final = "*_#>` \t\r\n"
 
 _ENDS: Final = (*_LEADING_OVER, ".", "!", "?", ";", "。", "\uff01", "\uff1f")
 """The end of a sentence, or of what leads over to a call."""
-_MARKUP: Final = re.compile(r"""[<>\[\]{}`"|✿]""")
+_MARKUP: Final = lazy_pattern(r"""[<>\[\]{}`"|✿]""")
 """Signs of markup, code and quotations: what is behind them is another sentence."""
 _CONTINUES: Final = tuple(",;:)\u2013")
 """Signs with which a sentence goes on."""
-_WORD: Final = re.compile(r"[^\W\d_]{2}[^\W_]*+")
+_WORD: Final = lazy_pattern(r"[^\W\d_]{2}[^\W_]*+")
 _SENTENCE: Final = 3
 """Words of a sentence that a call stands in."""
 
 LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
 
-_SENTENCE_END: Final = re.compile("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
+_SENTENCE_END: Final = lazy_pattern("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
 """The end of a sentence, also in Chinese and Japanese."""
-_EXAMPLE: Final = re.compile(
+_EXAMPLE: Final = lazy_pattern(
     r"\b(?:examples?|for instance|e\.\s?g|such as|sample|look(?:s|ed)? like|hypothetical|imaginary"
     r"|would (?:be|look|have)"
     r"|beispiel|z\.\s?b|par exemple|por ejemplo|por exemplo|ejemplo|exemplo|exemple|esempio)\b"
@@ -184,14 +185,14 @@ _EXAMPLE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that announce an example, in the languages that models answer in most."""
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_pattern(
     r"\b(?:like (?:this|so|that)|as follows|format(?:ted)?|syntax|template|placeholder|usage|schema"
     r"|rejected|refused|denied|forbidden|disallowed|not allowed|never|invalid|malformed|incorrect|wrong|bad"
     r"|broken|failed|documentation)\b",
     re.IGNORECASE,
 )
 """Words of a label. A model that speaks of itself may use them too: "Let me fix the invalid request:"."""
-_SPEAKS: Final = re.compile(
+_SPEAKS: Final = lazy_pattern(
     # Pronouns of the first person, and what English leaves out before a call.
     r"\b(?:i|let me|let us|let's|let’s|we|my|us"
     r"|ich|wir|je|j'|j’|nous|yo|voy|vamos|déjame|eu|vou|io|ora|ik|jag|jeg)\b"

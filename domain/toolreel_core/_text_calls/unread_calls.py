@@ -19,46 +19,47 @@ from typing import Final
 from pyrsistent import pmap
 
 from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Made, Offered, Source, never_made
 from toolreel_core._text_calls.dialects import BARE
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""
 _KEY_REACH: Final = 40
-_KEYED: Final = re.compile(
+_KEYED: Final = lazy_pattern(
     r"""(?:(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)|to=)"""
     r"""\s*["']?(?:functions\.)?\Z""",
     re.IGNORECASE,
 )
 """What stands before the name in an envelope or an attribute."""
-_ARGUMENTS: Final = re.compile(
+_ARGUMENTS: Final = lazy_pattern(
     r"""["']?\b(?:arguments|parameters|args|input|kwargs|action_input)["']?\s*(?::|=>|=)\s*["']?\{""",
     re.IGNORECASE,
 )
 """A key that models use for arguments, up to the brace of its object."""
-_OBJECT: Final = re.compile(
+_OBJECT: Final = lazy_pattern(
     r"""(?:["'\s>\]),:=*`\u2192-]|:\d+|<[^<>{}\n]{0,60}>|(?:with|arguments|parameters|args|input|json)\b){0,20}"""
     r"""(?P<bracket>\(\s*\{|[{(])\s*["']?(?:--)?(?P<key>[\w-]{1,100})["']?\s*[:="']""",
     re.IGNORECASE,
 )
 """An object or a list of keywords behind the name, up to its first key."""
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy_pattern(
     r"""(?:\b(?:name|tool|function|invoke)["']?\s*+[:=]\s*+["']?|\bto=|<\|?tool_call\|?>\s*+(?:call:)?)"""
     r"(?P<name>[A-Za-z_][\w.-]{0,63})",
     re.IGNORECASE,
 )
 """The name of a tool that is not offered, in a call that could not be read."""
-_FLAT: Final = re.compile(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
+_FLAT: Final = lazy_pattern(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
 """The key after the name in an object without a key for the arguments."""
-_NAMED_KEY: Final = re.compile(
+_NAMED_KEY: Final = lazy_pattern(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
 """A parameter's name as a tag, an attribute or a key."""
-_ATTRIBUTE: Final = re.compile(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+_ATTRIBUTE: Final = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
 """A parameter as an attribute of the tag with the tool's name; the length is bounded, for speed."""
 _MOST: Final = 16
 """The most calls that a report is compared with: each may hold a long text."""
-_WORD: Final = re.compile(r"\w[\w.-]*+")
+_WORD: Final = lazy_pattern(r"\w[\w.-]*+")
 # fmt: off
 LABELS: Final = frozenset({
     "tool", "tools", "call", "calls", "calling", "called", "function", "functions", "name", "action", "use",
@@ -67,19 +68,19 @@ LABELS: Final = frozenset({
 })
 # fmt: on
 """Words that label the parts of a call, and say nothing else."""
-_EMPTY: Final = re.compile(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+_EMPTY: Final = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
 """A call without arguments, to the end of its line."""
-_LAST_BLOCK: Final = re.compile(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
+_LAST_BLOCK: Final = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
 """The block of code at the end of a text, with an object in it."""
-_WORDS: Final = re.compile(r"\w\s+\w+\s*\Z")
+_WORDS: Final = lazy_pattern(r"\w\s+\w+\s*\Z")
 """Two words before a name: it is in a sentence."""
-_MORE: Final = re.compile(r"\W{0,3}\s\w+\s\w")
+_MORE: Final = lazy_pattern(r"\W{0,3}\s\w+\s\w")
 """Words after a name: the sentence continues."""
-_END: Final = re.compile(r"</([\w.-]{1,100})>")
+_END: Final = lazy_pattern(r"</([\w.-]{1,100})>")
 """A closing tag."""
-_VOID: Final = re.compile(r"\s*/>")
+_VOID: Final = lazy_pattern(r"\s*/>")
 """The end of a tag that closes itself."""
-_HEAD_OF_LINE: Final = re.compile(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
+_HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
 """The start of a line, with what models put before a call in Python."""
 # fmt: off
 _HTML: Final = frozenset({
@@ -256,7 +257,7 @@ _LEFT: Final = (
     r"|<\|channel\|>commentary[^<>]{0,100}(?:<\|constrain\|>\w{0,20})?<\|message\|>\s*\{"
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
-_CLOSER: Final = re.compile(r"</[^<>\s]{1,60}>\s*")
+_CLOSER: Final = lazy_pattern(r"</[^<>\s]{1,60}>\s*")
 """A closing tag that is left at the end of a text."""
 _CALL_END: Final = (
     rf"</{_PREFIX}(?:param(?:eter)?|function(?:_?calls?)?|invoke|tool_?calls?|tool_use|arg_key|arg_value)"
@@ -265,9 +266,9 @@ _CALL_END: Final = (
 )
 """The end of a call, in the dialects whose ends are tags or tokens."""
 _LONGEST_MARKER: Final = 80
-_IN_SENTENCE: Final = re.compile(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
+_IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
-_THINK: Final = re.compile(
+_THINK: Final = lazy_pattern(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
     r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
@@ -389,7 +390,7 @@ class _Ending:
 def _ending(text: str) -> _Ending:
     marker, closers = _end_marker(), set[str]()
     end = whole = len(text.rstrip())
-    while last := marker.search(text, max(0, end - _LONGEST_MARKER), end):
+    while last := _last_marker(marker, text, end):
         end = last.start()
         if _IN_SENTENCE.search(text, max(0, end - 2), end):
             end = last.end()
@@ -405,8 +406,17 @@ def _ending(text: str) -> _Ending:
     return _Ending(rest if end < whole else text, lost)
 
 
+def _last_marker(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    """The marker that a part of a text ends with; only where a sign may begin one is a pattern tried."""
+    start, least = end, max(0, end - _LONGEST_MARKER)
+    while (start := max(text.rfind(sign, least, start) for sign in "<[]")) >= 0:
+        if last := marker.fullmatch(text, start, end):
+            return last
+    return None
+
+
 @cache
 def _end_marker() -> re.Pattern[str]:
     from toolreel_core._text_calls.markers import SPECIAL  # noqa: PLC0415 - as above
 
-    return re.compile(rf"(?:(?P<call>{_CALL_END})|{SPECIAL.pattern})\Z", re.IGNORECASE)
+    return re.compile(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, end_of, value_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
 from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.payloads import bare_calls, mentions, skip_blanks, typed, wrapped_calls
 
-_HEAD: Final = re.compile(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
+_HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 """Blanks and special tokens before a message."""
-_LAST: Final = re.compile(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
+_LAST: Final = lazy_pattern(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
 """A special token at its end."""
 _LONGEST_TOKEN: Final = 80
-_FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
+_FENCE: Final = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
 """The opening line of a code block."""
 
 
@@ -75,12 +76,12 @@ def without_tokens(text: str) -> str:
 
 
 # Surplus closers count as separators: models that double the outer braces lose count of them.
-_BETWEEN: Final = re.compile(f"[{BLANK}}}\\];,]*")
+_BETWEEN: Final = lazy_pattern(f"[{BLANK}}}\\];,]*")
 _INFOS: Final = {"json", "tool_call", "tool_calls"}
 # Command-R: `Action:` at the head of a line, directly before its fence.
-_ACTION_FENCE: Final = re.compile(r"(?:\A|\n)[ \t]*Action:\s*(?=```)")
+_ACTION_FENCE: Final = lazy_pattern(r"(?:\A|\n)[ \t]*Action:\s*(?=```)")
 # Only the beginning of a truncated message is there, so the name is searched instead of parsed.
-_JSON_NAME: Final = re.compile(
+_JSON_NAME: Final = lazy_pattern(
     r"""["'](?:name|tool|tool_name|recipient_name)["']\s*:\s*["'](?P<name>[^"']{1,200})["']"""
 )
 
@@ -157,15 +158,15 @@ def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Fo
 
 
 # Gemini prints the result of a call: `print(default_api.f(a=1))`.
-_PRINT: Final = re.compile(r"\s*print\(")
+_PRINT: Final = lazy_pattern(r"\s*print\(")
 # Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.
-_LEAKED: Final = re.compile(
+_LEAKED: Final = lazy_pattern(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
-_LINE_END: Final = re.compile(r"\s*;?\s*")
+_LINE_END: Final = lazy_pattern(r"\s*;?\s*")
 """What may follow a call on its line, as in JavaScript."""
 # Python's comments are skipped between calls only.
-_REMARKS: Final = re.compile(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
+_REMARKS: Final = lazy_pattern(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 
 
 def python_list(source: Source) -> Whole | None:
@@ -212,18 +213,18 @@ def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
 
 
 # GLM-4-9B: the name, a line break, the object.
-_NAME_LINE: Final = re.compile(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
+_NAME_LINE: Final = lazy_pattern(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 # Functionary 3.2: `>>>` opens a section at the head of a line only.
-_SECTION: Final = re.compile(r"(?:\A|\n)>>>")
+_SECTION: Final = lazy_pattern(r"(?:\A|\n)>>>")
 # ReAct: lines of their own; the input may be in a code fence.
-_ACTION: Final = re.compile(
+_ACTION: Final = lazy_pattern(
     r"^[ \t]*Action:(?P<name>[^\n]++)\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
-_THOUGHT: Final = re.compile(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
+_THOUGHT: Final = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
 """The label of reasoning in ReAct's format."""
 # After the input: the end of its fence, and a result that the model invented.
-_REACT_END: Final = re.compile(r"\s*(?:```)?\s*(?P<result>Observation:)?")
+_REACT_END: Final = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
 def name_and_json(source: Source) -> Whole | None:
@@ -293,13 +294,13 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
-_TAG: Final = re.compile(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
-_VOID: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
+_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
+_VOID: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
 """A tag that closes itself, with attributes."""
-_FIRST: Final = re.compile(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
+_FIRST: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
 """The first tag of a message."""
 # Without entities, escapes and markup, whose meaning would be a guess.
-_ATTRIBUTE: Final = re.compile(
+_ATTRIBUTE: Final = lazy_pattern(
     r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""
 )
 

@@ -6,19 +6,19 @@ becomes ``files_read``. Models write either, so both are accepted.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import fits
 from toolreel_core._jsontext import digest
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _MAX_INNER: Final = 256
-_INNER: Final = re.compile(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
+_INNER: Final = lazy_pattern(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
 """A tool's inner name."""
-_FOREIGN: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_FOREIGN: Final = lazy_pattern(r"[^a-zA-Z0-9_-]")
 """A character that providers refuse in names of functions."""
-_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_./:-]")
+_UNFIT: Final = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
 """A character that an inner name cannot have."""
 _MAX_LENGTH: Final = 64
 _MAX_SHOWN: Final = 80

@@ -11,11 +11,11 @@ would cost more tokens and be invisible.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, calls_of, is_blank, items_of, tree_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._transforms.registry import register_transform
 
 _WORDS: Final = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
@@ -48,7 +48,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 """Spellings of control tokens that a chat template, or a reader of calls in text, gives a meaning to.
 
 Each is a pattern of the first character of a token, with examples and threads that show them at work."""
-_TOKEN: Final = re.compile("|".join(FAMILIES.values()))
+_TOKEN: Final = lazy_pattern("|".join(FAMILIES.values()))
 """A control token of any family."""
 
 

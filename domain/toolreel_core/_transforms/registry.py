@@ -5,7 +5,6 @@ A transform takes a tree and returns a tree; an equal one means that nothing cha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
@@ -13,6 +12,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._internal import unknown_name, unregistered
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
@@ -23,7 +23,7 @@ KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
 Change: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,99}")
+_NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,99}")
 """The name of a transform."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, gemini_subset, inline_defs, inlined
 from toolreel_core._transforms.registry import Change, register_transform
 
@@ -119,7 +120,7 @@ def compact_envelope(envelope: Tree) -> Tree:
 _MEASURED: Final = "docs/weak-models.md: what was measured"
 _LONGEST: Final = 120
 _DEEPEST: Final = 4
-_SENTENCE: Final = re.compile(r".+?[.!?](?=\s|\Z)", re.DOTALL)
+_SENTENCE: Final = lazy_pattern(r".+?[.!?](?=\s|\Z)", re.DOTALL)
 """The first sentence of a description."""
 
 

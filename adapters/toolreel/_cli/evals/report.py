@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
-from toolreel._internal import counted
+from toolreel._cli.evals.summarize import show_tables, write_files
 from toolreel.evals import write_atomically
+from toolreel_core._errors import ConfigError
 from toolreel_core.evals import incompleteness
+
+if TYPE_CHECKING:
+    from toolreel.evals import Results
 
 
 @click.command("report", epilog=EPILOG)
@@ -31,6 +36,18 @@ from toolreel_core.evals import incompleteness
     help="Tell only N runs turn by turn, failures first.  [default: all]",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option(
+    "--case-study",
+    "as_study",
+    is_flag=True,
+    help="Print the four tables of the tool calling case study instead, of DIR and of the study.",
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --case-study: write the tables there as Markdown, too.",
+)
 @json_option
 @reporting
 def report_command(
@@ -38,6 +55,8 @@ def report_command(
     page: Path | None,
     transcripts: int | None,
     opens: bool,
+    as_study: bool,
+    markdown: Path | None,
     as_machine: bool,
 ) -> int:
     """Write the results in DIR as one self-contained HTML page.
@@ -48,11 +67,18 @@ def report_command(
     \b
     toolreel eval report results
     toolreel eval report results --out report.html --open
+    toolreel eval report results --case-study --markdown study.md
     """
     from toolreel._internal import show
     from toolreel.evals import Results, plan_of_header, report_page
 
     results = Results.open(folder)
+    if as_study:
+        if page or opens or transcripts is not None:
+            raise ConfigError("--case-study prints tables; leave out --out, --open and --transcripts")
+        return _case_study(results, markdown, as_machine=as_machine)
+    if markdown:
+        raise ConfigError("--markdown needs --case-study; other tables are in `toolreel eval summarize`")
     target = page or folder / "report.html"
     text = report_page(results, transcripts, _shown_progress())
     write_atomically(target, text)
@@ -68,6 +94,29 @@ def report_command(
     return 0
 
 
+def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
+    """The four tables of the study, each of this evaluation and of the study."""
+    from toolreel.evals import (
+        case_study,
+        case_study_figures,
+        case_study_lines,
+        case_study_tables,
+        plan_of_header,
+    )
+
+    plan = plan_of_header(results.header)
+    trials = results.trials(plan)
+    ours, study = case_study_figures(trials, plan), case_study()
+    lines = [*case_study_lines(trials, ours)]
+    both = (case_study_tables(ours, "this evaluation"), case_study_tables(study, "the study"))
+    tables = [table for pair in zip(*both, strict=True) for table in pair]
+    write_files("Tool calling case study", lines, tables, markdown)
+    if as_machine:
+        return say({"lines": [*lines], "evaluation": ours, "study": study})
+    show_tables(lines, tables)
+    return 0
+
+
 def _shown_progress() -> Callable[[int, int], None] | None:
     """Shows on a terminal how many runs were replayed; thousands take minutes."""
     if not err.is_terminal:
@@ -79,32 +128,39 @@ def _shown_progress() -> Callable[[int, int], None] | None:
 
 @click.command("export", epilog="Exit codes: 0 written, 2 usage.")
 @folder_argument
-@click.option("--to", "form", required=True, type=click.Choice(["inspect"]), help="The format.")
+@click.option(
+    "--to", "form", required=True, type=click.Choice(["csv", "parquet", "inspect"]), help="The format."
+)
 @click.option(
     "--out",
     "target",
     required=True,
     type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="A folder, for a log of each model and strategy; or FILE.json, if there is only one.",
+    metavar="PATH",
+    help="The file; for inspect a folder, for a log of each model and strategy, or FILE.json, if there is "
+    "only one.",
 )
 @json_option
 @reporting
-def export_command(folder: Path, form: str, target: Path, as_machine: bool) -> int:
-    """Write the runs of DIR as logs of Inspect: messages, scores, usage, limits and errors.
+def export_command(
+    folder: Path, form: Literal["csv", "parquet", "inspect"], target: Path, as_machine: bool
+) -> int:
+    """Write the runs of DIR for another program.
 
-    What that format has no place for is in the metadata of each sample.
+    csv and parquet are the table of trials: a row for each run of the plan, with its scenario, model,
+    endpoint, profile, strategy and trial, its outcome and why, turns, tokens, cost, times and digests.
+    inspect is logs of Inspect: messages, scores, usage, limits and errors; what that format has no place for
+    is in the metadata of each sample.
 
     \b
+    toolreel eval export results --to csv --out trials.csv
     toolreel eval export results --to inspect --out logs
     """
-    from toolreel.evals import write_inspect_logs
+    from toolreel.evals import write_inspect_logs, write_trials
 
-    paths = write_inspect_logs(folder, target)
+    paths = write_inspect_logs(folder, target) if form == "inspect" else (write_trials(folder, target, form),)
     if as_machine:
-        say({"format": form, "files": [str(path) for path in paths]})
-    else:
-        out.print(f"{counted(len(paths), 'log')} of {form}")
-        for path in paths:
-            out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+        return say({"format": form, "files": [str(path) for path in paths]})
+    for path in paths:
+        out.print(str(path), soft_wrap=True, markup=False, highlight=False)
     return 0

@@ -6,18 +6,19 @@ recognized at once, because one project may mix them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from textwrap import dedent
 from typing import Final, NamedTuple
+
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
     "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
 )
-_SECTION: Final = re.compile(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
-_UNDERLINED: Final = re.compile(_TITLES)  # NumPy: a title above a line of dashes
-_LINE: Final = re.compile(r"-{3,}")
+_SECTION: Final = lazy_pattern(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
+_UNDERLINED: Final = lazy_pattern(_TITLES)  # NumPy: a title above a line of dashes
+_LINE: Final = lazy_pattern(r"-{3,}")
 _PARAMETER_SECTIONS: Final = {
     "Args",
     "Arguments",
@@ -29,13 +30,13 @@ _PARAMETER_SECTIONS: Final = {
     "Attributes",
 }
 # One name or several, such as "x", "*args", "`x`", "- x" or "x, y"; what follows is a type or the text.
-_NAMES: Final = re.compile(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
-_TEXT: Final = re.compile(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
+_NAMES: Final = lazy_pattern(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
+_TEXT: Final = lazy_pattern(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
 # Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
-_FIELD: Final = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
+_FIELD: Final = lazy_pattern(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
 # Other fields end the description of a parameter.
-_OTHER_FIELD: Final = re.compile(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
-_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s")
+_OTHER_FIELD: Final = lazy_pattern(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
+_ITEM: Final = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s")
 _FENCE: Final = ("```", "~~~")
 
 

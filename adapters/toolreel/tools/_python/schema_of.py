@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import inspect
-import re
 import sys
 import types
 from collections import abc
@@ -52,6 +51,7 @@ from toolreel.tools._python.values import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _MARKS: Final = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
 
@@ -139,7 +139,7 @@ _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     abc.MutableSet: set,
 }
 _OBJECTS: Final = {dict, abc.Mapping, abc.MutableMapping}
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 _KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
 
 

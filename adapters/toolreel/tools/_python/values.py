@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -18,11 +17,12 @@ from uuid import UUID
 
 from toolreel_core._conversation import Media, Text
 from toolreel_core._jsontext import Json, canonical
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._tools import Envelope
 
 _NUMBER: Final = r"(\d+(?:[.,]\d+)?)"
 # The lookaheads reject "P" and "PT" without any component.
-_DURATION: Final = re.compile(
+_DURATION: Final = lazy_pattern(
     rf"([+-]?)P(?=.)(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=.)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
 )
 

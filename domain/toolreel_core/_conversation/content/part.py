@@ -6,7 +6,6 @@ write them once, by their digest: ``_protocol/blobs.py``.
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,18 +15,19 @@ from typing import Final, Literal, TypeAlias, assert_never
 from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import sound
+from toolreel_core._lazy_pattern import lazy_pattern
 
 Detail: TypeAlias = Literal["", "auto", "low", "high"]
 """How closely the model looks at an image; empty: as the provider does by default."""
 
-_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
-_URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]*:\S+")
+_MEDIA_TYPE: Final = lazy_pattern(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+_URL: Final = lazy_pattern(r"(?i)[a-z][a-z0-9+.-]*:\S+")
 """A URL: a scheme, then anything without white space."""
-_ESCAPED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_ESCAPED: Final = lazy_pattern(rb"%([0-9A-Fa-f]{2})")
 """A byte in a URL that is written as two digits."""
 _SHOWN: Final = 60
 """Characters of a name or URL that a label shows."""
-_UNSAFE: Final = re.compile(r"[^\w :/.,@%+~=()-]")
+_UNSAFE: Final = lazy_pattern(r"[^\w :/.,@%+~=()-]")
 """Characters of names and URLs that could say something to a model, such as control tokens."""
 _SHOWN_DIGEST: Final = 8
 """Hexadecimal digits of a digest that a label shows."""

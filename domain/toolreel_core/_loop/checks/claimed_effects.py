@@ -7,11 +7,11 @@ is in a sentence that states it: no negation, question, condition or plan.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._protocol import State
 
 _PASTS: Final = {
@@ -31,11 +31,11 @@ _PASTS: Final = {
 }  # fmt: skip
 """The pasts of verbs in tools' names. A past of several verbs is supported by a call of any of them."""
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
+_SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]?")
 """A sentence, roughly: a full stop within a name only makes it shorter."""
-_WORD: Final = re.compile(r"[A-Za-z]+(?:['’][a-z]+)?")
+_WORD: Final = lazy_pattern(r"[A-Za-z]+(?:['’][a-z]+)?")
 """A word, with its contraction: the negation in ``haven't`` counts."""
-_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PARTS: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 """The words in a tool's name in camel case."""
 _HONEST: Final = frozenset({
     "not", "no", "never", "nothing", "none", "cannot", "unable", "without", "failed", "fail", "error", "yet",

@@ -5,7 +5,6 @@ Adapters read the catalogues; a user's own catalogue replaces entries of the shi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -14,6 +13,7 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import JsonText
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan.presets.model_patterns import best, means
 from toolreel_core._plan.presets.preset import Preset, request_options
 from toolreel_core._plan.presets.price_table import ModelPrice, price_of
@@ -161,7 +161,7 @@ class SamplingProfile:
 _BASE: Final = "default_tool_calling"
 """The preset that every composition begins with, if it exists."""
 
-_JOINT: Final = re.compile(r"[^a-z0-9]+")
+_JOINT: Final = lazy_pattern(r"[^a-z0-9]+")
 """The characters between the words of a model's name, which providers write differently."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolreel_core._jsontext import Json
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
 from toolreel_core._text_calls.payloads import (
     Block,
@@ -52,23 +53,23 @@ ATTRIBUTE: Final = (
 )
 """The name in an opening tag, quoted or not, and the rest of the tag."""
 
-_PARAMETER: Final = re.compile(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
+_PARAMETER: Final = lazy_pattern(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
 """The opening tag of a parameter."""
-_VALUE_END: Final = re.compile(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
+_VALUE_END: Final = lazy_pattern(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
 """Its closing tag; some models repeat the name in it."""
-_STRING: Final = re.compile(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
+_STRING: Final = lazy_pattern(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
 """The attribute by which DeepSeek says whether a value is text."""
-_PARAM: Final = re.compile(r"<param(?!eter)")
+_PARAM: Final = lazy_pattern(r"<param(?!eter)")
 """The short spelling of the tag, which is MiniCPM's."""
-_CDATA_BEGIN: Final = re.compile(r"\s*<!\[CDATA\[")
+_CDATA_BEGIN: Final = lazy_pattern(r"\s*<!\[CDATA\[")
 """The start of a CDATA section around a value."""
-_CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_CDATA: Final = lazy_pattern(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 """A value that is one CDATA section."""
-_LEAK: Final = re.compile(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
+_LEAK: Final = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 """A leaked sign next to a tag; elsewhere it may belong to a text."""
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
 """Blanks and line breaks as MiniCPM's tokenizer leaks them."""
-_REST: Final = re.compile(r"(?:<[^<>]*)?\Z")
+_REST: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a tag."""
 
 
@@ -216,32 +217,32 @@ def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Js
     return typed(text if verbatim else one_line_break_less(text), schema)
 
 
-FUNCTION: Final = re.compile(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
+FUNCTION: Final = lazy_pattern(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
 """The opener; models without constrained decoding omit its ``>``."""
-INVOKE: Final = re.compile(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)
+INVOKE: Final = lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)
 """The opener of a call with the name in an attribute."""
-_XAI: Final = re.compile(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
+_XAI: Final = lazy_pattern(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
 """Grok's opener."""
 
-_WRAPPING: Final = re.compile(
+_WRAPPING: Final = lazy_pattern(
     rf"</{NAMESPACE}(?:\w{{1,20}}_)?(?:function_calls?|tool_?calls?|calls|tool|tool_use)\b[^<>\n]{{0,80}}>"
     rf"|<{BAR}tool[▁_ ]call[▁_ ]end{BAR}>",
     re.IGNORECASE,
 )
 """The closing tag of the element around the calls, in its many spellings."""
-_CALL: Final = re.compile(
+_CALL: Final = lazy_pattern(
     rf"<{NAMESPACE}(?:function|invoke|function_call)(?:\s*=|[\sĠĊ]+\w{{1,40}}[ ]*=)", re.IGNORECASE
 )
 """The start of a call, in any of the spellings."""
-_TAGS: Final = re.compile(
+_TAGS: Final = lazy_pattern(
     rf"(?P<opens>{_CALL.pattern})|<{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,200}}>"
     rf"|</{NAMESPACE}(?:param(?:eter)?|function|invoke|function_call)\b[^<>\n]{{0,80}}>",
     re.IGNORECASE,
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
-_TAGS_AND_WRAPPING: Final = re.compile(f"{_TAGS.pattern}|{_WRAPPING.pattern}", re.IGNORECASE)
+_TAGS_AND_WRAPPING: Final = lazy_pattern(f"{_TAGS.pattern}|{_WRAPPING.pattern}", re.IGNORECASE)
 """The same for a call without a closing tag, which may end with the element around it, but not before it."""
-_BEFORE_JSON: Final = re.compile(r"[\s,>]*(?={)")
+_BEFORE_JSON: Final = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
 _FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
 _INVOKE_END: Final = closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>")

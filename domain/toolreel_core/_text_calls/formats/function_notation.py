@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final
 
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, Value, as_tree, members_at, parse, skip
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.payloads import (
     Block,
@@ -29,29 +30,29 @@ from toolreel_core._text_calls.payloads import (
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
-_CALLEE: Final = re.compile(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
-_LINE_END: Final = re.compile(r"[ \t]*(?:\r?\n\s*|\Z)")
+_CALLEE: Final = lazy_pattern(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
+_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r?\n\s*|\Z)")
 """The end of a line with a call, and the blank lines after it."""
 _KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
-_BUILTIN: Final = re.compile(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
+_BUILTIN: Final = lazy_pattern(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
 
 _BLOCKS: Final = {
     "tool_call_start": Block(
-        ("pythonic_marked",), re.compile(r"<\|tool_call_start\|>"), closers(r"<\|tool_call_end\|>")
+        ("pythonic_marked",), lazy_pattern(r"<\|tool_call_start\|>"), closers(r"<\|tool_call_end\|>")
     ),
     "python_start": Block(
-        ("pythonic_marked",), re.compile(r"<\|python_start\|>"), closers(r"<\|python_end\|>")
+        ("pythonic_marked",), lazy_pattern(r"<\|python_start\|>"), closers(r"<\|python_end\|>")
     ),
     "function_calls": Block(
-        ("pythonic_marked", "invoke_xml"), re.compile("<function_calls>"), closers("</function_calls>")
+        ("pythonic_marked", "invoke_xml"), lazy_pattern("<function_calls>"), closers("</function_calls>")
     ),
 }
 PYTHON_OPENERS: Final[Mapping[str, str]] = {key: block.opening.pattern for key, block in _BLOCKS.items()}
 """The openers of blocks of Python calls."""
 
 _PYTHON_TAG: Final = Block(
-    ("llama_python_tag",), re.compile(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
+    ("llama_python_tag",), lazy_pattern(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
 )
 
 
@@ -171,13 +172,13 @@ def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy_pattern(
     rf"[{BLANK}]*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{{1,200}}+)[{BLANK}]*+(?P<opener>[{{(])"
 )
 _FUNCTION_GEMMA: Final = Block(
-    ("functiongemma",), re.compile("<start_function_call>"), closers("<end_function_call>")
+    ("functiongemma",), lazy_pattern("<start_function_call>"), closers("<end_function_call>")
 )
-_GEMMA4: Final = Block(("gemma4",), re.compile(r"<\|tool_call>"), closers(r"<tool_call\|>"))
+_GEMMA4: Final = Block(("gemma4",), lazy_pattern(r"<\|tool_call>"), closers(r"<tool_call\|>"))
 
 
 def function_gemma(source: Source, _start: int, end: int) -> Reading:

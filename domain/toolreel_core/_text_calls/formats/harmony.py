@@ -10,31 +10,32 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Frame, Reading, Source
 from toolreel_core._text_calls.payloads import Block, arguments, closers, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
-_HEADER: Final = re.compile(
+_HEADER: Final = lazy_pattern(
     r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
     r"(?:<\|(?:channel|constrain)\|>[^<>\n]{0,200}){0,4}<\|message\|>"
 )
 """A header, with its role and the tokens within; each part is bounded, for speed."""
-_BODY_END: Final = re.compile(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
+_BODY_END: Final = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
 """The end of a message: its trailer, or the header of the next one."""
-_RECIPIENT: Final = re.compile(r"\bto=(?P<to>[^\s<>]{1,200})")
+_RECIPIENT: Final = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
 """The recipient in a header."""
-_CHANNEL: Final = re.compile(r"<\|channel\|>\s*(?P<name>\w*)")
+_CHANNEL: Final = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
 """The channel in a header."""
-_CALL: Final = Block(("harmony",), re.compile(r"<\|start\|>|<\|channel\|>"), closers(_TRAILER))
+_CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closers(_TRAILER))
 
-_LEAKED: Final = re.compile(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
+_LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
 """A header whose tokens the server has removed, up to the arguments."""
-_NO_TOKEN: Final = Block(("harmony",), re.compile(r"to=functions\."), closers(r"(?!)"))
+_NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closers(r"(?!)"))
 
-_GLUED: Final = re.compile(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
+_GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
 """The role and channel that are left before such a header."""
-_MUSE: Final = re.compile(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
+_MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
 """A header of Muse without its opener."""
 _THINKING: Final = {"thinking", "thought", "reasoning"}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel_core._jsontext import Json, as_tree, end_of, tree_at
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
     Broken,
@@ -29,25 +30,25 @@ from toolreel_core._text_calls.payloads import (
     whole,
 )
 
-_ATTRIBUTE: Final = re.compile(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
+_ATTRIBUTE: Final = lazy_pattern(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
 """An attribute in the token that opens an element."""
 _OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
-_CALL: Final = re.compile(_OPEN.format("call"))
+_CALL: Final = lazy_pattern(_OPEN.format("call"))
 """The opener of a call."""
-_ARGUMENT: Final = re.compile(_OPEN.format("argument"))
+_ARGUMENT: Final = lazy_pattern(_OPEN.format("argument"))
 """The opener of one argument."""
-_JSON: Final = re.compile(_OPEN.format("json"))
+_JSON: Final = lazy_pattern(_OPEN.format("json"))
 """The opener of all arguments as one object."""
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
 _ARGUMENT_END: Final = "<|close|>argument<|sep|>"
 _CALL_END: Final = "<|close|>call<|sep|>"
-_CALL_ENDS: Final = re.compile(re.escape(_CALL_END))
+_CALL_ENDS: Final = lazy_pattern(re.escape(_CALL_END))
 """The closer of a call."""
-_CLOSED: Final = re.compile(rf"(?:\s*{re.escape(_CALL_END)})*")
+_CLOSED: Final = lazy_pattern(rf"(?:\s*{re.escape(_CALL_END)})*")
 """Closers that are left behind a call, since some replies repeat them."""
-_TOKEN: Final = re.compile(r"<\|(?:open|close|sep)\|>")
+_TOKEN: Final = lazy_pattern(r"<\|(?:open|close|sep)\|>")
 """A token within a value: the value's own closer was lost."""
-_TAGS: Final = re.compile(
+_TAGS: Final = lazy_pattern(
     r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
 )
 """What is left behind a call that was cut."""
@@ -115,9 +116,11 @@ def _attributes(text: str) -> dict[str, str]:
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
 """The token before each tag."""
 
-_TAG: Final = re.compile(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
+_TAG: Final = lazy_pattern(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
 """Any tag of MiniMax M3, opening or closing."""
-_INVOKE: Final = re.compile(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>""")
+_INVOKE: Final = lazy_pattern(
+    rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>"""
+)
 """The opener of its calls."""
 
 

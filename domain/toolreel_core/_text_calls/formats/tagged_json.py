@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext import BLANK, Json, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
@@ -42,18 +43,18 @@ BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
 """The opener, before a map."""
 
 _BLOCK: Final = Block(
-    ("lmstudio_request",), re.compile(r"\[TOOL_CALL\]", re.IGNORECASE), closers(r"\[/TOOL_CALL\]")
+    ("lmstudio_request",), lazy_pattern(r"\[TOOL_CALL\]", re.IGNORECASE), closers(r"\[/TOOL_CALL\]")
 )
-_MAP: Final = re.compile(r"\{\s*tool\s*=>")
+_MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
 """A call with arrows between keys and values."""
-_HEAD: Final = re.compile(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
+_HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
 """Its head, up to the arguments."""
-_OPTION: Final = re.compile(
+_OPTION: Final = lazy_pattern(
     r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
     r"(?=[\s},]),?"
 )
 """One argument, as an option of a command line: a simple text, a number or a word."""
-_MAP_END: Final = re.compile(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
+_MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 """The end of the map, and of the block."""
 
 
@@ -92,21 +93,21 @@ _QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
 """The opening tag, before an object."""
 
-_TAG: Final = re.compile(r"<(\w+)")
+_TAG: Final = lazy_pattern(r"<(\w+)")
 """The name in an opening tag."""
-_ATTRIBUTE: Final = re.compile(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
+_ATTRIBUTE: Final = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
 """An attribute, which is an argument here."""
 _NAMED: Final = {
     tag: Block(
-        ("invoke_xml", "hermes_json"), re.compile(rf"<{tag}\b", re.IGNORECASE), closers(rf"</{tag}\s*>")
+        ("invoke_xml", "hermes_json"), lazy_pattern(rf"<{tag}\b", re.IGNORECASE), closers(rf"</{tag}\s*>")
     )
     for tag in ("tool", "tool_call")
 }
 _LEFT: Final = {
-    tag: re.compile(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
+    tag: lazy_pattern(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
 }
 """Tags that are left behind a call that was cut, by the name of the tag."""
-_CLOSED: Final = re.compile(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
+_CLOSED: Final = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
 """The closing tag at the end of a call."""
 
 
@@ -166,7 +167,7 @@ def json_decoder(key: str) -> Decoder:
     """The decoder of one of the blocks."""
     opener, closer, dialects = _BLOCKS[key]
     envelopes = _keyed if key == "tools_prefix" else marked_calls
-    block = Block(dialects, re.compile(opener, re.IGNORECASE), closers(closer), envelopes)
+    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closers(closer), envelopes)
 
     def decode(source: Source, _start: int, end: int) -> Reading:
         return enveloped(source, end, block)
@@ -180,61 +181,63 @@ CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 _SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
 _NAME: Final = rf"[{BLANK}]*+(?P<name>[^\s<>{{}}`\"']{{1,200}}+)[{BLANK}]*+"
 
-_KIMI_HEAD: Final = re.compile(
+_KIMI_HEAD: Final = lazy_pattern(
     rf"[{BLANK}]*+(?P<id>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+<\|tool_call_argument_begin\|>"
 )
 """The id of a call of Kimi K2, up to its arguments."""
-_KIMI_ID: Final = re.compile(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
+_KIMI_ID: Final = lazy_pattern(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
 """The name in such an id, and the counter after it."""
-_KIMI_COUNTER: Final = re.compile(r"(?:call_?|functions\.)?:?\d+")
+_KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 """An id that is only a counter: then nothing names the tool."""
 _KIMI: Final = Block(
     ("kimi_k2",),
-    re.compile(CALL_BEGIN),
+    lazy_pattern(CALL_BEGIN),
     closers(r"<\|tool_call_end\|>", r"(?=<\|tool_calls?_section_end\|>)"),
 )
 _END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
-_DEEPSEEK_HEAD: Final = re.compile(
+_DEEPSEEK_HEAD: Final = lazy_pattern(
     rf"[{BLANK}]*+(?P<first>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+{_SEP}"
     rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*+(?=[{{`\"]|{_END}|\Z)"
 )
 """The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
 _DEEPSEEK: Final = Block(
     ("deepseek_v31", "deepseek_v3"),
-    re.compile(CALL_BEGIN),
+    lazy_pattern(CALL_BEGIN),
     closers(_END.replace("calls?", "call"), rf"(?={_END})"),
 )
 _DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
-_MISTRAL: Final = re.compile(
+_MISTRAL: Final = lazy_pattern(
     rf"(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
 )
 """The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
 _MISTRAL_BLOCK: Final = Block(
-    ("mistral_tool_calls",), re.compile(r"\[TOOL_CALLS\]"), closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])")
+    ("mistral_tool_calls",),
+    lazy_pattern(r"\[TOOL_CALLS\]"),
+    closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])"),
 )
-_SOLAR: Final = re.compile(
+_SOLAR: Final = lazy_pattern(
     rf"[{BLANK}]*+(?P<id>[^<>\s]{{0,200}}+)[{BLANK}]*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
 """The head of a call of Solar."""
 _SOLAR_BLOCK: Final = Block(
-    ("solar_open",), re.compile(r"<\|tool_call:begin\|>"), closers(r"<\|tool_call:end\|>")
+    ("solar_open",), lazy_pattern(r"<\|tool_call:begin\|>"), closers(r"<\|tool_call:end\|>")
 )
-_PLAMO: Final = re.compile(
+_PLAMO: Final = lazy_pattern(
     rf"{_NAME}<\|plamo:end_tool_name:plamo\|>[{BLANK}]*<\|plamo:begin_tool_arguments:plamo\|>[{BLANK}]*"
     rf"(?:<\|plamo:constrain\|>\w*[{BLANK}]*)?(?:<\|plamo:msg\|>)?"
 )
 """The head of a call of PLaMo, whose constraint on the arguments is optional."""
 _PLAMO_BLOCK: Final = Block(
     ("plamo_requests",),
-    re.compile(r"<\|plamo:begin_tool_name:plamo\|>"),
+    lazy_pattern(r"<\|plamo:begin_tool_name:plamo\|>"),
     closers(r"<\|plamo:end_tool_arguments:plamo\|>"),
 )
-_FLOWER: Final = re.compile(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
+_FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
 """The head of a call of Qwen-Agent; its colons may be full-width."""
 _FLOWER_BLOCK: Final = Block(
-    ("qwen_agent_flower",), re.compile("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")
+    ("qwen_agent_flower",), lazy_pattern("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")
 )
-_REMARK: Final = re.compile(r"[ \t]*(?://|#)[^\n]*")
+_REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
 def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:

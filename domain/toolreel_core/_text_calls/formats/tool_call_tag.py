@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._jsontext import BLANK, Json, end_of, parse
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
 from toolreel_core._text_calls.payloads import (
@@ -37,41 +38,41 @@ SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
 
 _P: Final = r"(?:\w{1,20}[_:|])?"
 _GAP: Final = r"(?:\s|\\n)*+"
-_NAME: Final = re.compile(
+_NAME: Final = lazy_pattern(
     rf"{_GAP}(?P<name>[^\s<>{{}}\[\]\"'\\]{{1,200}}){_GAP}(?P<sep><{_P}tool_sep{SUFFIX}>)?{_GAP}"
 )
 """The name, up to the first key; a family has a tag of its own behind it."""
-_KEY: Final = re.compile(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
+_KEY: Final = lazy_pattern(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
 """The opener of a key."""
-_KEY_END: Final = re.compile(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
+_KEY_END: Final = lazy_pattern(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
 """The closer of a key, which some replies repeat."""
-_TYPE: Final = re.compile(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
+_TYPE: Final = lazy_pattern(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
 """The type of a value, which a family adds."""
-_VALUE: Final = re.compile(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
+_VALUE: Final = lazy_pattern(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
 """The opener of a value, at a place."""
-_INNER_VALUE: Final = re.compile(rf"<{_P}arg_value{SUFFIX}>")
+_INNER_VALUE: Final = lazy_pattern(rf"<{_P}arg_value{SUFFIX}>")
 """The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
-_VALUE_END: Final = re.compile(rf"</{_P}arg_value{SUFFIX}>")
+_VALUE_END: Final = lazy_pattern(rf"</{_P}arg_value{SUFFIX}>")
 """The closer of a value."""
-_NEXT_KEY: Final = re.compile(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
+_NEXT_KEY: Final = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
 """A whole key within a value: the value's closer was lost before it."""
-_PLAIN_KEY: Final = re.compile(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
+_PLAIN_KEY: Final = lazy_pattern(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
 """A key whose opener was lost."""
-_BLANKS: Final = re.compile(_GAP)
+_BLANKS: Final = lazy_pattern(_GAP)
 """White space, also as an escape: some servers send the two characters."""
-_CLOSE: Final = re.compile(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_CLOSE: Final = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
 """The closer of a call."""
-_CLOSES: Final = re.compile(rf"(?:{_GAP}{_CLOSE.pattern})*", re.IGNORECASE)
+_CLOSES: Final = lazy_pattern(rf"(?:{_GAP}{_CLOSE.pattern})*", re.IGNORECASE)
 """Closers of a call, which some replies repeat."""
-_OPEN: Final = re.compile(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_OPEN: Final = lazy_pattern(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
 """The opener of a call."""
-_TAGS: Final = re.compile(
+_TAGS: Final = lazy_pattern(
     rf"(?P<opens>{_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CLOSE.pattern}", re.IGNORECASE
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
-_TAG: Final = re.compile(r"(?:<[^<>]*)?\Z")
+_TAG: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a tag."""
-_REST: Final = re.compile(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
+_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a word or a tag."""
 
 
@@ -210,19 +211,19 @@ CLOSING: Final = rf"</{_PREFIX}tool_call{SUFFIX}>"
 
 _BLOCK: Final = Block(
     ("hermes_json", "granite_json", "glm_xml", "qwen_xml"),
-    re.compile(OPENING, re.IGNORECASE),
+    lazy_pattern(OPENING, re.IGNORECASE),
     closers(CLOSING),
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
-_NAMED: Final = re.compile(rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}}+)(?<=\w)[{BLANK}]*+(?={{)")
+_NAMED: Final = lazy_pattern(rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}}+)(?<=\w)[{BLANK}]*+(?={{)")
 # Qwen's code interpreter writes its code behind the JSON.
-_CODE: Final = re.compile(rf"[{BLANK}]*<code>")
-_CODE_TAGS: Final = re.compile(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
+_CODE: Final = lazy_pattern(rf"[{BLANK}]*<code>")
+_CODE_TAGS: Final = lazy_pattern(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
 """Tags that are left behind a call that was cut, and the end of an element of code around it."""
 # The beginning of `<code>` at the end of a truncated text.
-_BEGUN: Final = re.compile(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
-_CLOSED: Final = re.compile(rf"{CLOSING}\Z", re.IGNORECASE)
+_BEGUN: Final = lazy_pattern(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
+_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 """The closer at the end of a block."""
 
 
