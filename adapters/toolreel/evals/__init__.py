@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from toolreel.evals._authoring.template import template, write_new, write_template
     from toolreel.evals._authoring.toml_text import has_null, scenario_text
     from toolreel.evals._configuration_differences import (
-        StrategyDifference,
         configuration_under,
         strategy_differences,
     )
