@@ -73,14 +73,12 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.named_endpoints import Endpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, prices_of
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
-from toolreel_core.evals._plan.prices import Price, PriceList, prices_of
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
-    Layers,
     Strategy,
     configuration_for,
     harness_preset,
@@ -95,7 +93,6 @@ from toolreel_core.evals._record import (
     record_line,
     record_of,
     record_tree,
-    run_in,
 )
 from toolreel_core.evals._request_divergence import (
     ContentMessage,
@@ -115,9 +112,8 @@ from toolreel_core.evals._scenarios.checks import (
 from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
 from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Check, Scenario
 from toolreel_core.evals._scenarios.scenario_file import (
-    PACK,
     check_scenario_name,
     parameters_of,
     rows_of,
@@ -193,7 +189,6 @@ __all__ = [
     "ObservedCall",
     "ObservedTurn",
     "Options",
-    "Price",
     "Record",
     "Row",
     "Sample",

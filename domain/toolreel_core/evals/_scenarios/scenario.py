@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation import Message
 from toolreel_core._errors import ConfigError
@@ -15,6 +15,8 @@ from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
 
+PACK: Final = "own"
+"""The pack of all scenarios that are not built in."""
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
 
@@ -67,6 +69,11 @@ class Scenario:
     """What it changes in a configuration, such as a lower limit of argument bytes."""
     tree: JsonText = NOTHING
     """The file that it was read from, as data."""
+
+    @property
+    def from_file(self) -> bool:
+        """Whether a user's file holds it, so that it is stored whole with results."""
+        return self.pack == PACK and self.tree != NOTHING
 
     @property
     def control(self) -> bool:

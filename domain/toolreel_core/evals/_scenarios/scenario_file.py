@@ -22,7 +22,7 @@ from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
 from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, filled
-from toolreel_core.evals._scenarios.scenario import Case, Scenario
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     Line,
     ScenarioScripts,
@@ -165,9 +165,6 @@ def _checked(table: Table, pointer: str) -> str:
         raise table.complaint(f"expected places in [world] such as '/stock/lamp', got {pointer!r}", "set")
     return pointer
 
-
-PACK: Final = "own"
-"""The pack of all scenarios that are not built in."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """The name of a scenario, which is also that of files."""
