@@ -11,7 +11,6 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import usable, violations
 
 WIDE = "(?<=a+)b"
-WHY_WIDE = "the pattern '(?<=a+)b' cannot be used: look-behind requires fixed-width pattern"
 ELSEWHERE: Json = {"$ref": "https://example.com/a.json"}
 
 
