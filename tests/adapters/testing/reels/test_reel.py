@@ -184,11 +184,3 @@ def test_a_result_that_no_request_shows_may_vary_where_any_message_may(
     else:
         said = complaint(ReplayMismatch, lambda: reel.run(timed("14:03", config=LAST), tools))
         assert "event 2 is not the recorded one; first change: event.output" in said
-
-
-def test_a_key_is_for_recording_alone(files: ReelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
-    live = LiveSide("http://127.0.0.1:9", "MY_MODEL_ACCESS")
-    assert Reel(files, live, recording=True).api_key == "open-sesame-42"
-    assert live.secrets["MY_MODEL_ACCESS"] == "open-sesame-42"
-    assert Reel(files, live).api_key == Reel(files, recording=True).api_key == "none"
