@@ -249,7 +249,7 @@ def test_names_are_made_of_the_check_and_are_distinct() -> None:
     tables = [
         Table.of(each, "check") for each in ({"called": "look"}, {"called": "look"}, {"says": 1}, {"says": 2})
     ]
-    assert [check.name for check in checks_of(tables, ["look"], 1)] == [
+    assert [check.name for check in checks_of(tables, {"look": ""})] == [
         "called_look",
         "called_look_2",
         "says",
@@ -292,4 +292,4 @@ def test_names_are_made_of_the_check_and_are_distinct() -> None:
 )
 def test_a_check_that_is_none_is_refused(check: dict[str, Any], told: str) -> None:
     with pytest.raises(PlaceError, match=told):
-        checks_of([Table.of(check, "check")], ["look", "pay"], 2)
+        checks_of([Table.of(check, "check")], {"look": "", "pay": ""}, ["a", "b"])
