@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,7 @@ from toolreel._cli.run_options import database_option, opened_runs
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from toolreel.durable import DurableRuns, RunLook, RunLooks
+    from toolreel.durable import RunLook, RunLooks
     from toolreel_core._jsontext import Json
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
@@ -73,13 +73,14 @@ def watch_command(
         if run_id is not None:
             if status is not None or until_idle:
                 raise click.UsageError("--status and --until-idle are about all runs: leave out RUN or them")
-            return _follow(runs, _of_one(looks, run_id, every), run_id, as_machine=as_machine)
+            _show(_of_one(looks, run_id, every), as_machine=as_machine)
+            return shown(runs.get(run_id), as_machine=as_machine)
         seen = _of_all(looks, limit, status, every, until_idle=until_idle)
-        if as_machine or not out.is_terminal or out.is_dumb_terminal:
-            _print_changes(seen, as_machine=as_machine)
-            return 0
-        with suppress(KeyboardInterrupt):  # the way to end it
-            _draw(seen)
+        try:
+            _show(seen, as_machine=as_machine)
+        except KeyboardInterrupt:
+            if not _is_table(as_machine=as_machine):
+                raise  # Ctrl-C is the way to end a table alone
         return 0
 
 
@@ -104,15 +105,14 @@ def _of_all(
         time.sleep(every)
 
 
-def _follow(runs: DurableRuns, seen: Iterator[Sequence[RunLook]], run_id: str, *, as_machine: bool) -> int:
-    if as_machine or not out.is_terminal or out.is_dumb_terminal:
-        _print_changes(seen, as_machine=as_machine)
-    else:
+def _is_table(*, as_machine: bool) -> bool:
+    return not as_machine and out.is_terminal and not out.is_dumb_terminal
+
+
+def _show(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
+    if _is_table(as_machine=as_machine):
         _draw(seen)
-    return shown(runs.get(run_id), as_machine=as_machine)
-
-
-def _print_changes(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
+        return
     before: dict[str, tuple[str | int, ...]] = {}
     for looks in seen:
         for look in looks:
@@ -120,7 +120,13 @@ def _print_changes(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> No
                 continue
             before[look.summary.run_id] = look.changes
             if as_machine:
-                say(_tree(look))
+                about: dict[str, Json] = {
+                    "turn": look.turn,
+                    "tokens": look.tokens,
+                    "cost": look.cost,
+                    "waits": look.waits_for,
+                }
+                say({**summary_tree(look.summary), **about})
             else:
                 out.print(_line(look))
                 out.file.flush()
@@ -167,15 +173,11 @@ def _table(looks: Sequence[RunLook]) -> Table:
         one = look.summary
         style = _COLOURS.get(one.status, "")
         last = look.waits_for or one.problem.partition(";")[0] or one.outcome
-        cells = (one.run_id, one.status, last, _turn(look), age(one.created, now), look.cost)
+        cells = (one.run_id, one.status, last, str(look.turn or ""), age(one.created, now), look.cost)
         table.add_row(*(Text(printable(cell), style=style) for cell in cells[: len(columns)]))
     if not looks:
         table.add_row("none yet; queue one with toolreel durable submit")
     return table
-
-
-def _turn(look: RunLook) -> str:
-    return str(look.turn) if look.turn else ""
 
 
 def _line(look: RunLook) -> str:
@@ -193,8 +195,3 @@ def _line(look: RunLook) -> str:
         f"cost {look.cost}" if look.cost else "",
     )
     return ", ".join(filter(None, parts))
-
-
-def _tree(look: RunLook) -> dict[str, Json]:
-    calls: dict[str, Json] = dict(summary_tree(look.summary))
-    return calls | {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +24,7 @@ from toolreel._cli.run_options import (
     output_schema_option,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, Sources, allow_option, deny_option, source_options
+from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
@@ -37,15 +36,15 @@ from toolreel._cli.whole_run import (
 )
 from toolreel._driver import outcome_of
 from toolreel._internal import AdapterError, ForkError
-from toolreel._journal import FileJournal, Recorded, companion, opened
+from toolreel._journal import FileJournal, companion, opened
 from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, fork, plan_changes
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._plan import OutputSpec
-from toolreel_core._tools import ToolSurface, masked
+from toolreel_core._tools import masked
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_run import LiveSession
+    pass
 
 
 @click.command("fork", epilog=EPILOG)
@@ -142,6 +141,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             stack.enter_context(redirect_stdout(sys.stderr))
             session, available = None, sources.recorded(source.plan.tools.definitions)
+        recorded_tools = source.plan.tools
+        if sources.any_named:
+            surface = available.surface(allow, deny)
+        else:
+            surface = masked(recorded_tools, allow=allow or None, deny=deny)
         changes = Changes(
             model=model,
             prompt=prompt,
@@ -150,16 +154,24 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             config=chosen.config,
             provider=chosen.provider,
             options=chosen.options,
-            tools=_other_surface(source, available if sources.any_named else None, allow, deny),
+            tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
             output=output,
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )
         place = int(at) if at.removeprefix("-").isdecimal() else at
         if session:
-            begun = beginning(source, place, changes)
-            live = _fork_live(session, begun, available, path, overwrite=overwrite)
-            stop = None
+            begun, stop = beginning(source, place, changes), None
+            if (
+                begun.plan.sends_tools
+                and begun.plan.tools.definitions
+                and not (available.tools or available.hosts)
+            ):
+                raise ForkError(
+                    f"the run has tools ({', '.join(tool.name for tool in begun.plan.tools.definitions)}): "
+                    "say what runs them, for example with --tools MODULE:ATTR"
+                )
+            live = session.run(begun.plan, path, "overwrite" if overwrite else "new", begun.answered)
         else:
             forked = fork(source, place, changes, answers=other)
             begun, stop = forked.begun, forked.stop
@@ -174,19 +186,6 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
     return exit_code(live.run, server)
-
-
-def _fork_live(
-    session: LiveSession, begun: Beginning, available: Sources, path: Path | None, *, overwrite: bool
-) -> EndedRun:
-    """Run the fork against a live server."""
-    plan = begun.plan
-    if plan.sends_tools and plan.tools.definitions and not (available.tools or available.hosts):
-        names = ", ".join(tool.name for tool in plan.tools.definitions)
-        raise ForkError(
-            f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
-        )
-    return session.run(plan, path, "overwrite" if overwrite else "new", begun.answered)
 
 
 def _saved(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
@@ -243,12 +242,3 @@ def _tool_output(value: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"{value[1:]}: {error}", param_hint="--tool-result") from None
     return read(text).map(lambda _: text).value_or(canonical(text))
-
-
-def _other_surface(
-    source: Recorded, sources: Sources | None, allow: Sequence[str], deny: Sequence[str]
-) -> ToolSurface | None:
-    """The tools of the fork; ``None`` if they equal those of the recorded run."""
-    recorded = source.plan.tools
-    surface = sources.surface(allow, deny) if sources else masked(recorded, allow=allow or None, deny=deny)
-    return None if surface.fingerprint == recorded.fingerprint else surface

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         inspect_message,
         transcript,
     )
-    from toolreel._replay.fork_changes import Changes
     from toolreel._replay.forked_run import (
         Beginning,
+        Changes,
         Counterfactual,
         EventLog,
         Forked,
@@ -46,11 +46,10 @@ if TYPE_CHECKING:
         run_on,
     )
     from toolreel._replay.resumed_run import aresume, resume
-    from toolreel._replay.run_page import view
+    from toolreel._replay.run_page import page
     from toolreel._replay.run_page.list_server import Facts, Found, ListServer, RecordingList, facts_of
-    from toolreel._replay.run_page.page import page_of_runs
+    from toolreel._replay.run_page.page import name_of, page_of, page_of_runs, write_page
     from toolreel._replay.run_page.run_tree import RunTree, traced_tree
-    from toolreel._replay.run_page.view import name_of, page_of, write_page
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
 else:

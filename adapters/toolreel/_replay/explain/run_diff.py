@@ -264,8 +264,7 @@ def diff(a: Source, b: Source) -> Difference:
     """Compare two recorded runs.
 
     >>> from toolreel.demo._recorded_session import demo_cassette
-    >>> from toolreel._replay.fork_changes import Changes
-    >>> from toolreel._replay.forked_run import fork
+    >>> from toolreel._replay.forked_run import Changes, fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> difference = diff(demo_cassette(), forked.recorded)
     >>> [change.place for change in difference.plan], difference.first.n, difference.first.aspect
