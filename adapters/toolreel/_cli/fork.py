@@ -15,16 +15,17 @@ import click
 from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
 from toolreel._cli.explain import show_changes
-from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
+from toolreel._cli.options import parse_settings
 from toolreel._cli.run_options import (
     Approval,
+    PlanChoice,
     approve_option,
     cassette_path,
     live_session,
-    output_schema_option,
+    plan_options,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
+from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
@@ -40,7 +41,6 @@ from toolreel._journal import FileJournal, companion, opened
 from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, fork, plan_changes
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
 from toolreel_core._jsontext import Json, canonical, read
-from toolreel_core._plan import OutputSpec
 from toolreel_core._tools import masked
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ if TYPE_CHECKING:
 )
 @click.option("--model", metavar="NAME", help="Use another model.")
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
-@click.option("--system", metavar="TEXT", help="Replace the system message.")
-@preset_options
-@output_schema_option
-@settings_option("Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.")
+@plan_options(
+    "Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
+    "Replace the system message.",
+    attach=False,
+)
 @click.option(
     "--tool-result",
     metavar="TEXT|@FILE",
@@ -68,8 +69,6 @@ if TYPE_CHECKING:
 )
 @click.option("--said", metavar="TEXT", help="Replace what the user said in event N of a conversation.")
 @source_options
-@allow_option
-@deny_option
 @click.option(
     "--recorded", is_flag=True, help="Take the answers after event N from FILE, while they still fit."
 )
@@ -91,15 +90,10 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     at: str,
     model: str | None,
     prompt: str | None,
-    system: str | None,
-    presets: PresetChoice,
-    output: OutputSpec | None,
-    settings: tuple[str, ...],
+    wanted: PlanChoice,
     tool_result: str | None,
     said: str | None,
     sources: SourceChoice,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
     recorded: bool,
     other: str | None,
     server: ServerChoice,
@@ -131,8 +125,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "(another recording), --recorded (FILE itself, while its answers fit)"
         )
     source, path = opened(file), cassette_path(record)
-    chosen = parse_settings(settings)
-    preset = presets.preset(model or source.plan.model)
+    chosen = parse_settings(wanted.settings)
+    preset = wanted.presets.preset(model or source.plan.model)
     if path and not overwrite:
         check_free(path)
     with ExitStack() as stack:
@@ -143,19 +137,19 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             session, available = None, sources.recorded(source.plan.tools.definitions)
         recorded_tools = source.plan.tools
         if sources.any_named:
-            surface = available.surface(allow, deny)
+            surface = available.surface(wanted.allow, wanted.deny)
         else:
-            surface = masked(recorded_tools, allow=allow or None, deny=deny)
+            surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
         changes = Changes(
             model=model,
             prompt=prompt,
-            system=system,
+            system=wanted.system,
             preset=preset,
             config=chosen.config,
             provider=chosen.provider,
             options=chosen.options,
             tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
-            output=output,
+            output=wanted.output,
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )

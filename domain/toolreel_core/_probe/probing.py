@@ -137,11 +137,9 @@ class Probing:
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
         if isinstance(observation, Stop):
             return replace(here, stopped=Stopped(observation.why, observation.message))
-        return (
-            here._detoured(ask, observation)
-            if isinstance(observation, Detour)
-            else here._with(ask, observation)
-        )
+        if isinstance(observation, Detour):
+            return here._detoured(ask, observation)
+        return here._with(ask, observation)
 
     def passing(self, ask: Ask) -> Probing:
         """The probe without an answer that a recording does not have."""
