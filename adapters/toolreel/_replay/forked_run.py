@@ -168,14 +168,14 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
         equivalent = [effect for effect in run.wanted.values() if _asks_for_the_same(effect, then)]
         if not equivalent:
             what = f"answers {describe(then)}" if then else "has an answer that came after its end"
-            return None if over else Stop(traced.record.n, f"the record {what}; {_now(run)}")
+            return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
         run.take(effect, _answering(event, effect.ref))
     return None
 
 
-def _now(run: Underway) -> str:
+def _phase_and_wants(run: Underway) -> str:
     wants = " and ".join(describe(effect) for effect in run.wanted.values())
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
@@ -248,11 +248,15 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
         event and the phase
     """
     trace = retrace(opened(source))
-    kept = [*_kept(trace, at)]
+    kept = [*_kept_events(trace, at)]
     if changes.tool_result is not None:
-        kept[-1:] = [_with(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)]
+        kept[-1:] = [
+            _changed_event(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
+        ]
     if changes.said is not None:
-        kept[-1:] = [_with(trace, kept, events.UserSpoke, "message of the user", content=changes.said)]
+        kept[-1:] = [
+            _changed_event(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
+        ]
     run = Underway(changes.plan(trace.recorded.plan))
     stop = carry(run, kept)
     if (reached := len(run.answered)) < len(kept):
@@ -313,7 +317,7 @@ def fork(
     stop = carry(run, other.events[begun.kept :])
     if stop is None and not isinstance(run.state.phase, Settled):
         end = len(other.events) + 1
-        stop = Stop(end, f"the record has no event {end}; {_now(run)}")
+        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
     for effect, event in run.answered[begun.kept :]:
         collected.record(effect, event)
     if collected.answered != run.answered:
@@ -363,7 +367,7 @@ class EventLog:
         return kept
 
 
-def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
+def _kept_events(trace: Trace, at: int | str) -> tuple[Traced, ...]:
     match at:
         case int():
             if 0 <= at <= len(trace.events):
@@ -382,10 +386,10 @@ def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
             why = why if found else f"there is no result of a call {at!r} to fork at"
         case _:
             assert_never(at)
-    raise _error(trace, why)
+    raise _fork_error(trace, why)
 
 
-def _with(
+def _changed_event(
     trace: Trace,
     kept: list[Traced],
     kind: type[events.ToolReturned | events.UserSpoke],
@@ -395,11 +399,11 @@ def _with(
     """The last kept event with a change in it, if it is of a kind."""
     last = kept[-1] if kept else None
     if last is None or not isinstance(last.record.event, kind):
-        raise _error(trace, f"event {len(kept)} is no {what}, so there is none to change")
+        raise _fork_error(trace, f"event {len(kept)} is no {what}, so there is none to change")
     return replace(last, record=replace(last.record, event=replace(last.record.event, **change)))
 
 
-def _error(trace: Trace, why: str) -> ForkError:
+def _fork_error(trace: Trace, why: str) -> ForkError:
     count = len(trace.events)
     return ForkError(
         f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"
