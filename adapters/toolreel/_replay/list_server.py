@@ -23,7 +23,7 @@ from urllib.parse import parse_qs
 from toolreel._driver import Run, cost_in_words
 from toolreel._internal import AdapterError, MissingExtra, Page, listening, page_app, server_config, visible
 from toolreel._journal import Recorded, Source, parse_journal, read_journal
-from toolreel._replay.run_page.page import list_page, message_page, page_of
+from toolreel._replay.run_page import list_page, message_page, page_of
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import fold, pending

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from toolreel._driver import Run
-from toolreel._replay.explain.notes import note_sentence
+from toolreel._replay.note_sentences import note_sentence
 from toolreel_core._conversation import (
     AssistantMessage,
     SentCall,

@@ -24,9 +24,8 @@ from toolreel._internal import (
     show,
 )
 from toolreel._journal import Source, companion, opened
-from toolreel._replay import run_page as package
-from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.run_page.run_tree import RunTree, kept_tree, traced_tree
+from toolreel._replay.run_diff import diff
+from toolreel._replay.run_tree import RunTree, kept_tree, traced_tree
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
@@ -65,8 +64,8 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
         '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
         f"<noscript>{''.join(map(_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
         '<main id="turns"></main>',
-        styles=(asset(package, "page.css"),),
-        scripts=(asset(package, "page.js"),),
+        styles=(asset("toolreel._replay", "page.css"),),
+        scripts=(asset("toolreel._replay", "page.js"),),
         data=(json_element("page", page), *elements),
         pictures=True,
     )
@@ -86,8 +85,8 @@ def list_page(title: str) -> str:
     return framed(
         f"{title} – toolreel",
         body,
-        styles=(asset(package, "page.css"),),
-        scripts=(asset(package, "page.js"),),
+        styles=(asset("toolreel._replay", "page.css"),),
+        scripts=(asset("toolreel._replay", "page.js"),),
         asks=True,
     )
 
