@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -31,11 +31,11 @@ from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rich.table import Table
 
-    from toolreel.durable import DurableRun, RunLook, RunLooks, RunSummary
+    from toolreel.durable import DurableRun, RunLook, RunSummary
     from toolreel_core._jsontext import Json
 
 
@@ -405,15 +405,16 @@ def watch_command(
     toolreel durable watch --until-idle --json | jq .status
     """
     with opened_runs(database) as runs:
-        from toolreel.durable import RunLooks
+        from toolreel.durable import OVER, RunLooks
 
         looks = RunLooks(runs)
         if run_id is not None:
             if status is not None or until_idle:
                 raise click.UsageError("--status and --until-idle are about all runs: leave out RUN or them")
-            _show(_of_one(looks, run_id, every), as_machine=as_machine)
+            _show(_polled(lambda: [looks.one(run_id)], every, OVER), as_machine=as_machine)
             return shown(runs.get(run_id), as_machine=as_machine)
-        seen = _of_all(looks, limit, status, every, until_idle=until_idle)
+        idle = {*STATUSES} - {"queued", "running", "sleeping"} if until_idle else set[str]()
+        seen = _polled(lambda: looks.newest(limit, status), every, idle)
         try:
             _show(seen, as_machine=as_machine)
         except KeyboardInterrupt:
@@ -422,23 +423,13 @@ def watch_command(
         return 0
 
 
-def _of_one(looks: RunLooks, run_id: str, every: float) -> Iterator[Sequence[RunLook]]:
-    from toolreel.durable import OVER
-
-    while True:
-        look = looks.one(run_id)
-        yield [look]
-        if look.summary.status in OVER:
-            return
-        time.sleep(every)
-
-
-def _of_all(
-    looks: RunLooks, limit: int, status: str | None, every: float, *, until_idle: bool
+def _polled(
+    look: Callable[[], Sequence[RunLook]], every: float, over: Collection[str]
 ) -> Iterator[Sequence[RunLook]]:
+    """Look again and again, until the status of each run is one of those that are over."""
     while True:
-        yield (found := looks.newest(limit, status))
-        if until_idle and not {each.summary.status for each in found} & {"queued", "running", "sleeping"}:
+        yield (found := look())
+        if over and all(each.summary.status in over for each in found):
             return
         time.sleep(every)
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
     from toolreel._replay.run_page import name_of, page_of, page_of_runs, write_page
     from toolreel._replay.run_tree import RunTree, traced_tree
-    from toolreel._replay.sent_history import sent_history
+    from toolreel._replay.sent_items import sent_history
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
     from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story

@@ -52,7 +52,15 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
             break
-        elements = [*_elements([_shorter(each, longest) for each in runs])]
+        shorter = (
+            replace(
+                run,
+                steps=tuple((turn, [shortened(step, longest) for step in each]) for turn, each in run.steps),
+                items=tuple(shortened(item, longest) for item in run.items),
+            )
+            for run in runs
+        )
+        elements = [*_elements(shorter)]
     about: list[Json] = [
         {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
         for each in runs
@@ -120,11 +128,6 @@ def _elements(runs: Iterable[RunTree]) -> Iterator[str]:
 
 def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
     return (values[at : at + size] for at in range(0, len(values), size))
-
-
-def _shorter(run: RunTree, longest: int) -> RunTree:
-    steps = tuple((turn, [shortened(step, longest) for step in each]) for turn, each in run.steps)
-    return replace(run, steps=steps, items=tuple(shortened(item, longest) for item in run.items))
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
