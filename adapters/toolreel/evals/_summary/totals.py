@@ -27,6 +27,7 @@ from toolreel.evals._statistics import (
     wilson_bounds,
 )
 from toolreel_core.evals import (
+    THESE,
     Cell,
     EvalPlan,
     Tally,
@@ -323,7 +324,8 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
         for name in ranked[1:]
     }
     equals = [name for name, p in p_values.items() if p > ALPHA]
-    ahead = _ahead(best, following, value, found.get(frozenset((best, following))))
+    contrast = found.get(frozenset((best, following)))
+    ahead = _ahead(best, following, value, contrast)
     if not equals:
         others = f"the other {len(ranked) - 1}" if len(ranked) > 2 else following
         yield (
@@ -338,9 +340,17 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
         if alike
         else f"{best} has the highest rate, {_rate(known[best])}, {ahead}, but no test separates it"
     )
+    here = difference(contrast.cells, THESE) if contrast else None
+    here = _toward(here, ahead=contrast.second == best) if here and contrast else None
+    alone = (
+        f"; on these {here.scenarios} scenarios alone, {best} is shown to be better (95 % interval "
+        f"{_ends(here)}, p {here.p_value:.2g})"
+        if here and len(ranked) == 2 and here.low > 0
+        else ""
+    )
     yield (
         f"Undecided which of the {len(ranked)} {several} is best for scenarios such as these: {highest} from "
-        f"{_named(equals)} ({level})."
+        f"{_named(equals)} ({level}){alone}."
     )
 
 
@@ -353,13 +363,17 @@ def _ahead(best: str, following: str, value: Mapping[str, float], found: Contras
     """By how much: on the tasks that both have where they were compared, else the difference of the rates."""
     if found is None:
         return f"{100 * (value[best] - value[following]):+.1f} points over {following}"
-    sign = 1 if found.second == best else -1
-    measured = found.difference
-    low, high = sorted((sign * measured.low, sign * measured.high))
-    return (
-        f"{100 * sign * measured.difference:+.1f} points over {following} "
-        f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
-    )
+    measured = _toward(found.difference, ahead=found.second == best)
+    return f"{100 * measured.difference:+.1f} points over {following} (95 % interval {_ends(measured)})"
+
+
+def _toward(found: Difference, *, ahead: bool) -> Difference:
+    """The difference with its sign as the second side's lead, or the first one's."""
+    return found if ahead else replace(found, difference=-found.difference, low=-found.high, high=-found.low)
+
+
+def _ends(found: Difference) -> str:
+    return f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
 
 
 def _named(names: Sequence[str]) -> str:
