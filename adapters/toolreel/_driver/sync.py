@@ -15,6 +15,7 @@ from toolreel._driver.ports import (
     Performer,
     StreamingPerformer,
     Wanted,
+    check_given,
     secrets_of,
     tell,
     withhold,
@@ -135,6 +136,7 @@ def stream(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_of(plan, performer)
+    check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox)
 
 
@@ -157,6 +159,7 @@ def stream_on(
     """
     withhold(journal, secrets_of(performer))
     begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    check_given(journal=journal, inbox=inbox)
     return _stream(begun, performer, journal, inbox)
 
 
@@ -167,6 +170,7 @@ def _run(
     observe: Observer | None,
     inbox: Incoming | None,
 ) -> Run:
+    check_given(journal=journal, observe=observe, inbox=inbox)
     laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)

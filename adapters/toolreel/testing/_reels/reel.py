@@ -36,7 +36,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._internal import MissingExtra
-from toolreel._replay import AsyncRehearsal, Breaks, Driver, Rehearsal, TapedEndpoint, run_on
+from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, run_on
 from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
@@ -228,7 +228,7 @@ def _performer(
     return Rehearsal(
         journal.recorded,
         endpoint=TapedEndpoint(tape) if tape else None,
-        breaks=Breaks(tape),
+        tape=tape,
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )
@@ -249,7 +249,7 @@ def _async_performer(
     return AsyncRehearsal(
         journal.recorded,
         endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-        breaks=Breaks(tape),
+        tape=tape,
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )

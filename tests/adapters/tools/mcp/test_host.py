@@ -19,18 +19,7 @@ import pytest
 from tests.adapters.tools.processes import alive
 from tests.patience import HANG
 from tests.samples import complaint
-from tests.servers.mcp_servers_here import (
-    Heard,
-    called,
-    codes,
-    data,
-    good,
-    message,
-    public,
-    rude,
-    soon,
-    tree,
-)
+from tests.servers.mcp_servers_here import Heard, called, codes, data, good, message, public, rude, soon, tree
 from toolreel import Audio, File, Image
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
 from toolreel._internal import McpServerError
@@ -525,6 +514,11 @@ def test_a_tool_with_wrong_fields_keeps_those_that_are_right() -> None:
         assert [each.why for each in tools.left_out] == ["its server lists it without a name"]
         shown = {each.name: each.description for each in tools.surface.definitions}
         assert shown == {"mcp_rude_do": "", "mcp_rude_a": "", "mcp_rude_b": "Look."}
+
+
+def test_a_list_of_tools_that_is_null_is_empty() -> None:
+    with McpTools([rude("null")]) as tools:
+        assert tools.surface.names == ()
 
 
 def test_a_cursor_that_repeats_ends_the_listing(caplog: pytest.LogCaptureFixture) -> None:
