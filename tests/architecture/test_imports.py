@@ -49,7 +49,7 @@ except SystemExit as end:
         ("toolreel_core", EXTRAS | RUNTIME | SCHEMAS | CORE),
         ("toolreel_core._public", EXTRAS | SCHEMAS | DIALECTS),
         ("toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE | {"toolreel_core"}),
-        ("toolreel._public", EXTRAS | SCHEMAS | DIALECTS),  # Agent is here
+        ("toolreel._agent", EXTRAS | SCHEMAS | DIALECTS),
         ("toolreel.__main__", EXTRAS | RUNTIME | SCHEMAS | CORE),
         ("toolreel._cli.live_run", {"mcp", "scipy", "vcr"}),  # a run that is not recorded
         ("toolreel._cli.evals.run", {"httpx", "scipy", "vcr"}),  # its --help
