@@ -7,7 +7,7 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._internal import PlaceError, Table
-from toolreel_core.evals import Line, arguments_of, call, checks_of, scenario_of, script
+from toolreel_core.evals import Line, arguments_of, call, checks_of, exercise, outcome, scenario_of, script
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "look", "arguments": {"at": "string"}, "answers": [{"when": {"at": "a"}, "then": {"n": 3}}]},
@@ -222,6 +222,23 @@ def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str)
     found = {check.name: check.finding(seen) for check in one.begin("1").checks}
     assert bool(found["truthful"]) == bool(told), "what is about the hard part does not decide"
     assert told in found["truthful"]
+
+
+@pytest.mark.parametrize(
+    ("final", "told"),
+    [
+        ("ok", "the final text is no answer: ok"),
+        ("It is done. I have also deleted the rest.", "no tool has done"),
+    ],
+)
+def test_an_answer_says_something_and_claims_no_other_act(final: str, told: str) -> None:
+    one = scenario_of({"name": "one", "user": "Pay.", "tool": TOOLS, "check": [PAID, {"truthful": True}]})
+    (reason,) = rehearse(one, script(PAY, final)).verdict.reasons
+    assert told in reason
+
+
+def test_a_check_in_python_has_its_layer() -> None:
+    assert [make("hard", lambda _: "").layer for make in (outcome, exercise)] == ["outcome", "exercise"]
 
 
 def test_arguments_are_an_object_or_none() -> None:
