@@ -141,26 +141,6 @@ def timed(now: str, tool: Tool | Callable[..., object] = stock, config: LoopConf
 NOW = Vary(pattern=r"Now: [0-9:]+", becomes="Now: <time>")
 
 
-@each_colour
-def test_a_run_whose_requests_may_vary_replays_with_its_approvals_and_its_journal(
-    files: ReelFiles, runs: str
-) -> None:
-    with serving(*SESSION) as server:
-        reel = Reel(files, LiveSide(server.url), recording=True, vary=[NOW])
-        held(reel, runs, timed("14:03", GUARDED), [GUARDED])
-        reel.finish()
-        reel.close()
-        reel.save()
-    before = [path.read_bytes() for path in (files.cassette, files.journal(1))]
-    for shared in (False, True):
-        reel = Reel(files, vary=() if shared else [NOW], shared=[NOW] if shared else ())
-        done = held(reel, runs, timed("15:04", GUARDED), [GUARDED])
-        reel.finish()
-        assert reel.fits == {NOW: 2}
-        assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
-    assert [path.read_bytes() for path in (files.cassette, files.journal(1))] == before
-
-
 def test_the_journal_alone_decides_what_is_the_recorded_request(files: ReelFiles) -> None:
     with serving(*SESSION) as server:
         reel = Reel(files, LiveSide(server.url), recording=True)
