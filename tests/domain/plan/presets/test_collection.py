@@ -126,7 +126,7 @@ def test_a_preset_for_a_model_at_a_provider_has_to_be_there() -> None:
 def test_a_recommendation_is_that_of_the_model_that_is_meant() -> None:
     known = PRESETS.recommendation("A/model-1:floor")
     assert known is not None
-    assert known.measured == Measured("default", 19, 20, 0)
+    assert (known.measured, known.measured.rate) == (Measured("default", 19, 20, 0), 0.95)
     assert PRESETS.recommendation("plain") is None
 
 
