@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
-from toolreel._driver import approvers, clocks, ports, stopwatch
+from toolreel._driver import approvers, clocks, ports
 from toolreel._driver import performer as perform
 from toolreel._driver import sync as drive
 from toolreel._replay import journal_performer as rehearsal
@@ -33,7 +33,6 @@ CLASSES: Final = [
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
     (routing, "Router"),
-    (stopwatch, "Stopwatch"),
     (http, "HttpEndpoint"),
 ]
 
@@ -161,7 +160,6 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
             perform,
             rehearsal,
             routing,
-            stopwatch,
             http,
         )
         for node in tree_of(module).body

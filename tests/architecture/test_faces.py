@@ -56,7 +56,6 @@ PATCHED = {
         "toolreel._driver.clocks",
         "toolreel._driver.performer",
         "toolreel._driver.ports",
-        "toolreel._driver.stopwatch",
         "toolreel._driver.sync",
         "toolreel._driver.approvers",
         "toolreel._replay.journal_performer",

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from toolreel._driver.approvers import Always, AsyncLater, Later, Never
     from toolreel._driver.attachments import attach
     from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock, ending_at, time_left
+    from toolreel._driver.effect_scopes import EffectScopes
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
     from toolreel._driver.performer import (
         AsyncPorts,
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.stopwatch import Stopwatch, timed_anew
     from toolreel._driver.streaming.events import (
         NoteMade,
         PartialOutput,
@@ -73,16 +74,15 @@ if TYPE_CHECKING:
     from toolreel._driver.streaming.shown_run import STOPPED
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
     from toolreel._driver.timing import NOT_MEASURED, Lap, LapTimes, Timing, Took, duration, record
-    from toolreel._driver.watching.log_watch import LEVELS, logged_as
-    from toolreel._driver.watching.note_fields import CONTENT, fields_of, name_of
-    from toolreel._driver.watching.performer import Watched
-    from toolreel._driver.watching.trace_context import CONTEXTS, current_trace, joined_trace
-    from toolreel._driver.watching.watch import (
+    from toolreel._driver.watch import (
+        CONTEXTS,
         WATCHERS,
         Begun,
         Watch,
         Watcher,
         Watches,
+        current_trace,
+        joined_trace,
         unwatch,
         watch_logs,
         watch_with,

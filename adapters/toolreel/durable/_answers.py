@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from typing import Literal, TypeAlias
 
-from toolreel._driver import Lap, Performer, Stopwatch, Wanted, timed_anew
+from toolreel._driver import EffectScopes, Lap, Performer, Wanted
 from toolreel.durable._book import Book
 from toolreel.durable._store.claims import Claimed, Said, Written, now_ms
 from toolreel_core._jsontext import digest
@@ -54,7 +54,7 @@ class Answers:
         self._heard_after = heard_after
         self._began_at = book.events
         self._performer = performer
-        self._timed = Stopwatch.where_wanted(performer, book.state)
+        self._scopes = EffectScopes(book.state, book.watches)
 
     @property
     def wake_at(self) -> int:
@@ -138,7 +138,7 @@ class Answers:
                 return None
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
-        self._timed = timed_anew(self._timed, self.book.state)
+        self._scopes.renew(self.book.state)
         began = time.monotonic()
         event = self._event(effect)
         ms = round((time.monotonic() - began) * 1000)
@@ -148,12 +148,17 @@ class Answers:
         match effect:
             case RunTool():  # with a key of this run's own: two runs of one plan are two tasks
                 key = digest(f"{self._claimed.run_id} {effect.key}")
-                return self._timed.perform(replace(effect, key=key))
+                return self._perform(replace(effect, key=key))
             case Wait():
                 left = self.left_of(effect)
-                return self._timed.perform(replace(effect, ms=int(left))) if left else self._woken(effect)
+                return self._perform(replace(effect, ms=int(left))) if left else self._woken(effect)
             case _:
-                return self._timed.perform(effect)
+                return self._perform(effect)
+
+    def _perform(self, effect: Wanted) -> Event | None:
+        with self._scopes.around(effect):
+            event = self._performer.perform(effect)
+        return self._scopes.answered(effect, event)
 
     def _woken(self, wait: Wait) -> WaitElapsed:
         """The end of a wait that no worker sat through: it counts as time of the run all the same."""
@@ -162,7 +167,7 @@ class Answers:
             return WaitElapsed(wait.ref)
         at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
         slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
-        self._timed = Stopwatch.where_wanted(self._performer, slept)
+        self._scopes = EffectScopes(slept, self.book.watches)
         return WaitElapsed(wait.ref, at_ms)
 
     def _said(self) -> Sequence[Said]:

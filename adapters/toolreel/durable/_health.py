@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import sqlalchemy as sa
 import uvicorn
@@ -15,6 +15,9 @@ from toolreel.durable._metrics import Performed, Present, text
 from toolreel.durable._store.claims import now_ms
 from toolreel.durable._store.database import asked_once
 from toolreel.durable._store.tables import RUNS
+
+if TYPE_CHECKING:
+    from toolreel.durable._worker import Worker
 
 Pages: TypeAlias = dict[str, Callable[[], Page]]
 _CONNECTIONS: Final = 64
@@ -62,32 +65,13 @@ class HealthServer:
         self._socket.close()
 
 
-class Watched(Protocol):
-    """A worker, as probes see it."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether another worker has taken its slot."""
-        ...
-
-    @property
-    def not_ready(self) -> str:
-        """Why it takes no runs; empty if it does."""
-        ...
-
-    @property
-    def busy_with(self) -> tuple[str, ...]:
-        """The runs that it is performing."""
-        ...
-
-
 class Probes:
     """The pages of one worker.
 
     :param ports: where limits are looked for
     """
 
-    def __init__(self, worker: Watched, queue: str, engine: sa.Engine, ports: object) -> None:
+    def __init__(self, worker: Worker, queue: str, engine: sa.Engine, ports: object) -> None:
         self.performed = Performed()
         self._worker, self._queue, self._engine, self._ports = worker, queue, engine, ports
 

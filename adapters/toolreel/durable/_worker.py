@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
-from dbos import DBOS
 
-from toolreel._driver import Endpoint, Performer, Ports, secrets_of
+from toolreel._driver import Endpoint, Performer, Ports, Wanted, secrets_of
 from toolreel._internal import DurableError, Level, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._answers import Uncertain
-from toolreel.durable._around import Around, with_around
 from toolreel.durable._health import HealthServer, Probes
 from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment import Policy, perform_segment
-from toolreel.durable._store.claims import Resting, Written
+from toolreel.durable._segment import Policy, Steps, perform_segment
+from toolreel.durable._store.claims import Resting
 from toolreel.durable._store.database import database_url
 from toolreel.durable._store.store import Store
 from toolreel.durable._store.tables import RUNS
 from toolreel_core._errors import ConfigError
+from toolreel_core._protocol import Event, SendRequest
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
 _TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
@@ -39,6 +38,38 @@ _EVENT: Final = re.compile(
     r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
 )
 """The beginning of a line of the journal, without its texts."""
+
+
+Send: TypeAlias = Callable[[], Event | None]
+Around: TypeAlias = Callable[[SendRequest, Send], Event | None]
+"""Gets a request and what sends it; returns the answer, after it has waited for its turn, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surrounded:
+    performer: Performer
+    around: Around
+
+    @property
+    def tools(self) -> object:
+        """The tool host of the ports, if they say it."""
+        return getattr(self.performer, "tools", None)
+
+    @property
+    def endpoint(self) -> object:
+        """The endpoint of the ports, if they say it."""
+        return getattr(self.performer, "endpoint", None)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the ports send."""
+        return secrets_of(self.performer)
+
+    def perform(self, effect: Wanted) -> Event | None:
+        """Perform an effect; a request goes through ``around``."""
+        if isinstance(effect, SendRequest):
+            return self.around(effect, lambda: self.performer.perform(effect))
+        return self.performer.perform(effect)
 
 
 _LEVELS: Final[Mapping[str, Level]] = {"failed": "warning", "refused": "warning"}
@@ -109,11 +140,11 @@ class Worker:
         health: str | None = None,
     ) -> None:
         ports = _ports_of(performer)
-        ported = with_around(ports, around)
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
-        self._policy = Policy(ported, secrets, uncertain, threading.Event())
+        surrounded = ports if around is None else _Surrounded(ports, around)
+        self._policy = Policy(surrounded, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
         self._health_server: HealthServer | None = None
@@ -204,7 +235,7 @@ class Worker:
         claimed = store.claim(run_id, workflow_id)
         if claimed is None:
             return "taken"
-        steps = _Steps(store, workflow_id, run_id, self._watch)
+        steps = Steps(store, workflow_id, partial(self._see, run_id))
         try:
             status = perform_segment(claimed, self._policy, steps, store)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
@@ -213,6 +244,15 @@ class Worker:
             store.release(claimed, Resting("failed", claimed.events, 0, problem=why))
         _say(self._watch, {"run": run_id, "is": status})
         return status
+
+    def _see(self, run_id: str, line: str) -> None:
+        """Say what a line of the journal holds that was stored."""
+        if not (self._watch or is_heard("durable", "debug")) or not (found := _EVENT.match(line)):
+            return
+        ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
+        took = _TOOK.search(line[-_LAST:])
+        ms = {} if took is None else {"ms": int(took[1])}
+        _say(self._watch, {"run": run_id, "event": int(found["n"]), "kind": found["kind"], **ref, **ms})
 
     @property
     def _store(self) -> Store:
@@ -228,50 +268,3 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self.stop()
-
-
-class _Steps:
-    """The steps of a segment, as steps of DBOS."""
-
-    def __init__(self, store: Store, workflow_id: str, run_id: str, watch: Watch | None) -> None:
-        self._store = store
-        self._workflow_id = workflow_id
-        self._run_id = run_id
-        self._watch = watch
-
-    def take(self, name: str, perform: Callable[[], Written]) -> Written:
-        """Perform the next step, and store what it returns."""
-        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
-
-    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
-        """Perform several steps at once, but for those that are stored."""
-
-        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
-            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
-            return lambda: context.run(lambda: reserved.run({"name": name}, lambda: perform().tree()))
-
-        ready = [begun(name, perform) for name, perform in steps]
-        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
-
-    def done(self) -> Sequence[tuple[int, str]]:
-        """The numbers and names of the steps that are stored, up to the first missing one."""
-        return self._store.done(self._workflow_id)
-
-    def skip(self, name: str) -> None:
-        """Go past the next step, which is stored."""
-        DBOS.run_step({"name": name}, _is_stored)
-
-    def _seen(self, written: Written) -> Written:
-        for line in written.lines if self._watch or is_heard("durable", "debug") else ():
-            if found := _EVENT.match(line):
-                n, kind = int(found["n"]), found["kind"]
-                ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
-                took = _TOOK.search(line[-_LAST:])
-                ms = {} if took is None else {"ms": int(took[1])}
-                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref, **ms})
-        return written
-
-
-def _is_stored() -> None:
-    raise AssertionError("this step is stored, so DBOS does not perform it")

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from inspect import iscoroutinefunction
 from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
 
@@ -20,7 +19,7 @@ from toolreel._driver import (
 from toolreel._internal import MissingExtra
 from toolreel.durable._limits.ledger import Ledger, Turn
 from toolreel.durable._limits.limits import Limits
-from toolreel.durable._limits.queue import Attempt, Pause, turn_of
+from toolreel.durable._limits.queue import turn_of
 from toolreel.tools import awaited, in_thread
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
@@ -92,19 +91,15 @@ class LimitedEndpoint:
         """The ticket of a request that may start at once, or its refusal."""
         turn: Turn | None = None
         with closing(turn_of(self.ledger, effect)) as asking:
-            while True:
-                try:
+            try:
+                while True:
                     wanted = asking.send(turn)
-                except StopIteration as settled:
-                    return cast("int | RequestFailed", settled.value)
-                match wanted:
-                    case Attempt():
-                        turn = self.ledger.attempt(wanted.ticket)
-                    case Pause():
-                        time.sleep(wanted.seconds)
-                        turn = None
-                    case _:
-                        assert_never(wanted)
+                    if callable(wanted):
+                        turn = wanted()
+                    else:
+                        time.sleep(wanted)
+            except StopIteration as settled:
+                return cast("int | RequestFailed", settled.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +148,15 @@ class AsyncLimitedEndpoint:
             raise MissingExtra.of("http", "anyio") from None
         turn: Turn | None = None
         with closing(turn_of(self.ledger, effect)) as asking:
-            while True:
-                try:
+            try:
+                while True:
                     wanted = asking.send(turn)
-                except StopIteration as settled:
-                    return cast("int | RequestFailed", settled.value)
-                match wanted:
-                    case Attempt():
-                        asked = in_thread("limits", partial(self.ledger.attempt, wanted.ticket))
-                        turn = await awaited(asked)
-                    case Pause():
-                        await anyio.sleep(wanted.seconds)
-                        turn = None
-                    case _:
-                        assert_never(wanted)
+                    if callable(wanted):
+                        turn = await awaited(in_thread("limits", wanted))
+                    else:
+                        await anyio.sleep(wanted)
+            except StopIteration as settled:
+                return cast("int | RequestFailed", settled.value)
 
 
 @dataclass(slots=True)

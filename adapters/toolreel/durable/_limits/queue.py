@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver import time_left
@@ -27,21 +28,8 @@ _NO_RETRY_MS: Final = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """Ask the ledger for the turn of a ticket, and send what it says."""
-
-    ticket: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Wait before the next attempt; nothing is to be sent."""
-
-    seconds: float
-
-
-Asking: TypeAlias = Generator[Attempt | Pause, Turn | None, int | RequestFailed]
+Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn | None, int | RequestFailed]
+"""Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
 
 
 def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
@@ -56,7 +44,7 @@ def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
     try:
         while True:
             since = time.monotonic()
-            turn = yield Attempt(place.ticket)
+            turn = yield partial(ledger.attempt, place.ticket)
             match turn:
                 case Granted():
                     if not place.is_late(since):
@@ -68,7 +56,7 @@ def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
                     if isinstance(pause, RequestFailed):
                         return pause
                     waited = True
-                    yield Pause(pause)
+                    yield pause
                 case Refused():
                     return place.refused(turn.why)
                 case TicketLost():

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from dbos import DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus
+from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from toolreel.durable._store import claims
 from toolreel.durable._store.claims import (
@@ -113,13 +113,6 @@ class Store:
         steps = self._lasting(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
         found = [(step["function_id"], step["function_name"]) for step in steps]
         return [item for _, item in takewhile(lambda each: each[1][0] == each[0], enumerate(found, 1))]
-
-    def workflows(self, ids: Sequence[str], statuses: Sequence[str]) -> Sequence[WorkflowStatus]:
-        """Those workflows that have one of the statuses, with their results."""
-        named, wanted = [*ids], [*statuses]
-        return self._lasting(
-            lambda: self.client.list_workflows(workflow_ids=named, status=wanted, load_input=False)
-        )
 
     def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
         """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
