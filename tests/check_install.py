@@ -12,8 +12,6 @@ import venv
 from pathlib import Path
 from zipfile import ZipFile
 
-__all__ = ["main"]
-
 ROOT = Path(__file__).resolve().parents[1]
 SAME = "replay      identical on sync"
 """What the demo says of a replay that equals the recorded journal."""

@@ -14,14 +14,6 @@ from hypothesis import HealthCheck, settings
 
 from tests import doctests
 
-__all__ = [
-    "collect_ignore",
-    "collect_ignore_glob",
-    "pytest_collection",
-    "pytest_collection_finish",
-    "pytest_configure",
-]
-
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
 collect_ignore = ["check_install.py", "exhaustive.py"]
 collect_ignore_glob = ["typing/*"]

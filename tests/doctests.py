@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["pytest_collect_file"]
-
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:

@@ -25,8 +25,6 @@ from pathlib import Path
 
 from mypy import api
 
-__all__ = ["Case", "Match", "main"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PICKED_FROM = {"bool": "int", "str": "Sequence"}
 REMOVED = re.compile(r"__round_[1-9]")

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import anyio
 
-__all__ = ["HANG", "NEVER", "eventually", "eventually_async"]
-
 HANG = 300.0
 """Seconds after which something is taken to hang."""
 

@@ -67,45 +67,6 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._tools import Envelope, Fault, failed
 
-__all__ = [
-    "Answer",
-    "Asks",
-    "Finishes",
-    "Given",
-    "Of",
-    "Playbook",
-    "Runs",
-    "SeeksApproval",
-    "Summarizes",
-    "Turn",
-    "Waits",
-    "Wanted",
-    "approves",
-    "asks",
-    "asks_for_summary",
-    "at",
-    "body_of",
-    "calling",
-    "denies",
-    "elapses",
-    "fails_to_send",
-    "faults",
-    "finishes",
-    "gives",
-    "of",
-    "replies",
-    "replies_calling",
-    "replies_streaming",
-    "replies_streaming_calls",
-    "replies_with",
-    "returns",
-    "returns_text",
-    "runs",
-    "seeks_approval",
-    "tells",
-    "waits",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Asks:
@@ -302,25 +263,8 @@ def asks_for_summary(*old: tuple[str, str], task: str = "hi", words: int = 500) 
     return Summarizes(task, tuple(Passage(*each) for each in old), words)
 
 
-def runs(call_id: str, name: str, arguments: Mapping[str, Json]) -> Runs:
-    return Runs(call_id, name, arguments)
-
-
-def seeks_approval(call_id: str, name: str, arguments: Mapping[str, Json]) -> SeeksApproval:
-    return SeeksApproval(call_id, name, arguments)
-
-
-def waits(ms: int) -> Waits:
-    return Waits(ms)
-
-
-def finishes(outcome: Outcome) -> Finishes:
-    return Finishes(outcome)
-
-
-def of(call_id: str, answer: Answer) -> Of:
-    """The answer to this call, whichever effect was the last."""
-    return Of(call_id, answer)
+# In a script, what is expected reads as a verb.
+runs, seeks_approval, waits, finishes, of = Runs, SeeksApproval, Waits, Finishes, Of
 
 
 def at(ms: int, answer: Answer) -> Answer:

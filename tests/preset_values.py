@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from toolreel_core._plan import Preset
 
-__all__ = ["preset", "presets"]
-
 
 def preset(name: str = "mine", **tree: Any) -> Preset:  # noqa: ANN401 - whatever a catalogue may hold
     return Preset.of(name, tree)

@@ -9,8 +9,6 @@ from toolreel_core._probe import QUESTIONS, Ask, Probing, Question
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import PATHS
 
-__all__ = ["Event", "event_of", "probed"]
-
 Event = ReplyReceived | RequestFailed
 
 

@@ -16,8 +16,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._settings import IdStyle
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-__all__ = ["ECHO", "ID_FORMS", "IF_YOUR_OWN", "PING", "PLAN", "complaint", "printed_under"]
-
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 ECHO: Final = ToolDefinition.of(

@@ -77,34 +77,6 @@ from toolreel_core._settings import (
 )
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-__all__ = [
-    "answers",
-    "complaints",
-    "configs",
-    "effects",
-    "events",
-    "failures",
-    "forms",
-    "histories",
-    "json_objects",
-    "json_texts",
-    "json_values",
-    "media",
-    "member",
-    "messages",
-    "notes",
-    "outcomes",
-    "outputs",
-    "parts",
-    "plans",
-    "providers",
-    "replies",
-    "runs",
-    "states",
-    "times",
-    "transcripts",
-]
-
 _Value = TypeVar("_Value")
 
 

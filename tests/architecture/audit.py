@@ -14,8 +14,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import get_ident
 
-__all__ = ["no_io", "watch_io"]
-
 # Python reports a new thread from 3.12 on.
 _NAMES = frozenset({"_thread.start_new_thread", "open", "time.sleep"})
 _FAMILIES = (

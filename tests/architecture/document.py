@@ -17,8 +17,6 @@ from tests.architecture.folders import adapters_picture, core_picture, folder_li
 from tests.architecture.phases import answers, diagram
 from tests.architecture.source import ROOT
 
-__all__ = ["ARCHITECTURE", "PAGES", "generated"]
-
 ARCHITECTURE: Final = ROOT / "ARCHITECTURE.md"
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 
-__all__ = ["adapters_picture", "core_picture", "folder_list", "top_folders"]
-
 GLUE = {"", "__main__", "_public", "_lazy_pattern"}
 """Modules at the top of a package that collect names, or are used everywhere."""
 

@@ -26,8 +26,6 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._settings import LoopConfig
 
-__all__ = ["answers", "diagram"]
-
 CONFIG: Final = LoopConfig(
     max_wall_ms=60_000,
     fallback_without_tools=True,

@@ -6,8 +6,6 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ADAPTERS", "DOMAIN", "ROOT", "Module", "modules"]
-
 ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = ROOT / "domain" / "toolreel_core"
 ADAPTERS = ROOT / "adapters" / "toolreel"

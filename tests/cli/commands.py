@@ -25,19 +25,6 @@ from typing import Any, Final, cast
 from tests.patience import HANG
 from toolreel.testing import calling, saying
 
-__all__ = [
-    "COMMAND",
-    "LOOKING_UP",
-    "READY",
-    "WORKSPACE",
-    "Said",
-    "assert_mistake",
-    "environment",
-    "on_terminal",
-    "said_by_each",
-    "toolreel",
-]
-
 COMMAND: Final = (sys.executable, "-m", "toolreel")
 WORKSPACE: Final = ("--tools", "toolreel.demo:TOOLS")
 

@@ -9,8 +9,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PAGE", "PATHS", "page"]
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "api.md"
 

@@ -13,8 +13,6 @@ from toolreel_core._protocol import Note, Outcome, tag
 from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
 from toolreel_core._tools import faults
 
-__all__ = ["HOST_CODES", "PAGE", "ROOT", "page"]
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "codes.md"
 

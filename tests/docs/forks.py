@@ -20,8 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-__all__ = ["Forks"]
-
 
 class Forks:
     """The process, as a context manager."""

@@ -11,8 +11,6 @@ from toolreel_core._jsontext import canonical
 from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import WireForm
 
-__all__ = ["PAGE", "page"]
-
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "wire-forms.md"
 _BEGIN, _END = "<!-- fields -->", "<!-- /fields -->"
 _FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")

@@ -11,8 +11,6 @@ from toolreel._driver import CONTENT, LEVELS, logged_as
 from toolreel._internal import CONCERNS, RENAMED
 from toolreel_core._protocol import tag
 
-__all__ = ["PAGE", "rows", "table", "written"]
-
 PAGE: Final = ROOT / "docs" / "observe.md"
 _PLACE: Final = re.compile(r"(?<=<!-- logs -->\n).*?(?=<!-- /logs -->)", re.DOTALL)
 

@@ -11,8 +11,6 @@ from typing import Final
 from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
 from toolreel_core.evals import GROUPS, SCENARIOS, Scenario
 
-__all__ = ["CHECKS", "PAGE", "adversary_row", "page", "results_of", "scenario_rows"]
-
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenarios.md"
 
 CHECKS: Final[Mapping[str, str]] = {

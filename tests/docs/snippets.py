@@ -21,6 +21,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,6 @@ from tests.patience import HANG
 from tests.servers.chat_server import Answer, replying, serving, streaming
 from toolreel.testing import calling, saying
 
-__all__ = ["PAGES", "PLACEHOLDER", "ROOT", "RUN", "Block", "Failure", "blocks_of", "run_page"]
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RUN: Final = tuple(page for page in PAGES if page.name != "install.md")
@@ -43,6 +42,9 @@ RUN: Final = tuple(page for page in PAGES if page.name != "install.md")
 
 PLACEHOLDER: Final = "https://your.server/v1"
 """What stands on the pages for a server of the reader's own."""
+
+RECORDED: Final = "cassettes/evals"
+"""Evaluations of a checkout; a page that names them finds a copy there."""
 
 _SHELL: Final = ("sh", "console")
 _RUN: Final = ("python", *_SHELL)
@@ -144,6 +146,9 @@ def run_page(page: Path, folder: Path, forks: Forks) -> None:
     """
     blocks = blocks_of(page)
     output = ""
+    if any(block.runs and RECORDED in block.code for block in blocks):
+        # A copy, since summaries are written into it.
+        shutil.copytree(ROOT / RECORDED, folder / RECORDED)
     with serving(*[answer for block in blocks if block.runs for answer in block.answers()]) as server:
         for block in blocks:
             if block.file:

@@ -12,8 +12,6 @@ from nbclient import NotebookClient
 from tests.docs.snippets import ROOT
 from tests.patience import HANG
 
-__all__ = ["NOTEBOOK", "executed", "outputs", "read"]
-
 _PAGE: Final = re.compile(r"<details>.*?</details>", re.DOTALL)
 _TIME: Final = re.compile(r"(<th[^>]*>time</th><td[^>]*>)[^<]+")
 NOTEBOOK: Final = ROOT / "examples" / "notebook.ipynb"

@@ -15,8 +15,6 @@ from tests.fuzz.found import complaint, keep, minimised
 from tests.fuzz.sessions import ROOT, Session, guided, has_atheris, unguided
 from tests.fuzz.targets import TARGETS
 
-__all__ = ["main"]
-
 
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz the normalisers.")

@@ -14,8 +14,6 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-__all__ = ["READERS", "Reader", "check"]
-
 Reader = Callable[[str], object]
 
 _SIZE: Final = 32 * 1024
@@ -64,25 +62,18 @@ READERS: Final[Mapping[str, Reader]] = {
 """All that reads what a model or a server wrote."""
 
 
-def check(
-    data: bytes,
-    subjects: Mapping[str, Reader] = READERS,
-    *,
-    size: int = _SIZE,
-    seconds: float = _SECONDS,
-    memory: int = _MEMORY,
-) -> None:
+def check(data: bytes, *, size: int = _SIZE, seconds: float = _SECONDS) -> None:
     """What holds for a long text, with something else before and behind."""
     draw = Draw(data)
-    name = draw.one_of(tuple(subjects))
+    name = draw.one_of(tuple(READERS))
     before, behind = draw.text(60), draw.text(60)
     piece = draw.rest()[:400] or "{"
     text = before + piece * (size // len(piece.encode("utf-8", "surrogatepass"))) + behind
-    read = subjects[name]
+    read = READERS[name]
     taken = min(_seconds(read, text, seconds))
     assert taken < seconds, f"{name}: {taken:.1f} s for {piece!r} again and again"
     needed = _memory(read, text)
-    assert needed < memory, f"{name}: {needed >> 20} MB for {piece!r} again and again"
+    assert needed < _MEMORY, f"{name}: {needed >> 20} MB for {piece!r} again and again"
 
 
 def _seconds(read: Reader, text: str, enough: float) -> list[float]:

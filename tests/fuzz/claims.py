@@ -8,8 +8,6 @@ from typing import TypeVar
 from toolreel_core._jsontext import JsonText, canonical, read
 from toolreel_core._replies import WORDS, ArgumentError
 
-__all__ = ["claim_arguments", "claim_text", "claim_warnings", "twice"]
-
 _Value = TypeVar("_Value")
 
 

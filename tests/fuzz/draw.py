@@ -13,8 +13,6 @@ from typing import Final, TypeVar
 
 from tests.fuzz.fragments import FRAGMENTS
 
-__all__ = ["Draw", "fragment", "plain"]
-
 _Value = TypeVar("_Value")
 
 _ESCAPE: Final = re.compile(rb"\xff(?P<number>..?)?", re.DOTALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -10,26 +10,21 @@ from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.wire_forms import OTHER_FORMS
 from toolreel_core._jsontext import canonical, sound
-from toolreel_core._replies import Delta, EventStream, ReadAsChat, as_chat, normalize_reply, stream_in
+from toolreel_core._replies import Delta, EventStream, as_chat, normalize_reply, stream_in
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._tools import ToolSurface
-
-__all__ = ["Read", "check"]
-
-Read = Callable[[str, WireForm], ReadAsChat]
-"""What is under test."""
 
 _SINGLY: Final = 200
 """Characters of a text that come one at a time."""
 
 
-def check(data: bytes, subject: Read = as_chat) -> None:
+def check(data: bytes) -> None:
     """What holds for any text that a server may send."""
     draw = Draw(data)
     form = draw.one_of(OTHER_FORMS)
     cuts = [draw.number(1 << 12) for _ in range(draw.one_of(range(4)))]
     text = draw.rest()
-    found = subject(text, form)
+    found = as_chat(text, form)
     normalize_reply(found.body, tools=ToolSurface(), config=LoopConfig())
     canonical(found.body if not isinstance(found.body, str) else sound(found.body))
     whole, shown = _heard([text], form)

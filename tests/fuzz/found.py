@@ -11,8 +11,6 @@ from typing import Final
 
 from tests.fuzz.draw import plain
 
-__all__ = ["FOUND", "complaint", "keep", "kept", "minimised"]
-
 FOUND: Final = Path(__file__).parent / "found"
 """A folder for each target, with a file for each input."""
 _TRIES: Final = 3_000

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CORPORA", "FRAGMENTS"]
-
 CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
 
 _MARK: Final = re.compile(r"<[^<>\n]{1,48}>|</?\w+[=:]|\[/?[A-Z_]{2,}\]|✿\w+✿:?|\]<\]minimax\[>\[")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, get_args
+from functools import partial
+from typing import Any, Final, get_args
 
 from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
@@ -14,11 +15,6 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-__all__ = ["ReadReply", "check"]
-
-ReadReply = Callable[..., Reply]
-"""What is under test: :func:`~toolreel.normalize_reply`, or something that it is mistaken for."""
-
 _TOOLS: Final = ToolSurface((ToolDefinition.of("ping"), ToolDefinition.of("add")))
 _REPAIRS: Final[tuple[ArgumentRepairs, ...]] = ("safe", "strict", "lenient")
 _CONFIGS: Final = tuple(
@@ -28,18 +24,20 @@ _CONFIGS: Final = tuple(
 )
 
 
-def check(data: bytes, subject: ReadReply = normalize_reply) -> None:
+_Read = Callable[[Any], Reply]
+
+
+def check(data: bytes) -> None:
     """What holds for any text, for any tree, and for a body that was cut."""
     draw = Draw(data)
     config = draw.one_of(_CONFIGS)
 
-    def heard(reply: object) -> Reply:
-        return subject(reply, tools=_TOOLS, config=config)
+    draw.one_of((_check_text, _check_text, _check_tree, _check_cut))(
+        draw, partial(normalize_reply, tools=_TOOLS, config=config)
+    )
 
-    draw.one_of((_check_text, _check_text, _check_tree, _check_cut))(draw, heard)
 
-
-def _check_text(draw: Draw, heard: Callable[[object], Reply]) -> None:
+def _check_text(draw: Draw, heard: _Read) -> None:
     text = draw.rest()
     raw = text.encode("utf-8", "surrogateescape")
     _claim(twice(lambda: heard(text)), text)
@@ -49,7 +47,7 @@ def _check_text(draw: Draw, heard: Callable[[object], Reply]) -> None:
     _claim(heard(whole), whole)
 
 
-def _check_tree(draw: Draw, heard: Callable[[object], Reply]) -> None:
+def _check_tree(draw: Draw, heard: _Read) -> None:
     tree = body(draw)
     got = heard(tree)
     _claim(got, tree)
@@ -61,7 +59,7 @@ def _check_tree(draw: Draw, heard: Callable[[object], Reply]) -> None:
         assert heard(text.encode()) == got, "a body means something else as bytes"
 
 
-def _check_cut(draw: Draw, heard: Callable[[object], Reply]) -> None:
+def _check_cut(draw: Draw, heard: _Read) -> None:
     place = draw.number(1 << 16)
     text = canonical({"choices": [], "body": body(draw)})
     got = heard(text[: place % len(text)])

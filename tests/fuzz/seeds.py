@@ -10,8 +10,6 @@ from tests.fuzz.attacks import READERS
 from tests.fuzz.fragments import CORPORA, FRAGMENTS
 from tests.wire_forms import OTHER_FORMS
 
-__all__ = ["of_arguments", "of_attacks", "of_forms", "of_replies", "of_streams", "of_texts"]
-
 _CASSETTES: Final = CORPORA.parents[1] / "cassettes"
 _MOST_FRAMES: Final = 12
 

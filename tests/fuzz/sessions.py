@@ -19,8 +19,6 @@ from tests.fuzz.found import FOUND, complaint
 from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS, Target, inputs
 
-__all__ = ["ROOT", "Session", "guided", "has_atheris", "unguided"]
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 _CORPUS: Final = ROOT / ".fuzz"

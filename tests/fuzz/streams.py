@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -14,21 +14,17 @@ from toolreel_core._replies import Delta, Stream, normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolSurface
 
-__all__ = ["Hear", "Heard", "check", "hear"]
-
-Heard = tuple[bool | None, bool, int, Sequence[Delta], Json]
-"""Whether it is a stream, whether it is over, its progress, what it shows, and the whole."""
-Hear = Callable[[Sequence[str]], Heard]
-"""What is under test."""
-
 _CONFIG: Final = LoopConfig()
 _SINGLY: Final = 400
 """Characters of a text that come one at a time."""
 _ENDS: Final = ("\n\n", "\r\n\r\n", "\r\r", "\n")
 
 
-def hear(pieces: Sequence[str]) -> Heard:
-    """What a stream comes to that arrives in some pieces."""
+def _heard(pieces: Sequence[str]) -> tuple[bool | None, bool, int, Sequence[Delta], Json]:
+    """What a stream comes to that arrives in some pieces.
+
+    Whether it is one, whether it is over, its progress, what it shows, and the whole.
+    """
     stream, shown = Stream(), list[Delta]()
     for piece in pieces:
         stream, deltas = stream.feed(piece)
@@ -38,22 +34,22 @@ def hear(pieces: Sequence[str]) -> Heard:
     return closed.streamed, closed.done, closed.progress, [*shown, *deltas], stream.whole()
 
 
-def check(data: bytes, subject: Hear = hear) -> None:
+def check(data: bytes) -> None:
     """What holds for any text, for odd chunks, and for a call that comes in fragments."""
     draw = Draw(data)
-    draw.one_of((_check_any, _check_chunks, _check_calls))(draw, subject)
+    draw.one_of((_check_any, _check_chunks, _check_calls))(draw)
 
 
-def _check_any(draw: Draw, subject: Hear) -> None:
+def _check_any(draw: Draw) -> None:
     cuts = [draw.number(1 << 12) for _ in range(draw.one_of(range(6)))]
-    _check_pieces(draw.rest(), cuts, subject)
+    _check_pieces(draw.rest(), cuts)
 
 
-def _check_chunks(draw: Draw, subject: Hear) -> None:
+def _check_chunks(draw: Draw) -> None:
     end = draw.one_of(_ENDS)
     cuts = [draw.number(1 << 12) for _ in range(draw.one_of(range(6)))]
     texts = ["data: " + canonical(_chunk(draw)) + end for _ in range(draw.one_of(range(8)))]
-    _check_pieces("".join([*texts, draw.one_of(("", "data: [DONE]", f"data: [DONE]{end}"))]), cuts, subject)
+    _check_pieces("".join([*texts, draw.one_of(("", "data: [DONE]", f"data: [DONE]{end}"))]), cuts)
 
 
 def _chunk(draw: Draw) -> Json:
@@ -66,11 +62,11 @@ def _chunk(draw: Draw) -> Json:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": draw.one_of((None, "stop", 1))}]}
 
 
-def _check_pieces(text: str, cuts: Sequence[int], subject: Hear) -> None:
-    whole = subject([text])
+def _check_pieces(text: str, cuts: Sequence[int]) -> None:
+    whole = _heard([text])
     singly = [*text[:_SINGLY], text[_SINGLY:]]
-    assert subject(singly) == whole, "a stream means something else a character at a time"
-    assert subject(_pieces(text, cuts)) == whole, "a stream means something else in other pieces"
+    assert _heard(singly) == whole, "a stream means something else a character at a time"
+    assert _heard(_pieces(text, cuts)) == whole, "a stream means something else in other pieces"
     canonical(whole[-1])
     claim_text(sound("".join(delta.text for delta in whole[3])))
     assert all(delta.text for delta in whole[3]), "nothing to show is shown"
@@ -79,7 +75,7 @@ def _check_pieces(text: str, cuts: Sequence[int], subject: Hear) -> None:
         assert shown == content, "what was shown is not what came"
 
 
-def _check_calls(draw: Draw, subject: Hear) -> None:
+def _check_calls(draw: Draw) -> None:
     """Calls that come in fragments are what was cut into them; less than all of them is none."""
     end = draw.one_of(_ENDS)
     place = draw.number(1 << 16)
@@ -91,9 +87,9 @@ def _check_calls(draw: Draw, subject: Hear) -> None:
         deltas += [{"delta": {"tool_calls": [fragment]}} for fragment in fragments(number, pieces)]
     deltas.append({"delta": {}, "finish_reason": "tool_calls"})
     text = "".join(f"data: {canonical({'choices': [delta]})}{end}" for delta in deltas)
-    assert _run_by(subject([text])[-1]) == [*map(sound, calls)], f"other calls came of {text!r}"
+    assert _run_by(_heard([text])[-1]) == [*map(sound, calls)], f"other calls came of {text!r}"
     last = text.rindex("data:")
-    assert _run_by(subject([text[: place % last]])[-1]) == [], "a call that was cut would run"
+    assert _run_by(_heard([text[: place % last]])[-1]) == [], "a call that was cut would run"
 
 
 def _with_index(number: int, pieces: Sequence[str]) -> list[Json]:

@@ -12,8 +12,6 @@ from tests.fuzz import arguments, attacks, forms, replies, seeds, streams, texts
 from tests.fuzz.draw import fragment
 from tests.fuzz.fragments import FRAGMENTS
 
-__all__ = ["TARGETS", "Target", "inputs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.found import complaint, keep, kept, minimised
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.__main__ import main
+from tests.fuzz.found import keep, kept, minimised
+from tests.fuzz.sessions import unguided
+from tests.fuzz.targets import TARGETS, Target
 
 
 @pytest.mark.parametrize("path", kept(), ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -21,21 +23,16 @@ def test_every_kept_input_is_small_and_named_after_what_it_holds(tmp_path: Path)
     assert {path.parent.name for path in kept()} <= TARGETS.keys()
 
 
-def test_an_input_is_kept_with_its_fragments_written_out(tmp_path: Path) -> None:
-    kept_at = keep("texts", b"\x00\xff\x00\x00\xff", tmp_path)
-    assert kept_at.parent == tmp_path / "texts"
-    assert kept_at.read_bytes() == b"\x00``"
+def test_what_a_seed_leads_to_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(data: bytes) -> None:
+        assert not data.startswith(b"ab"), "it begins like the alphabet"
+
+    monkeypatch.setitem(TARGETS, "breaking", Target(breaks, lambda: [b"abcdef"]))
+    session = unguided("breaking", 60, lambda _: None)
+    assert session.found is not None
+    assert minimised(breaks, session.found) == b"ab"
 
 
-def breaks(data: bytes) -> None:
-    assert b"ab" not in data
-    if b"c" in data:
-        raise ValueError("c")
-
-
-def test_an_input_is_made_small_as_long_as_it_fails_for_the_same_reason() -> None:
-    assert minimised(breaks, b"0123ab456c789") == b"ab"
-    assert minimised(breaks, b"0123456c789") == b"c"
-    assert minimised(breaks, b"nothing") == b"nothing"
-    assert complaint(breaks, b"a") == ""
-    assert complaint(breaks, b"c").startswith("ValueError in breaks")
+def test_without_atheris_hypothesis_draws_the_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["arguments", "--seconds", "0.1", "--without-atheris"]) == 0
+    assert "executions, nothing found" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tests.fuzz.claims import claim_arguments, claim_text, twice
@@ -11,11 +10,6 @@ from tests.fuzz.trees import json_object
 from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
 from toolreel_core._jsontext import Json, canonical, read, sound
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls, thoughts
-
-__all__ = ["ReadText", "check"]
-
-ReadText = Callable[..., TextCalls]
-"""What is under test: :func:`~toolreel.text_calls`, or something that it is mistaken for."""
 
 _ENABLED: Final = (DIALECTS, MARKED, *((dialect,) for dialect in DIALECTS))
 _TOOLS: Final = ("ping", "add", "other")
@@ -31,21 +25,22 @@ _DEPTH: Final = 64
 """Levels that the arguments of a call may have."""
 
 
-def check(data: bytes, subject: ReadText = text_calls) -> None:
+def check(data: bytes) -> None:
     """What holds for any text, for one with a call in it, and for one with a call in a quotation."""
     draw = Draw(data)
-    draw.one_of((_check_any, _check_any, _check_written, _check_quoted))(draw, subject)
+    draw.one_of((_check_any, _check_any, _check_written, _check_quoted))(draw)
 
 
-def _check_any(draw: Draw, subject: ReadText) -> None:
+def _check_any(draw: Draw) -> None:
     enabled = draw.one_of(_ENABLED)
     finish = draw.one_of(("stop", "length"))
     schemas = draw.one_of((_SCHEMAS, {}))
     text = draw.rest()
 
     def found(content: str, *earlier: str) -> TextCalls:
-        options = {"tools": _TOOLS, "dialects": enabled, "finish": finish, "schemas": schemas}
-        return subject(content, **options, earlier=earlier)
+        return text_calls(
+            content, tools=_TOOLS, dialects=enabled, finish=finish, schemas=schemas, earlier=earlier
+        )
 
     got = twice(lambda: found(text))
     for call in got.calls:
@@ -65,7 +60,7 @@ def _check_any(draw: Draw, subject: ReadText) -> None:
     assert found(text, canonical([text])).calls == (), "what a tool has returned as JSON would run"
 
 
-def _check_written(draw: Draw, subject: ReadText) -> None:
+def _check_written(draw: Draw) -> None:
     dialect = draw.one_of(DIALECTS_WRITTEN)
     enabled = draw.one_of((DIALECTS, MARKED, (dialect,)))
     place = draw.number(1 << 16)
@@ -76,7 +71,7 @@ def _check_written(draw: Draw, subject: ReadText) -> None:
         return  # what ends reasoning ends it wherever it stands: such a call is given up, never run
 
     def calls(content: str, finish: str) -> list[tuple[str, str]]:
-        got = subject(content, tools=_TOOLS, dialects=enabled, finish=finish)
+        got = text_calls(content, tools=_TOOLS, dialects=enabled, finish=finish)
         return [(call.name, call.arguments) for call in got.calls]
 
     assert calls(text, "stop") == [("other", arguments)], f"the call was not read: {text!r}"
@@ -84,14 +79,14 @@ def _check_written(draw: Draw, subject: ReadText) -> None:
     assert calls(cut, "length") in ([], [("other", arguments)]), f"a call that was cut would run: {cut!r}"
 
 
-def _check_quoted(draw: Draw, subject: ReadText) -> None:
+def _check_quoted(draw: Draw) -> None:
     finish = draw.one_of(("stop", "length"))
     call = draw.one_of([*SPOKEN_OF, *_CALLS]).replace("NAME", "other").replace("\n", " ")
     quotation = draw.one_of(QUOTATIONS)
     # Reasoning is told from prose at the head of a text only.
     before = "" if quotation.startswith("<think>") else _prose(draw)
     text = before + quotation.replace("{}", call) + " " + draw.rest().replace("other", "")
-    got = subject(text, tools=_TOOLS, dialects=DIALECTS, finish=finish)
+    got = text_calls(text, tools=_TOOLS, dialects=DIALECTS, finish=finish)
     assert not any(call.name == "other" for call in got.calls), f"a quotation would run: {text!r}"
 
 

@@ -8,8 +8,6 @@ from typing import Final
 from tests.fuzz.draw import Draw
 from toolreel_core._jsontext import Json, sound
 
-__all__ = ["body", "json_object", "json_value"]
-
 _KEYS: Final = (
     *("choices", "message", "delta", "tool_calls", "function", "name", "arguments", "content", "id"),
     *("type", "finish_reason", "function_call", "text", "index", "error", "code", "role", "reasoning"),

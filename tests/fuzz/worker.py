@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     # By its name: it has no types, and is not there on every system.

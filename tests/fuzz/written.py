@@ -7,8 +7,6 @@ from typing import Final
 
 from toolreel_core._jsontext import JsonText
 
-__all__ = ["DIALECTS_WRITTEN", "QUOTATIONS", "SPOKEN_OF", "written"]
-
 _OBJECT: Final = '{"name": "NAME", "arguments": ARGS}'
 _M3: Final = "]<]minimax[>["
 _WRITTEN: Final[Mapping[str, str]] = {

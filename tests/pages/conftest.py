@@ -11,8 +11,6 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.pages.watched import PATIENCE
 
-__all__ = ["browser"]
-
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -15,8 +15,6 @@ from toolreel_core._conversation import Blob, Image, Said
 from toolreel_core._plan import Plan
 from toolreel_core._settings import LoopConfig, Provider
 
-__all__ = ["SECOND", "TEXT", "hostile", "long", "made", "rich"]
-
 PNG: Final = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000040000000408020000002693092900000017"
     "49444154789c63ccb8f28001069818900023230300330201d9b5c3ee490000000049454e44ae426082"

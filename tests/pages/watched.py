@@ -13,8 +13,6 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-__all__ = ["PATIENCE", "opened", "serious_findings", "visited", "widest"]
-
 Mode = Literal["light", "dark"]
 PATIENCE: Final = 60_000
 """Milliseconds; only a machine under load comes near."""

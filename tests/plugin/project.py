@@ -15,8 +15,6 @@ import pytest
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel.testing import calling, saying
 
-__all__ = ["SESSION", "Imported", "Project", "founded"]
-
 SESSION: Final = (
     replying(calling(("stock", {"part": "pin"}))),
     replying(saying("There are 4.")),

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import thread_time
 
-__all__ = ["RUNS", "cost", "superlinear"]
-
 RUNS = (
     *" \n\tab1\"'`~[]{}()<>:,=|\\-*#_/.\u200b\u0120",
     " \n",

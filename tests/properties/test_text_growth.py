@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,9 @@ from random import Random
 
 import pytest
 
-from tests.properties.growth import RUNS, cost, superlinear
+from benchmarks.hostile_replies import CONFIGS, PIECES, PLACES, cost
+from tests.properties.growth import RUNS, superlinear
+from tests.properties.growth import cost as cpu
 from toolreel_core import text_calls
 from toolreel_core._jsontext import Json, read
 from toolreel_core._text_calls import DIALECTS
@@ -24,6 +27,9 @@ SCHEMAS: dict[str, Json] = {
 }
 _BORDER = re.compile(r"[>\](){}:=,\"\n|`]|\w(?=\W)")
 """Where one part of a call ends and the next begins."""
+HOSTILE = 16 * 1024
+MOST_CALLS = 10
+"""A character, of a text that is made to be slow: 256 KiB of it take at most 0.4 s on a quiet machine."""
 
 
 def examples() -> list[tuple[str, str]]:
@@ -78,8 +84,37 @@ def test_a_reply_of_one_run_costs_in_proportion(run: str, finish: str) -> None:
     assert superlinear(lambda size: _read(run * (size // len(run)), finish)) == ""
 
 
+def test_broken_calls_that_open_a_fence_cost_in_proportion() -> None:
+    run = '<tool_call>{"name":\n```x\n</tool_call>\n'
+    assert superlinear(lambda size: _read(run * (size // len(run)), "stop"), 64_000) == ""
+
+
+@pytest.mark.parametrize("place", ["content", "arguments", "lines of a stream"])
+def test_a_hostile_reply_takes_few_calls_for_its_length(place: str) -> None:
+    bodies = {name: PLACES[place](piece * (HOSTILE // len(piece))) for name, piece in PIECES.items()}
+    assert {name: made for name, body in bodies.items() if (made := calls(body) / HOSTILE) > MOST_CALLS} == {}
+
+
+def calls(body: str) -> int:
+    """Python and C calls for one reading, which are the same on any machine."""
+    cost(body)  # what is imported, compiled and cached once
+    made = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        cost(body)
+    finally:
+        sys.setprofile(before)
+    return made // len(CONFIGS)
+
+
 @pytest.mark.parametrize("unit", ["[" * 100 + "]" * 100, '{"a":' * 100 + "1" + "}" * 100])
 def test_nested_json_costs_no_more_than_flat_json(unit: str) -> None:
     nested, flat = (f"[{','.join([each] * (256 * 1024 // len(each)))}]" for each in (unit, "[]"))
-    took, expected = (min(cost(partial(read, text)) for _ in range(3)) for text in (nested, flat))
+    took, expected = (min(cpu(partial(read, text)) for _ in range(3)) for text in (nested, flat))
     assert took < 8 * expected  # parsing what nests costs more, too; a pass a level costs 15 times as much

@@ -32,8 +32,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import UserSpoke
 from toolreel_core._settings import LoopConfig
 
-__all__ = ["NAME", "PADDING", "SAID"]
-
 NAME: Final = "booked"
 SAID: Final = ("Go on.", "Are they all paid for?", "Thanks!")
 """What the user says in the conversation after its first exchange, which ends at ``max_turns``."""

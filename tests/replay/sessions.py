@@ -22,20 +22,6 @@ from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._plan import Plan
 
-__all__ = [
-    "ADOPTED",
-    "CASSETTES",
-    "FOLDER",
-    "OURS",
-    "REMOTE",
-    "Held",
-    "aheld",
-    "cassette",
-    "held",
-    "held_on",
-    "journals_by_driver",
-]
-
 FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
 EVERY: Final = sorted(FOLDER.glob("*/*.yaml"))
 """All sessions; those of evaluations, which lie deeper, are replayed by ``tests/evals``."""

@@ -29,25 +29,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, FailureKind, RequestFailed, SendRequest
 from toolreel_core._settings import LoopConfig
 
-__all__ = [
-    "FAR_SIDES",
-    "KEPT_ALIVE",
-    "LIMIT",
-    "STALL",
-    "Answer",
-    "ChatServer",
-    "FarSide",
-    "Seen",
-    "asking",
-    "bomb",
-    "chunk",
-    "nobody_listens",
-    "packed",
-    "replying",
-    "serving",
-    "streaming",
-]
-
 LIMIT: Final = 64 * 1024
 """Bytes that an endpoint takes in, in these tests."""
 
@@ -60,6 +41,7 @@ class Seen:
     headers: Mapping[str, str]
     """Names in lower case."""
     body: bytes
+    method: str = "POST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +150,13 @@ class ChatServer:
 
 
 @contextmanager
-def serving(*script: Answer) -> Generator[ChatServer]:
-    """Answer one request after another from a script, all of which must be asked for."""
+def serving(*script: Answer, answering: Callable[[Seen], Answer] | None = None) -> Generator[ChatServer]:
+    """Answer one request after another from a script, all of which must be asked for; or by a function."""
     left, lock, closing = deque(script), Lock(), Flag()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body go out apart, and the second would wait
 
         def handle(self) -> None:
             with lock:
@@ -184,17 +167,21 @@ def serving(*script: Answer) -> Generator[ChatServer]:
                 server.closed += 1
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
+            seen = Seen(self.path, headers, body, self.command)
             with lock:
-                server.seen.append(Seen(self.path, headers, body))
-                server.missing += not left
+                server.seen.append(seen)
+                server.missing += not (left or answering)
                 answer = left.popleft() if left else Answer(b"the script is over", 599)
+            answer = answering(seen) if answering else answer
             closing.wait(answer.delay)
             if answer.pieces:
                 self._stream(answer)
             else:
                 self._give(answer)
+
+        do_GET = do_POST  # noqa: N815 - its name in the base class
 
         def _give(self, answer: Answer) -> None:
             if answer.raw is None:

@@ -14,8 +14,6 @@ from typing import Final
 
 from tests.patience import eventually
 
-__all__ = ["Collector", "Received", "collecting", "program"]
-
 _PLACE: Final = "127.0.0.1"
 _FIELD: Final = re.compile(r"^ {4}(Trace ID|Parent ID|ID|Name|Kind) +: ?(.*)$")
 _VALUE: Final = re.compile(r"^ +-> ([\w.]+): \w+\((.*)\)$")

@@ -17,8 +17,6 @@ import pytest
 
 from tests.patience import NEVER
 
-__all__ = ["DRIPS", "FLOODS", "Endless", "answering", "dripping", "sipping"]
-
 
 @dataclass(frozen=True, slots=True)
 class Endless:

@@ -21,8 +21,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from h2.exceptions import ProtocolError
 
-__all__ = ["Http2Server", "certificate_in", "serving_http2"]
-
 
 @dataclass(slots=True)
 class Http2Server:

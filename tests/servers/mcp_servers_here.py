@@ -15,20 +15,6 @@ from toolreel.tools.mcp import McpNews, ServerSettings, StdioServer
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._protocol import RunTool, ToolReturned
 
-__all__ = [
-    "GOOD",
-    "Heard",
-    "called",
-    "codes",
-    "data",
-    "good",
-    "good_over_http",
-    "message",
-    "public",
-    "rude",
-    "soon",
-]
-
 HERE: Final = Path(__file__).parent
 GOOD: Final = HERE / "mcp_good_server.py"
 RUDE: Final = HERE / "mcp_rude_server.py"

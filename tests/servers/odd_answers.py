@@ -11,8 +11,6 @@ from typing import Final, TypeAlias
 
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
-__all__ = ["BODY", "ODD_ANSWERS", "Meaning", "whole"]
-
 Meaning: TypeAlias = ReplyReceived | RequestFailed
 
 BODY: Final = b'{"ok":1}'

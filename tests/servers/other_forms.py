@@ -9,8 +9,6 @@ from typing import Any, Final, TypeAlias
 from tests.wire_forms import said_in
 from toolreel_core._settings import WireForm
 
-__all__ = ["asks_for_reasoning", "chat_request", "refusal_in", "reply_in"]
-
 Tree: TypeAlias = dict[str, Any]
 Asked: TypeAlias = Mapping[str, Any]
 

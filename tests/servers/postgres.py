@@ -14,8 +14,6 @@ from pathlib import Path
 
 import psycopg
 
-__all__ = ["Postgres", "found", "serving_postgres"]
-
 _SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",  # a killed server keeps what it wrote; only a dead machine would not

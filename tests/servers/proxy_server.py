@@ -15,8 +15,6 @@ from toolreel._internal import listening, server_config
 from toolreel.proxy import CONNECTIONS, ProxySettings, proxy_app
 from toolreel_core._jsontext import Json
 
-__all__ = ["ProxyServer", "proxying", "served"]
-
 
 @dataclass(slots=True)
 class ProxyServer:

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from tests.servers.quirky_provider import Profile
 
-__all__ = ["EXPECTED", "PROFILES"]
-
 PROFILES: Final[Mapping[str, Profile]] = {
     "openai": Profile(max_tokens="refused", temperature_above=-1, responses=True),
     "deepseek": Profile(

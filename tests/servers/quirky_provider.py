@@ -9,17 +9,15 @@ import json
 import re
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
+from tests.servers.chat_server import Answer, Seen, serving
 from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_in, reply_in
 from tests.wire_forms import events_of
 from toolreel_core._settings import WireForm, form_of
-
-__all__ = ["Asked", "Profile", "QuirkyServer", "Said", "answer_of", "as_sent", "provider"]
 
 Tree: TypeAlias = dict[str, Any]
 Handling: TypeAlias = Literal["honoured", "ignored", "refused"]
@@ -84,14 +82,14 @@ class Said:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class QuirkyServer:
     """Where the server is, and what it was asked."""
 
     url: str
-    asked: list[Asked] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
+    seen: Sequence[Seen]
+    asked: Sequence[Asked]
+    """The bodies."""
 
 
 @contextmanager
@@ -102,57 +100,21 @@ def provider(
 
     :param before: may answer a request itself, by its number from 1; bytes are sent as they are
     """
-    lock, flips = threading.Lock(), dict[str, int]()
+    lock, asked, flips = threading.Lock(), list[Asked](), dict[str, int]()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(seen: Seen) -> Answer:
+        body: Asked = json.loads(seen.body)
+        with lock:
+            asked.append(body)
+            said = before(len(asked), body) if before else None
+            said = said or answer_of(profile, seen.path, body, flips)
+        if isinstance(said, bytes):
+            return Answer(raw=said)
+        text, kind = as_sent(profile, body, said)
+        return Answer(text.encode(), said.status, {"content-type": kind, **said.headers})
 
-        def handle(self) -> None:
-            with suppress(ConnectionError):
-                super().handle()
-
-        def do_POST(self) -> None:
-            text = self.rfile.read(int(self.headers["content-length"]))
-            with lock:
-                server.asked.append(json.loads(text))
-                server.paths.append(self.path)
-                server.keys.append(self.headers.get("authorization", ""))
-                number = len(server.asked)
-                said = before(number, server.asked[-1]) if before else None
-                said = said or answer_of(profile, self.path, server.asked[-1], flips)
-            if isinstance(said, bytes):
-                self.wfile.write(said)
-                self.close_connection = True
-                return
-            self._send(said, *as_sent(profile, server.asked[-1], said))
-
-        def _send(self, said: Said, body: str, kind: str) -> None:
-            data = body.encode()
-            self.send_response(said.status)
-            for name, value in {"content-type": kind, **said.headers}.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            pass
-
-    with Server(("127.0.0.1", 0), Handler) as http:
-        server = QuirkyServer(f"http://127.0.0.1:{http.server_address[1]}/v1")
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            http.shutdown()
-            thread.join()
+    with serving(answering=answer) as server:
+        yield QuirkyServer(f"{server.url}/v1", server.seen, asked)
 
 
 def answer_of(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -> Said:

@@ -10,8 +10,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-__all__ = ["TOOL", "session_app"]
-
 TOOL: Final[dict[str, Any]] = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "integer"}}}},

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from toolreel.evals._replay.regression_test import Promoted, find_run, promote
     from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
     from toolreel.evals._replay.whatif import Rejudged, rejudged_under, strategy_meant
-    from toolreel.evals._report.case_study import beside_case_study, case_study, study_table, study_tree
+    from toolreel.evals._report.case_study import (
+        case_study,
+        case_study_figures,
+        case_study_lines,
+        case_study_tables,
+    )
     from toolreel.evals._report.page import report_page
     from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text
     from toolreel.evals._report.replayed_tables import (

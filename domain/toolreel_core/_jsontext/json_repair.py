@@ -83,6 +83,8 @@ BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
 tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 
+_SIGNS: Final = frozenset("{}[]:,<\"'")
+"""Signs of JSON, or of a tag: where one stands, as in most places, nothing has to be skipped."""
 # All of these are possessive: text from outside must not make them backtrack.
 _BLANKS: Final = lazy_pattern(f"[{BLANK}]*+")
 _JSON_BLANKS: Final = lazy_pattern(r"[ \t\n\r]*+")
@@ -243,14 +245,15 @@ class _Reader:
 
     def skip(self, at: int) -> int:
         text, allowed = self.source.text, self.style.repairs
-        while True:
+        while text[at : at + 1] not in _SIGNS:
             end = end_of(_JSON_BLANKS, text, at)
             if "blanks" in allowed and (wide := end_of(_BLANKS, text, end)) > end:
                 self.repairs.add("blanks")
                 end = wide
             at = self.comment(end)
             if at == end:
-                return at
+                break
+        return at
 
     def comment(self, at: int) -> int:
         """Where the comment ends that begins here, if one does."""

@@ -25,12 +25,8 @@ from toolreel_core._loop.checks.restatement import (
     with_task,
 )
 from toolreel_core._loop.final_answer import final_reply
-from toolreel_core._loop.foreign_history import extras_of, is_signed, moved, without_extras
+from toolreel_core._loop.foreign_history import is_signed
 from toolreel_core._loop.next_endpoint import NO_REPLIES
-from toolreel_core._loop.next_request import (
-    opening_notes,
-    send_next_request,
-)
 from toolreel_core._loop.on_reply import (
     delay_ms,
     refuses_tools,

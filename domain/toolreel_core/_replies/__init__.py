@@ -68,4 +68,4 @@ from toolreel_core._replies.tool_calls import (
     unbundled,
 )
 from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
-from toolreel_core._replies.wire_forms import EventStream, ReadAsChat, as_chat, deltas_in, form_in, stream_in
+from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in

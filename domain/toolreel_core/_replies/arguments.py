@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from json import JSONEncoder
 from typing import Final, Literal, TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
@@ -31,6 +30,7 @@ from toolreel_core._jsontext import (
     read,
     read_tolerant,
     skip,
+    sorted_text,
     sound,
     value_at,
 )
@@ -190,8 +190,6 @@ _UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
 )
 _IN_JSON: Final = frozenset({"repeated_keys"})
 """Allowed by JSON itself, so it is no repair; it has its own code."""
-# Two objects are the same call whatever the order of their keys.
-_SORTED: Final = JSONEncoder(sort_keys=True)
 
 
 def _stepwise(
@@ -210,7 +208,7 @@ def _stepwise(
         found = either(_strictly(text, max_depth))
         if isinstance(found, Reading):
             return Success(Reading(found.tree, (*codes, *found.codes)))
-    values, rest, commented = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    values, count, rest, commented = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
     trailing = without_tokens(rest)
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
     left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
@@ -220,23 +218,26 @@ def _stepwise(
         return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
     # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
     # boundary was lost, and choosing one would run a call that nobody asked for.
-    if len(values) > 1 and len({_SORTED.encode(value.tree) for value in values}) > 1:
-        differ = f"{len(values)} objects in a row that are not the same"
+    if len(values) > 1 and len({sorted_text(value.tree) for value in values}) > 1:
+        differ = f"{count} objects in a row that are not the same"
         return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
     done: Mapping[WarningCode, bool] = {
         "ARGUMENTS_REPAIRED": commented or any(value.repairs - _IN_JSON for value in values),
-        "ARGUMENTS_CONCATENATED": len(values) > 1,
+        "ARGUMENTS_CONCATENATED": count > 1,
         "ARGUMENTS_TRAILING_TEXT": bool(rest),
         "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in values[0].repairs,
     }
     return Success(Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was))))
 
 
-def _row(text: str, style: Style) -> tuple[Sequence[Value], str, bool]:
-    """The objects at the start of a text or its one other value, the rest, and whether there are comments."""
+def _row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
+    """The objects at the start of a text or its one other value, without the copies that follow each.
+
+    Behind them their number with the copies, the rest, and whether there are comments.
+    """
     source = SearchedText(text)
     values: list[Value] = []
-    end = 0
+    end = count = 0
     at = skip(source, end, style)
     commented = bool(text[end:at].strip())
     while not values or (text.startswith("{", at) and isinstance(values[0].tree, Mapping)):
@@ -246,14 +247,14 @@ def _row(text: str, style: Style) -> tuple[Sequence[Value], str, bool]:
         written = text[at : value.end]
         # A model that repeats an object does so thousands of times, until its tokens are used up. An
         # identical copy is compared as text instead of being parsed, which keeps this linear.
+        values.append(value)
         again = True
         while again:
-            values.append(value)
-            end = at + len(written)
-            at = skip(source, end, style)
+            count, end = count + 1, at + len(written)
+            at = end if text.startswith("{", end) else skip(source, end, style)
             commented = commented or bool(text[end:at].strip())
             again = written.startswith("{") and text.startswith(written, at)
-    return values, text[at:], commented
+    return values, count, text[at:], commented
 
 
 ArgumentErrorCode: TypeAlias = Literal[

@@ -26,6 +26,8 @@ FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
 
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _DONE: Final = "[DONE]"
+_JSON: Final = tuple('{["-0123456789tfn')
+"""The first characters of JSON values."""
 _LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
 """A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
 _NEXT: Final = lazy_pattern(r"data:\s*(?=[{\[])")
@@ -130,6 +132,8 @@ def _readable(data: str) -> tuple[Frame, ...] | None:
         return ()
     if text == _DONE:
         return ("done",)
+    if not text.startswith(_JSON):  # most lines that are not JSON show it at once
+        return None
     # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
     return (
         read(text, with_halves=True)

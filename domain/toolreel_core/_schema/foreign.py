@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
 from toolreel_core._schema.common_keywords import MAX_LEVELS
+from toolreel_core._schema.linear_patterns import is_linear
 from toolreel_core._schema.patterns import in_python, python_pattern
 from toolreel_core._schema.validation import BadReference, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
@@ -95,9 +96,13 @@ def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
             value = part.get(keyword)
             for pattern in [value] if isinstance(value, str) else value if isinstance(value, Mapping) else ():
                 try:
-                    python_pattern(pattern)
+                    compiled = python_pattern(pattern)
                 except ConfigError as error:
                     yield _Fault(str(error), part, keyword)
+                else:
+                    if not is_linear(compiled.pattern):
+                        why = f"the pattern {pattern!r}, which may take very long to check"
+                        yield _Fault(why, part, keyword)
 
 
 def _bad_keywords(tree: Tree) -> Iterator[_Fault]:

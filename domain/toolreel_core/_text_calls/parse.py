@@ -27,6 +27,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import thoughts
 from toolreel_core._text_calls.scanner import Span, remainder, scan
@@ -167,6 +168,8 @@ def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
     if whole := _whole(source, message, earlier):
         return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+    if source.enabled.isdisjoint(MARKED):
+        return TextCalls((), source.text, thought.text)
     marked = scan(source, earlier)
     rest = remainder(marked)
     if not marked.calls and rest.content != source.text and (whole := _whole(source, rest.content, earlier)):

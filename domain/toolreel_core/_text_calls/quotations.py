@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel_core._jsontext import quote
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -27,10 +27,14 @@ _LINE_LEAD: Final = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+
 _REACH: Final = 60
 _PARAGRAPH_END: Final = lazy_pattern(r"\n(?=[ \t\r]*\n)")
 """The end of a paragraph, which inline code cannot cross."""
-_FENCE_LINE: Final = lazy_pattern(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
-"""A line with a fence, with its mark and info string."""
+_FENCE_LINE: Final = lazy_pattern(
+    r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE
+)
+"""A line with a fence; only one with nothing behind its mark closes a fence."""
 _NESTED: Final = 40
-"""Maximum number of lines with a mark that are searched for fences within a fence."""
+"""Maximum number of lines with a mark that are searched for the end of a fence."""
+_FenceLine: TypeAlias = tuple[int, int, str, bool]
+"""Start, end and mark of such a line, and whether it may close a fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +50,6 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """A line that begins with the mark of a fence."""
-
-    start: int
-    end: int
-    mark: str
-    bare: bool
-    """Whether nothing follows the mark: only such a line closes a fence."""
-
-    def may_close(self, mark: str) -> bool:
-        return self.mark[0] == mark[0] and len(self.mark) >= len(mark)
-
-
-@dataclass(frozen=True, slots=True)
 class Code:
     """Finds the end of code in a text."""
 
@@ -68,7 +58,7 @@ class Code:
     """Whether the text was truncated, so that a closer may be missing."""
     runs: Mapping[int, Sequence[int]]
     """Offsets of backtick runs by length: code within a line ends with a run of the same length."""
-    lines: Sequence[_Line]
+    lines: Sequence[_FenceLine]
     """The lines that open or close a fence, in order."""
     breaks: Sequence[int]
     """The ends of paragraphs."""
@@ -80,7 +70,7 @@ class Code:
         for run in _RUN.finditer(text):
             runs.setdefault(len(run[0]), []).append(run.start())
         lines = [
-            _Line(line.start(), line.end(), line["mark"], not line["info"].strip())
+            (line.start(), line.end(), line["mark"], line["bare"] is not None)
             for line in _FENCE_LINE.finditer(text)
         ]
         breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)] if runs else []
@@ -120,12 +110,14 @@ class Code:
 
         A line that begins with a mark counts even if more follows: DeepSeek closes the fence in its calls so.
         """
-        first = bisect_left(self.lines, start, key=_start)
-        inside = self.lines[first : bisect_left(self.lines, end, key=_start)]
-        if len(inside) % 2 == 0:
+        first, last = bisect_left(self.lines, (start,)), bisect_left(self.lines, (end,))
+        if (last - first) % 2 == 0:
             return None
-        closer = next((line for line in self._following(inside[-1]) if line.bare), None)
-        return Region(start, closer.end, certain=False) if closer else None
+        opener = self.lines[last - 1][2]
+        for _, stop, mark, bare in self.lines[last : last + _NESTED]:
+            if bare and mark.startswith(opener):
+                return Region(start, stop, certain=False)
+        return None
 
     def _fence(self, start: int, end: int) -> Region:
         """A fence; one that is opened again inside, with a language, may quote one more.
@@ -133,28 +125,22 @@ class Code:
         Markdown knows no fence within a fence of the same length, but models write it. Where both readings
         have an end, the later end counts, and the region is not certain.
         """
-        mark = self.text[start:end]
+        opener = self.text[start:end]
         first = depth = 0
-        for line in islice(self._following(_Line(start, end, mark, bare=False)), _NESTED):
-            if not line.bare:
+        behind = bisect_left(self.lines, (end,))
+        for _, stop, mark, bare in self.lines[behind : behind + _NESTED]:
+            if not mark.startswith(opener):
+                continue
+            if not bare:
                 depth += 1
                 continue
-            first = first or line.end
+            first = first or stop
             if depth == 0:
-                return Region(start, line.end, certain=line.end == first)
+                return Region(start, stop, certain=stop == first)
             depth -= 1
         if first and not self.cut:
             return Region(start, first)
         return Region(start, len(self.text), certain=False, closed=False)
-
-    def _following(self, opener: _Line) -> Iterator[_Line]:
-        """The lines behind the opener of a fence that open or close one like it."""
-        behind = range(bisect_left(self.lines, opener.end, key=_start), len(self.lines))
-        return (self.lines[at] for at in behind if self.lines[at].may_close(opener.mark))
-
-
-def _start(line: _Line) -> int:
-    return line.start
 
 
 _ELEMENTS: Final = (

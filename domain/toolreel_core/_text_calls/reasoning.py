@@ -73,20 +73,22 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
 
     :param cut: whether the text was truncated, so that code in it may go on
     """
-    source = Source(text, Offered(frozenset()), frozenset(), cut)
+    opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _CLOSERS)]
+    if opening is None and not closers:
+        return Thoughts("", 0)
     said: list[str] = []
     at = 0
-    quotations = Quotations.of(source)
-    while opening := _OPENER.match(text, at):
+    quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
+    while opening:
         closing = closer_of(opening["opener"])
         close = quotations.ending(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
+        opening = _OPENER.match(text, at)
     # The server may have removed the opener: the first closer that is not only mentioned counts.
-    closers = [] if said else [*islice(_CLOSER.finditer(text), _CLOSERS)]
-    if closers and not _ANY_OPENER.search(text, 0, closers[0].start()):
+    if closers and not said and not _ANY_OPENER.search(text, 0, closers[0].start()):
         for close in closers:
             if not _is_mentioned(quotations, close):
                 return Thoughts(text[: close.start()].strip(), close.end())

@@ -390,7 +390,7 @@ class _Ending:
 def _ending(text: str) -> _Ending:
     marker, closers = _end_marker(), set[str]()
     end = whole = len(text.rstrip())
-    while last := marker.search(text, max(0, end - _LONGEST_MARKER), end):
+    while last := _last_marker(marker, text, end):
         end = last.start()
         if _IN_SENTENCE.search(text, max(0, end - 2), end):
             end = last.end()
@@ -406,8 +406,17 @@ def _ending(text: str) -> _Ending:
     return _Ending(rest if end < whole else text, lost)
 
 
+def _last_marker(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    """The marker that a part of a text ends with; only where a sign may begin one is a pattern tried."""
+    start, least = end, max(0, end - _LONGEST_MARKER)
+    while (start := max(text.rfind(sign, least, start) for sign in "<[]")) >= 0:
+        if last := marker.fullmatch(text, start, end):
+            return last
+    return None
+
+
 @cache
 def _end_marker() -> re.Pattern[str]:
     from toolreel_core._text_calls.markers import SPECIAL  # noqa: PLC0415 - as above
 
-    return re.compile(rf"(?:(?P<call>{_CALL_END})|{SPECIAL.pattern})\Z", re.IGNORECASE)
+    return re.compile(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)

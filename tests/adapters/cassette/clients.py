@@ -13,8 +13,6 @@ import pytest
 
 from toolreel.cassette import Session
 
-__all__ = ["Send", "by_httpx", "each_client", "word"]
-
 Send: TypeAlias = Callable[[Session, str, Sequence[object]], list[str]]
 """Send these bodies, one after another; returns what the model said."""
 

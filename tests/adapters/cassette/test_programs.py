@@ -14,7 +14,7 @@ import httpx2
 import openai
 import pytest
 
-from tests.servers.cassette_server import Answer, Asked, Server, serving
+from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel.cassette import Session, use_cassette
 
 SIGNED: Final = "X-Amz-Signature=8f14e45fceea167a5a36dedd4bea2543"
@@ -30,7 +30,7 @@ class Site:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def __call__(self, asked: Asked) -> Answer:
+    def __call__(self, asked: Seen) -> Answer:
         self.asked.append(asked.path)
         sent = {name.lower(): value for name, value in asked.headers.items()}
         match asked.path.partition("?")[0].removeprefix("/v1"):
@@ -64,7 +64,7 @@ class Site:
             case _:
                 return Answer(b"new")
 
-    def _completion(self, asked: Asked) -> Answer:
+    def _completion(self, asked: Seen) -> Answer:
         model = "busy" if b'"busy"' in asked.body else "stop" if b'"stop"' in asked.body else "again"
         if model == "stop":
             return Answer(b"{}", 503, {**JSON, "x-should-retry": "false"})
@@ -132,8 +132,8 @@ def site() -> Site:
 
 
 @pytest.fixture
-def server(site: Site) -> Generator[Server]:
-    with serving(site) as server:
+def server(site: Site) -> Generator[ChatServer]:
+    with serving(answering=site) as server:
         yield server
 
 
@@ -149,7 +149,7 @@ def performed(program: Program, transport: httpx.BaseTransport, url: str) -> obj
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_does_the_same_plain_recording_and_replaying(
-    name: str, server: Server, site: Site, path: Path
+    name: str, server: ChatServer, site: Site, path: Path
 ) -> None:
     program, done = PROGRAMS[name]
     assert performed(program, httpx.HTTPTransport(), server.url) == done
@@ -202,7 +202,7 @@ def test_the_openai_sdk_retries_as_the_server_says_and_in_the_replay_too(
     model: str,
     requests: int,
     said: str,
-    server: Server,
+    server: ChatServer,
     site: Site,
     path: Path,
 ) -> None:
@@ -214,7 +214,7 @@ def test_the_openai_sdk_retries_as_the_server_says_and_in_the_replay_too(
 
 
 def test_a_secret_in_a_header_is_masked_in_the_file_alone(path: Path) -> None:
-    def echoing(asked: Asked) -> Answer:
+    def echoing(asked: Seen) -> Answer:
         said = {"x-request-id": "for open-sesame-42", "etag": f"{asked.headers['x-api-key']}"}
         return Answer(b"{}", headers=said)
 
@@ -224,7 +224,7 @@ def test_a_secret_in_a_header_is_masked_in_the_file_alone(path: Path) -> None:
         return [response.headers[name] for response in got for name in ("x-request-id", "etag")]
 
     known = {"WORD": "open-sesame-42"}
-    with serving(echoing) as server, use_cassette(path, "record", known_secrets=known) as session:
+    with serving(answering=echoing) as server, use_cassette(path, "record", known_secrets=known) as session:
         assert etags(session, server.url) == ["for open-sesame-42", "sesame-open-90bc"] * 2
     assert "sesame" not in path.read_text()
     with use_cassette(path) as session:
@@ -265,7 +265,7 @@ async def aget(transport: httpx.AsyncBaseTransport, url: str) -> str:
 
 
 def test_the_proxy_of_the_environment_is_used_as_a_plain_client_does(
-    proxy: str, server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: str, server: ChatServer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("no_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -13,7 +13,8 @@ import httpx
 import pytest
 import zstandard
 
-from tests.servers.cassette_server import Answer, Asked, Server, serving
+from tests.servers.chat_server import Answer, ChatServer, serving
+from tests.servers.chat_server import Seen as Asked
 from toolreel._internal import CassetteError
 from toolreel.cassette import (
     AsyncRecordTransport,
@@ -70,8 +71,8 @@ def answer(asked: Asked) -> Answer:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with serving(answer) as running:
+def server() -> Iterator[ChatServer]:
+    with serving(answering=answer) as running:
         yield running
 
 
@@ -115,13 +116,13 @@ def run(function: Callable[[], Awaitable[list[Seen]]], runtime: str) -> list[See
     return anyio.run(function, backend=runtime)
 
 
-def record(path: Path, server: Server) -> list[Seen]:
+def record(path: Path, server: ChatServer) -> list[Seen]:
     with recording(path, known_secrets={}) as tape:
         return session(RecordTransport(tape, httpx.HTTPTransport()), server.url)
 
 
 def test_a_replay_gives_what_the_recording_gave_on_every_runtime_and_any_base_url(
-    path: Path, server: Server
+    path: Path, server: ChatServer
 ) -> None:
     live = record(path, server)
     assert [code for code, _, _, _ in live] == [200, 200, 200]
@@ -131,18 +132,18 @@ def test_a_replay_gives_what_the_recording_gave_on_every_runtime_and_any_base_ur
         ("set-cookie", "session=REDACTED"),
     ]
     assert live[2][3] == b'{"id": "x", "n": 3}'
-    assert len(server.asked) == 3
+    assert len(server.seen) == 3
     with replaying(path) as tape:
         assert session(ReplayTransport(tape), "https://elsewhere.test/some/api") == live
     for runtime in RUNTIMES:
         with replaying(path) as tape:
             transport = AsyncReplayTransport(tape)
             assert run(lambda: asession(transport, "http://elsewhere.test:81"), runtime) == live  # noqa: B023
-    assert len(server.asked) == 3
+    assert len(server.seen) == 3
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_an_async_recording_is_the_same_file(runtime: str, tmp_path: Path, server: Server) -> None:
+def test_an_async_recording_is_the_same_file(runtime: str, tmp_path: Path, server: ChatServer) -> None:
     live = record(tmp_path / "sync.yaml", server)
     with recording(tmp_path / "async.yaml", known_secrets={}) as tape:
         transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
@@ -150,10 +151,12 @@ def test_an_async_recording_is_the_same_file(runtime: str, tmp_path: Path, serve
     assert (tmp_path / "async.yaml").read_text() == (tmp_path / "sync.yaml").read_text()
 
 
-def test_the_server_gets_the_whole_request_and_the_file_no_secret_of_it(path: Path, server: Server) -> None:
+def test_the_server_gets_the_whole_request_and_the_file_no_secret_of_it(
+    path: Path, server: ChatServer
+) -> None:
     record(path, server)
-    assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
-    assert server.asked[0].body == next(turns(1))
+    assert server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert server.seen[0].body == next(turns(1))
     text = path.read_text()
     assert SECRET not in text
     assert "0123456789" not in text
@@ -164,7 +167,7 @@ def test_the_server_gets_the_whole_request_and_the_file_no_secret_of_it(path: Pa
     "name", ["gzip", "deflate", "br", "zstd", "image", "compress", "broken", "busy", "empty"]
 )
 def test_a_client_that_records_gets_what_a_plain_one_gets_and_a_replay_the_same_body(
-    name: str, path: Path, server: Server
+    name: str, path: Path, server: ChatServer
 ) -> None:
     def get(transport: httpx.BaseTransport) -> tuple[int, dict[str, str], bytes]:
         with (
@@ -191,7 +194,9 @@ def test_a_client_that_records_gets_what_a_plain_one_gets_and_a_replay_the_same_
         assert decoded(ReplayTransport(tape)) == live[1]
 
 
-def test_leaving_a_replay_early_is_an_error_unless_there_is_one_already(path: Path, server: Server) -> None:
+def test_leaving_a_replay_early_is_an_error_unless_there_is_one_already(
+    path: Path, server: ChatServer
+) -> None:
     record(path, server)
     with (
         pytest.raises(ReplayMismatch, match="interaction 2 of 3: POST /chat/completions\n"),
@@ -202,7 +207,7 @@ def test_leaving_a_replay_early_is_an_error_unless_there_is_one_already(path: Pa
         _ = 1 / 0
 
 
-def test_fifty_clients_replay_one_recording_in_threads_and_tasks(path: Path, server: Server) -> None:
+def test_fifty_clients_replay_one_recording_in_threads_and_tasks(path: Path, server: ChatServer) -> None:
     names = [f"client {number}" for number in range(50)]
     with (
         recording(path, known_secrets={}) as tape,
@@ -254,7 +259,7 @@ def test_a_transport_that_has_its_answer_already_can_be_recorded(path: Path) -> 
         assert seen(client.get("http://a.test/v1/models")) == live
 
 
-def test_a_recording_that_exists_is_overwritten_only_when_told_so(path: Path, server: Server) -> None:
+def test_a_recording_that_exists_is_overwritten_only_when_told_so(path: Path, server: ChatServer) -> None:
     record(path, server)
     before = path.read_text()
     with (
@@ -272,7 +277,7 @@ def test_a_recording_that_exists_is_overwritten_only_when_told_so(path: Path, se
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
 def test_what_was_recorded_before_a_failure_is_saved(
-    failure: type[BaseException], path: Path, server: Server
+    failure: type[BaseException], path: Path, server: ChatServer
 ) -> None:
     def fail() -> None:
         with recording(path, known_secrets={}) as tape:
@@ -285,7 +290,9 @@ def test_what_was_recorded_before_a_failure_is_saved(
         assert len(session(ReplayTransport(tape), server.url, count=2)) == 2
 
 
-def test_a_failure_is_not_hidden_by_the_secret_that_stopped_the_saving(path: Path, server: Server) -> None:
+def test_a_failure_is_not_hidden_by_the_secret_that_stopped_the_saving(
+    path: Path, server: ChatServer
+) -> None:
     def fail() -> None:
         with recording(path, known_secrets={"ME": "I am me"}) as tape:
             session(RecordTransport(tape, httpx.HTTPTransport()), server.url)

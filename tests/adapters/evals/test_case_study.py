@@ -1,9 +1,11 @@
-"""The figures of the case study, and evaluations next to them."""
+"""The tables of the case study: as it has published them, and of evaluations."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,17 +14,15 @@ from tests.evals.directories import plan_with, recorded
 from tests.evals.evaluated import scripted
 from tests.evals.made import cell, record
 from toolreel._cli import eval_command
-from toolreel.evals import case_study
-from toolreel.presets import shipped
+from toolreel.evals import as_markdown, case_study, case_study_tables
 
-QWEN = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
-
-
-def compare(*arguments: object) -> Result:
-    return CliRunner().invoke(eval_command, ["compare", *map(str, arguments)])
+QWEN: Final = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
+DEEPSEEK: Final = "deepseek/deepseek-v3.2:nitro"
+STUDY: Final = case_study()
 
 
-STUDY = case_study()
+def report(*arguments: object) -> Result:
+    return CliRunner().invoke(eval_command, ["report", *map(str, arguments)])
 
 
 def test_the_studys_tables_agree_with_each_other() -> None:
@@ -36,56 +36,102 @@ def test_the_studys_tables_agree_with_each_other() -> None:
         assert runs == 725
         # The study names the most frequent categories alone.
         assert runs - passed - 15 <= sum(told["categories"].values()) <= runs - passed
-    assert len(STUDY["model"]) == 17
     assert {model["tools"][1] for model in STUDY["model"].values()} == {4 * STUDY["trials"]}
 
 
-def test_they_agree_with_the_catalogue_of_models() -> None:
-    found = {model.name: model.recommendation for model in shipped().models if model.recommendation}
-    for name, told in STUDY["model"].items():
-        known = found[name]
-        assert known.verdict == told["recommended"], name
-        measured = (known.measured.profile, known.measured.ok, known.measured.runs, known.measured.p95_ms)
-        assert measured == (told["profile"], *told["tools"], told["p95_ms"]), name
-        assert known.measured_on == STUDY["measured_on"]
+def test_its_snapshot_is_rendered_as_it_stands_there() -> None:
+    page = as_markdown("", (), case_study_tables(STUDY, "the study"))
+    for row in (
+        "| raw | 593/725 (82%) | 496/580 (86%) | 97/145 (67%) | 8605 | 20366 | ASSERTION_FAILED (84), "
+        "NO_TOOL_USE_ENDPOINT (20), NO_TOOL_CALLS (15), TOOL_ERROR (6), FORBIDDEN (5) |",
+        "| long_arguments_guard | 104/145 (72%) | 101/145 (70%) | 108/145 (74%) | hardest |",
+        "| google/gemini-3-pro-preview:nitro | default | 18/20 (90%) | 23951 | Conditional | Misses "
+        "concentrated in long_arguments_guard. |",
+        "| z-ai/glm-4.7-flash:nitro | glm_4_7_flash_tool_calling (t=0.7 top_p=1.0) | "
+        r"content_tag_tool_call_fallback | No (for tool calling) | \~60% tool success in this snapshot. |",
+    ):
+        assert row in page
+    assert len(re.findall(r"^## ", page, re.MULTILINE)) == 4
 
 
-def test_an_evaluation_of_its_scenarios_stands_beside_it(tmp_path: Path) -> None:
+def test_an_evaluation_has_the_same_tables_beside_them(tmp_path: Path) -> None:
     scripted(tmp_path, "scripted:good", "scripted:bad", scenarios=["case-study"])
-    told = json.loads(compare(tmp_path, "--with", "case-study", "--json").stdout)
-    rows = {(row["strategy"], row["of"]): row for row in told["rows"]}
-    assert len(rows) == 12
-    whole = rows["raw", "tool scenarios"]
-    assert (whole["study"]["ok"], whole["study"]["runs"]) == (496, 580)
-    assert (whole["yours"]["ok"], whole["yours"]["runs"]) == (8, 16)
-    assert whole["difference"] == pytest.approx(8 / 16 - 496 / 580)
-    assert whole["low"] < whole["difference"] < whole["high"]
-    notes = " ".join(told["notes"])
-    assert "2026-02-08" in notes
-    assert "0 of yours are among the 17 of the study, 2 are not" in notes
-    assert "Not run: baseline." in notes
-    assert "with the study's user texts, caps and checks" in notes
-
-
-def test_models_of_the_study_are_compared_and_void_runs_count_as_it_counts(tmp_path: Path) -> None:
-    plan = plan_with(QWEN, strategies=["production"], scenarios=["happy_path"], trials=4)
-    at = cell(model=QWEN, strategy="production")
-    runs = [record("void" if trial == 4 else "pass", at, trial) for trial in range(1, 5)]
     page = tmp_path / "study.md"
-    said = compare(recorded(tmp_path / "results", plan, runs), "--with", "case-study", "--markdown", page)
-    assert said.exit_code == 0, said.output
-    assert "20/20 100%" in said.stdout
-    assert "3/4 75%" in said.stdout
-    assert "which check more and cap less" in said.stdout
-    assert "tool scenarios |" not in said.stdout.split("models, tool scenarios")[0]
-    assert "# An evaluation compared with the case study" in page.read_text("utf-8")
+    found = json.loads(report(tmp_path, "--case-study", "--markdown", page, "--json").stdout)
+    assert found["study"] == STUDY
+    whole = found["evaluation"]["strategy"]["raw"]
+    assert (whole["overall"], whole["tools"], whole["control"]) == ([10, 20], [8, 16], [2, 4])
+    assert whole["categories"] == {"ASSERTION_FAILED": 8, "TOOL_ERROR": 2}
+    assert whole["scenarios"]["study_chat_only"] == [2, 4]
+    heads = re.findall(r"^## (.*)\n\n\| (.*) \|$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(heads) == 8
+    for (title, head), (study, same) in zip(heads[::2], heads[1::2], strict=True):
+        assert title.replace("this evaluation", "the study") == study
+        assert head == same or title.startswith("By scenario")
+    shown = report(tmp_path, "--case-study").stdout
+    assert max(map(len, shown.splitlines())) <= 100
+    said = " ".join(shown.split())
+    assert "Controls, under production: 2/4 (50%) pass; 2 of 2 failures are nothing but other words" in said
+    assert "0 of 2 models here are among its 17" in said
 
 
-def test_what_makes_no_comparison_is_refused(tmp_path: Path) -> None:
-    scripted(tmp_path, "scripted:good", scenarios=["one_text"])
-    said = compare(tmp_path, "--with", "case-study")
-    assert (said.exit_code, "it has none of the study's scenarios" in said.stderr) == (2, True)
-    said = compare(tmp_path, tmp_path, "--with", "case-study")
-    assert (said.exit_code, "--with case-study: name one directory" in said.stderr) == (2, True)
-    said = compare(tmp_path)
-    assert (said.exit_code, "name two directories" in said.stderr) == (2, True)
+def test_the_best_profile_of_a_model_its_workaround_and_its_verdict(tmp_path: Path) -> None:
+    """Void runs count as failures, as in the study; of equals, the first profile is the best."""
+    plan = plan_with(
+        QWEN,
+        DEEPSEEK,
+        strategies=["raw", "production"],
+        profiles=["default", "recommended", "conversation"],
+        scenarios=["happy_path", "long_arguments_guard", "chat_only"],
+        trials=10,
+        tables={"endpoint": {"base_url": "http://127.0.0.1:9", "provider": "openrouter"}},
+    )
+    runs = []
+    for at in plan.cells():
+        if at.strategy == "production":
+            for trial in range(1, 11):
+                failed = at.profile == "default" and at.model == DEEPSEEK and trial > 2
+                brittle = at.scenario == "chat_only" and at.model == QWEN
+                void = at.scenario == "long_arguments_guard" and trial == 1 and at.model == DEEPSEEK
+                runs.append(record("void" if void else "fail" if failed or brittle else "pass", at, trial))
+    found = json.loads(report(recorded(tmp_path, plan, runs), "--case-study", "--json").stdout)["evaluation"]
+    assert [*found["strategy"]] == ["production"]
+    qwen, deepseek = found["model"][QWEN], found["model"][DEEPSEEK]
+    assert (qwen["profile"], qwen["tools"], qwen["preset"]) == ("default", [20, 20], "-")
+    assert qwen["recommended"] == "Yes (tool scenarios)"
+    assert qwen["notes"] == "control passes 0 of 10"
+    assert qwen["profiles"] == "default (no overrides) / qwen_recommended (t=0.7 top_p=0.8 top_k=20 min_p=0)"
+    assert deepseek["profile"] == "deepseek_v3_2_local_recommended"
+    assert deepseek["tools"] == [19, 20]
+    assert deepseek["preset"] == "deepseek_openrouter_compat"
+    assert deepseek["notes"] == "misses concentrated in long_arguments_guard (1 of 1); RATE_LIMIT (1)"
+    assert deepseek["advice"].startswith("95% of tool runs, default 15%")
+    assert found["notes"] == {"long_arguments_guard": "hardest", "chat_only": "control"}
+
+
+def test_other_scenarios_and_strategies_have_rows_and_columns_of_their_own(tmp_path: Path) -> None:
+    plan = plan_with(
+        "m",
+        strategies=["raw", "mine"],
+        scenarios=["one_text"],
+        tables={"strategy": {"mine": {"extends": "raw"}}},
+    )
+    at = cell(model="m", strategy="mine", scenario="one_text")
+    said = report(recorded(tmp_path, plan, [record("unsupported", at)]), "--case-study").stdout
+    assert re.search(r"^mine +\| 0/1 \(0%\) +\| 0/1 \(0%\) +\| - .*NO_TOOL_USE_ENDPOINT", said, re.MULTILINE)
+    assert "Argument discipline: no run of long_arguments_guard" in said
+    assert "mine best-per-model (tool scenarios only): this evaluation" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--case-study"], "no run has been made yet"),
+        (["--case-study", "--open"], "--case-study prints tables; leave out"),
+        (["--case-study", "--transcripts", "3"], "--case-study prints tables; leave out"),
+        (["--markdown", "page.md"], "--markdown needs --case-study"),
+    ],
+)
+def test_what_makes_no_tables_is_refused(options: list[str], problem: str, tmp_path: Path) -> None:
+    said = report(recorded(tmp_path, plan_with("m", scenarios=["one_text"]), []), *options)
+    assert (said.exit_code, problem in said.stderr) == (2, True), said.output

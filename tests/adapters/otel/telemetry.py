@@ -16,8 +16,6 @@ from opentelemetry.trace import SpanContext
 
 from toolreel.otel import instrument, uninstrument
 
-__all__ = ["Heard", "context_of", "instrumented"]
-
 
 def context_of(span: ReadableSpan) -> SpanContext:
     """The ids of a span, which one that has begun has."""

@@ -5,24 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.samples import ECHO, printed_under
+from toolreel.evals import case_study
 from toolreel.presets import shipped
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset, changes
 from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core.evals import profiles_for, select_models, select_profiles
 
 SHIPPED: Final = shipped()
-
-DEEPSEEK, GEMINI, TAGS, OFF = (
-    "deepseek_openrouter_compat",
-    "gemini_openrouter_compat",
-    "content_tag_tool_call_fallback",
-    "tool_use_disabled",
-)
 
 
 def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
@@ -36,43 +31,8 @@ def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
 
 
 # model: workaround, verdict, recommended profiles, best profile, successes of 20 runs, p95 in ms
-STUDY: Final[Mapping[str, tuple[str, str, tuple[str, ...], str, int, int]]] = {
-    "anthropic/claude-opus-4.6:nitro": ("", "yes", ("default",), "default", 20, 13474),
-    "deepseek/deepseek-chat-v3-0324:nitro": (DEEPSEEK, "yes", ("default",), "default", 20, 18109),
-    "deepseek/deepseek-v3.2:nitro": (
-        *(DEEPSEEK, "conditional", ("deepseek_v3_2_general_conversation",)),
-        *("deepseek_v3_2_general_conversation", 19, 47625),
-    ),
-    "google/gemini-2.5-flash:nitro": (GEMINI, "yes", ("default",), "default", 20, 9842),
-    "google/gemini-3-flash-preview:nitro": (GEMINI, "yes", ("default",), "default", 20, 9807),
-    "google/gemini-3-pro-preview:nitro": (GEMINI, "conditional", ("default",), "default", 18, 23951),
-    "moonshotai/kimi-k2.5:nitro": (
-        *("", "yes_for_tools", ("kimi_k2_5_instant",)),
-        *("kimi_k2_5_instant", 20, 15550),
-    ),
-    "openai/gpt-5.2:nitro": ("", "yes", ("default",), "default", 20, 13648),
-    "openai/gpt-5.2-chat:nitro": ("", "yes_for_tools", ("default",), "default", 20, 13873),
-    "qwen/qwen3-235b-a22b-2507:nitro": (TAGS, "yes", ("default",), "default", 20, 8119),
-    "qwen/qwen3-30b-a3b-instruct-2507:nitro": (
-        *("", "yes", ("default", "qwen_recommended")),
-        *("default", 20, 15635),
-    ),
-    "qwen/qwen3-next-80b-a3b-instruct:nitro": (
-        *("", "yes", ("default", "qwen_recommended")),
-        *("default", 20, 11090),
-    ),
-    "x-ai/grok-4.1-fast": ("", "conditional", ("grok_default",), "default", 20, 29065),
-    "z-ai/glm-4.7:nitro": (TAGS, "yes_for_tools", ("default",), "default", 20, 16992),
-    "z-ai/glm-4.7-flash:nitro": (
-        *(TAGS, "no", ("glm_4_7_flash_tool_calling",)),
-        *("glm_4_7_flash_tool_calling", 12, 13041),
-    ),
-    "minimax/minimax-m2.1:nitro": (
-        *(TAGS, "no", ("minimax_m2_1_recommended",)),
-        *("minimax_m2_1_recommended", 17, 95212),
-    ),
-    "minimax/minimax-m2-her": (OFF, "no", ("default",), "default", 0, 28797),
-}
+STUDY: Final[Mapping[str, Any]] = case_study()["model"]
+VERDICTS: Final = {"yes": "Yes", "yes_for_tools": "Yes (tool scenarios)", "conditional": "Conditional"}
 
 
 PROVIDERS: Final = (
@@ -132,27 +92,24 @@ def test_the_smallest_model_is_held_to_calls_where_its_server_can() -> None:
     assert SHIPPED.workaround("llama.cpp", larger).names == ("qwen2_5_coder",)
 
 
-def test_there_are_17_models_with_what_the_case_study_found() -> None:
-    found = {}
-    for model in SHIPPED.models:
-        if model.family:
-            continue
-        known = model.recommendation
-        assert known is not None
-        assert known.measured.runs == 20
-        assert known.measured_on == "2026-02-08"
-        best = known.measured
-        found[model.name] = (
-            *("".join(model.presets), known.verdict, known.profiles),
-            *(best.profile, best.ok, best.p95_ms),
-        )
-    assert found == STUDY
+def test_they_agree_with_the_tables_of_the_case_study() -> None:
+    found = {model.name: model for model in SHIPPED.models if not model.family}
+    assert found.keys() == STUDY.keys()
     assert len(STUDY) == 17
+    for name, told in STUDY.items():
+        known = found[name].recommendation
+        assert known is not None
+        assert VERDICTS.get(known.verdict, "No (tool calling)") == told["recommended"], name
+        measured = (known.measured.profile, known.measured.ok, known.measured.runs, known.measured.p95_ms)
+        assert measured == (told["profile"], *told["tools"], told["p95_ms"]), name
+        assert re.sub(r" \([^)]*\)", "", told["profiles"]) == " / ".join(known.profiles), name
+        assert ("".join(found[name].presets) or "-") == told["preset"], name
+        assert known.measured_on == case_study()["measured_on"]
 
 
 @pytest.mark.parametrize("model", STUDY)
 def test_a_model_on_openrouter_gets_its_workaround_whatever_its_route(model: str) -> None:
-    workaround = STUDY[model][0]
+    workaround = STUDY[model]["preset"].strip("-")
     expected = ("default_tool_calling", "openrouter", *((workaround,) if workaround else ()))
     assert SHIPPED.for_("openrouter", model).names == expected
     assert SHIPPED.for_("openrouter", model.partition(":")[0].upper()).names == expected
@@ -203,3 +160,13 @@ def test_signatures_of_gemini_go_where_the_provider_reads_them() -> None:
 def test_the_catalogue_is_the_same_in_every_process() -> None:
     program = "from toolreel.presets import shipped; print(shipped())"
     assert printed_under(0, program) == printed_under(1, program)
+
+
+def test_the_filter_of_the_case_study_leaves_its_29_pairs() -> None:
+    """Its harness takes whole names, vendors and tags: with parts of names as well, there are 30."""
+    words = ("default", "recommended", "conversation", "creative", "tool_calling")
+    chosen, models = select_profiles(SHIPPED, words), select_models(SHIPPED, ("all",), ())
+    assert len(models) == 17
+    assert sum(len(profiles_for(SHIPPED, model, chosen)) for model in models) == 29
+    assert select_models(SHIPPED, ("openai/gpt-5.2",), ()) == ("openai/gpt-5.2:nitro",)
+    assert select_models(SHIPPED, ("qwen3-next",), ()) == ("qwen/qwen3-next-80b-a3b-instruct:nitro",)

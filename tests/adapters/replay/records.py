@@ -13,8 +13,6 @@ from toolreel.tools import PythonTools, Tool, ToolLike
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 
-__all__ = ["ADDING", "NEEDS_APPROVAL", "SUM", "add", "adding", "asking_first", "recorded"]
-
 
 def add(a: int, b: int) -> int:
     """Add two numbers."""

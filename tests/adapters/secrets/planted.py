@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INNOCENT", "KINDS", "Planted"]
-
 
 @dataclass(frozen=True, slots=True)
 class Planted:

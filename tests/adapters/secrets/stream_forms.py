@@ -8,8 +8,6 @@ from typing import Final
 
 from toolreel_core._jsontext import Json
 
-__all__ = ["FORMS"]
-
 Pieces = Sequence[str]
 
 

@@ -16,8 +16,7 @@ import pytest
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.samples import complaint
-from tests.servers.cassette_server import Answer, Asked, Server, serving
-from tests.servers.chat_server import chunk
+from tests.servers.chat_server import Answer, ChatServer, Seen, chunk, serving
 from toolreel._cli import EndedRun, LiveSession, LiveTarget
 from toolreel._internal import SecretFound
 from toolreel._replay import replay
@@ -42,7 +41,7 @@ class Provider:
         self.script: list[Answer] = []
         self.on_request: Callable[[], None] = lambda: None
 
-    def __call__(self, _: Asked) -> Answer:
+    def __call__(self, _: Seen) -> Answer:
         self.on_request()
         return self.script.pop(0)
 
@@ -53,8 +52,8 @@ def provider() -> Provider:
 
 
 @pytest.fixture(scope="module")
-def server(provider: Provider) -> Generator[Server]:
-    with serving(provider) as server:
+def server(provider: Provider) -> Generator[ChatServer]:
+    with serving(answering=provider) as server:
         yield server
 
 
@@ -85,7 +84,7 @@ def in_header(text: str) -> str:
 
 @each_kind
 def test_what_says_who_a_client_is_is_dropped_or_masked_and_the_session_kept(
-    planted: Planted, provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    planted: Planted, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     path = tmp_path / "kept" / "session.yaml"
     secret = in_header(planted.secret)
@@ -170,7 +169,7 @@ ANSWERING: dict[str, Callable[[Planted], Answer]] = {
 
 @each_kind
 def test_a_secret_in_a_body_is_refused_with_its_place_and_the_old_file_stays(
-    planted: Planted, provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    planted: Planted, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     path = tmp_path / "session.yaml"
     fine = replying(saying("fine"))
@@ -198,7 +197,7 @@ def shell(output: str) -> Tool:
     return Tool.of(run, name="shell", description="Run a command.")
 
 
-def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> EndedRun:
+def live(server: ChatServer, path: Path, prompt: str = "hi", output: str = "") -> EndedRun:
     tool = shell(output)
     plan = Plan.of(model="m", messages=prompt, tools=[tool.definition])
     return LiveSession(LiveTarget(server.url), [tool]).run(plan, path)
@@ -206,7 +205,7 @@ def live(server: Server, path: Path, prompt: str = "hi", output: str = "") -> En
 
 @each_kind
 def test_a_secret_in_a_run_reaches_neither_cassette_nor_journal_while_it_goes_on(
-    planted: Planted, provider: Provider, server: Server, tmp_path: Path
+    planted: Planted, provider: Provider, server: ChatServer, tmp_path: Path
 ) -> None:
     path, found = tmp_path / "run.yaml", list[str]()
     provider.on_request = lambda: found.extend(on_disk(tmp_path, planted.secret))
@@ -242,7 +241,7 @@ VALUE = 'pâss "word"/with+signs 1'
 
 @pytest.mark.parametrize("form", spellings(VALUE), ids=str)
 def test_a_value_of_the_environment_is_refused_in_whatever_form(
-    form: str, provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    form: str, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     provider.script = [replying(saying(f"It is <{form}>"))]
     said = refused(tmp_path / "a.yaml", network, server.url, messages(), DB_PASSWORD=VALUE)
@@ -252,7 +251,7 @@ def test_a_value_of_the_environment_is_refused_in_whatever_form(
 
 @pytest.mark.parametrize("form", spellings(OWN), ids=str)
 def test_a_key_that_the_server_tells_back_is_masked_in_a_cassette(
-    form: str, provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    form: str, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     provider.script = [replying({"error": f"Incorrect key: {form}"}, 401, {"retry-after": form})]
     with recording(tmp_path / "a.yaml", known_secrets={}) as tape:
@@ -263,7 +262,7 @@ def test_a_key_that_the_server_tells_back_is_masked_in_a_cassette(
 
 
 def test_a_client_that_fails_on_its_way_leaves_nothing_with_a_secret(
-    provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     planted = KINDS["an OpenAI key"]
     provider.script = [replying(saying(planted.text))]
@@ -275,7 +274,7 @@ def test_a_client_that_fails_on_its_way_leaves_nothing_with_a_secret(
 
 
 def test_what_only_looks_like_a_secret_is_recorded(
-    provider: Provider, server: Server, network: httpx.HTTPTransport, tmp_path: Path
+    provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     path = tmp_path / "session.yaml"
     provider.script = [

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.adapters.secrets.stream_forms import FORMS
-from tests.servers.cassette_server import Answer, Asked, Server, serving
+from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel import Agent, AsyncPorts, FileJournal, Ports, Run, arun, replay, resume, run
 from toolreel._driver import Always, Later, secrets_of
 from toolreel._internal import EndpointConfigError, SecretFound
@@ -38,7 +38,7 @@ class Echo:
     def __init__(self) -> None:
         self.script: list[Answer] = []
 
-    def __call__(self, _: Asked) -> Answer:
+    def __call__(self, _: Seen) -> Answer:
         return self.script.pop(0)
 
 
@@ -48,8 +48,8 @@ def echo() -> Echo:
 
 
 @pytest.fixture(scope="module")
-def server(echo: Echo) -> Generator[Server]:
-    with serving(echo) as server:
+def server(echo: Echo) -> Generator[ChatServer]:
+    with serving(answering=echo) as server:
         yield server
 
 
@@ -96,7 +96,7 @@ def unharmed(ended: Run, folder: Path) -> None:
 @each_answer
 @pytest.mark.parametrize("kind", ["httpx", "a client's own header"])
 def test_neither_a_journal_nor_the_run_has_it(
-    kind: str, answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
+    kind: str, answer: Callable[[], Answer], echo: Echo, server: ChatServer, tmp_path: Path
 ) -> None:
     echo.script = [answer()]
     path = tmp_path / "run.journal.jsonl"
@@ -109,7 +109,7 @@ def test_neither_a_journal_nor_the_run_has_it(
 def test_nor_has_a_run_on_an_event_loop(
     answer: Callable[[], Answer],
     echo: Echo,
-    server: Server,
+    server: ChatServer,
     tmp_path: Path,
 ) -> None:
     echo.script = [answer()]
@@ -122,7 +122,7 @@ def test_nor_has_a_run_on_an_event_loop(
     unharmed(asyncio.run(asked()), tmp_path)
 
 
-def test_an_agent_that_records_says_why_it_failed(echo: Echo, server: Server, tmp_path: Path) -> None:
+def test_an_agent_that_records_says_why_it_failed(echo: Echo, server: ChatServer, tmp_path: Path) -> None:
     echo.script = [plainly(401)]
     path = tmp_path / "run.yaml"
     ended = Agent("m", base_url=server.url, api_key=KEY).run("hi", record=path)
@@ -132,7 +132,7 @@ def test_an_agent_that_records_says_why_it_failed(echo: Echo, server: Server, tm
     assert replay(path).run.outcome == ended.outcome
 
 
-def test_what_streams_is_masked_as_it_comes(echo: Echo, server: Server) -> None:
+def test_what_streams_is_masked_as_it_comes(echo: Echo, server: ChatServer) -> None:
     pieces = ["It is ", "plain", "key", ", it", " is p"]
     frames = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
     events = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames) + "data: [DONE]\n\n"
@@ -155,7 +155,7 @@ def test_a_key_in_a_url_is_in_no_error_of_the_network() -> None:
     assert KEY not in repr(ended.outcome)
 
 
-def paused(server: Server, echo: Echo, path: Path) -> Tool:
+def paused(server: ChatServer, echo: Echo, path: Path) -> Tool:
     """A run that waits for an approval, in a journal."""
     tool = Tool.of(lambda: "done", name="act", description="Act.", needs_approval=True)
     echo.script = [
@@ -169,7 +169,7 @@ def paused(server: Server, echo: Echo, path: Path) -> Tool:
 
 @each_answer
 def test_nor_has_a_resumed_run(
-    answer: Callable[[], Answer], echo: Echo, server: Server, tmp_path: Path
+    answer: Callable[[], Answer], echo: Echo, server: ChatServer, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.journal.jsonl"
     tool = paused(server, echo, path)
@@ -178,7 +178,7 @@ def test_nor_has_a_resumed_run(
         unharmed(resume(path, Ports(endpoint, PythonTools([tool]), Always())), tmp_path)
 
 
-def test_a_plan_with_the_key_does_not_stay_on_disk(server: Server, tmp_path: Path) -> None:
+def test_a_plan_with_the_key_does_not_stay_on_disk(server: ChatServer, tmp_path: Path) -> None:
     plan = Plan.of(model="m", messages=f"my key is {KEY}")
     with (
         HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint,
@@ -201,7 +201,9 @@ def test_values_of_the_environment_are_known_to_a_journal_by_default(
     assert not [*tmp_path.iterdir()][1:]
 
 
-def test_whatever_wraps_an_endpoint_says_what_it_sends(server: Server, echo: Echo, tmp_path: Path) -> None:
+def test_whatever_wraps_an_endpoint_says_what_it_sends(
+    server: ChatServer, echo: Echo, tmp_path: Path
+) -> None:
     path = tmp_path / "run.journal.jsonl"
     paused(server, echo, path)
     with HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
@@ -234,7 +236,9 @@ def test_a_key_in_a_url_stands_in_no_error(url: str) -> None:
     assert KEY not in str(caught.value)
 
 
-def test_nor_does_it_in_a_repr_or_a_log(server: Server, echo: Echo, caplog: pytest.LogCaptureFixture) -> None:
+def test_nor_does_it_in_a_repr_or_a_log(
+    server: ChatServer, echo: Echo, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     assert "api-version=1" in repr(Address.of(f"http://host/v1{IN_URL}", None))
     assert KEY not in repr(Address.of(f"http://host/v1{IN_URL}", None))

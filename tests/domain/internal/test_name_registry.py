@@ -19,21 +19,6 @@ def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
     assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
 
 
-def test_a_thing_is_found_under_its_name() -> None:
-    pets = Registry[int]("pet")
-    pets.add("cat", 4)
-    pets.add("bird", 2)
-    assert (pets["cat"], pets["bird"]) == (4, 2)
-    assert list(pets) == ["cat", "bird"]
-
-
-def test_registries_know_nothing_of_each_other() -> None:
-    pets, tools = Registry[int]("pet"), Registry[int]("tool")
-    pets.add("cat", 4)
-    tools.add("cat", 1)
-    assert (pets["cat"], tools["cat"]) == (4, 1)
-
-
 def test_a_name_that_is_taken_is_refused_and_keeps_its_meaning() -> None:
     pets = Registry[int]("pet")
     pets.add("cat", 4)

@@ -20,10 +20,7 @@ from tests.playbook import (
     runs,
     seeks_approval,
 )
-from toolreel_core._conversation import (
-    ToolMessage,
-    UserMessage,
-)
+from toolreel_core._conversation import SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core._loop import fold, pending, start, step, uncertain
@@ -40,12 +37,17 @@ from toolreel_core._protocol import (
     Idle,
     InFlight,
     LateAnswer,
+    OptionIgnored,
     Phase,
+    PresetsApplied,
+    QuirkApplied,
     ReplyReceived,
     RequestFailed,
+    RequestSent,
     RunSettled,
     RunStarted,
     RunTool,
+    SendRequest,
     Settled,
     State,
     Step,
@@ -56,7 +58,7 @@ from toolreel_core._protocol import (
     Waiting,
 )
 from toolreel_core._replies import ArgumentError, ToolCall
-from toolreel_core._settings import LoopConfig
+from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import (
     ToolDefinition,
     ToolFlags,
@@ -104,6 +106,29 @@ def test_every_phase_is_tried_here() -> None:
 
 def test_starting_is_stepping_from_idle() -> None:
     assert start(PLAN) == step(State.idle(PLAN), RunStarted())
+
+
+def test_before_the_first_request_it_is_said_what_it_was_made_of_and_what_is_left_out() -> None:
+    plan = Plan.of(
+        model="m",
+        messages=[SystemMessage("Be brief."), UserMessage("Grüße")],
+        options={"temperature": 2, "response_format": {"type": "text"}},
+        tools=[ToolDefinition.of("ping")],
+        overrides={"model": "other"},
+        provider=Provider(temperature_rule="max1"),
+        presets=["a", "b"],
+    )
+    asked = start(plan)
+    (effect,) = asked.effects
+    assert isinstance(effect, SendRequest)
+    size = len('{"role":"system","content":"Be brief."}') + len('{"role":"user","content":"Grüße"}'.encode())
+    assert asked.notes == (
+        PresetsApplied(("a", "b")),
+        OptionIgnored("model", "reserved"),
+        OptionIgnored("response_format", "with_tools"),
+        QuirkApplied(1, "temperature_rule"),
+        RequestSent(1, 2, size, effect.request.digest),
+    )
 
 
 def test_folding_is_stepping_through_all_events() -> None:

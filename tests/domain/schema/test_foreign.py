@@ -156,3 +156,53 @@ def test_a_pattern_of_ecma_262_is_understood(pattern: str, good: str, bad: str) 
 def test_a_pattern_that_python_does_not_have_is_named(pattern: str) -> None:
     (why,) = usable(holding({"pattern": pattern}))[1]
     assert why.startswith(f"the pattern {pattern!r} cannot be used: ")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^[a-z0-9_-]+$",
+        r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$",
+        r"^[^@\s]+@[^@.\s]+\.[^@\s]+$",
+        r"^(\d{1,3}\.){3}\d{1,3}$",
+        r"^(?:[^,]*,)*x$",
+        r"^(a|b){3}$",
+        r"^.{1,200}$",
+        r"foo|ba[rz]",
+        r"\.py$",
+        r"\S",
+        r"a+",
+        r"a{2,}",
+        r"a{,3}b",
+    ],
+)
+def test_a_pattern_that_takes_linear_time_is_kept(pattern: str) -> None:
+    assert usable(holding({"pattern": pattern})) == (holding({"pattern": pattern}), ())
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a+)+b",
+        "^(a|a)*$",
+        "^(a|aa){20}b",
+        "^(a?){50}b$",
+        "^(a{1,50}){1,50}b",
+        "(x+x+)+y",
+        "^a*a*b",
+        "a+b",
+        "a{5000}b",
+        "(?:ab){500}c",
+        "a{1,99}a{1,99}a{1,99}b",
+        r"^(?<a>\w+)\w\k<a>",
+        "^(?!a).+b",
+        "^a+|b+c",
+    ],
+)
+def test_a_pattern_that_may_backtrack_without_end_is_left_out_and_named(pattern: str) -> None:
+    """A server could stop a run for years with one pattern and forty letters."""
+    schema, left_out = usable(holding({"type": "string", "pattern": pattern}))
+    assert (schema, len(left_out)) == (holding({"type": "string"}), 1)
+    assert repr(pattern) in left_out[0]
+    named = {"patternProperties": {pattern: {}}, "additionalProperties": False}
+    assert takes(named, {"a" * 40 + "!": 1})

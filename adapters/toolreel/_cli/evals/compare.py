@@ -17,8 +17,6 @@ from toolreel._cli.evals.summarize import (
     write_files,
     write_junit,
 )
-from toolreel._internal import ResultsError
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
 _AXES: Final = click.Choice(("model", "profile", "strategy", "endpoint"))
@@ -61,12 +59,6 @@ _SHOWN = 20
     "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
     "nothing-broke (no scenario that worked broke), lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
-@click.option(
-    "--with",
-    "study",
-    type=click.Choice(("case-study",)),
-    help="Compare DIR with the published figures of the tool calling case study.",
-)
 @output_options
 @json_option
 @reporting
@@ -75,7 +67,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     others: tuple[str, ...],
     axis: str | None,
     pairing: tuple[str, ...],
-    study: str | None,
     margin: float | None,
     gates: tuple[str, ...],
     markdown: Path | None,
@@ -92,7 +83,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     toolreel eval compare before/ after/ --gate margin=0.1
     toolreel eval compare one-model/ other-model/ --as model
     toolreel eval compare results/ --by strategy raw production --gate no-regression
-    toolreel eval compare results/ --with case-study
     """
     from toolreel.evals import (
         check_gates,
@@ -106,10 +96,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     )
     from toolreel_core.evals import gate_option
 
-    if study:
-        if others or axis or gates or junit:
-            raise ConfigError("--with case-study: name one directory, and no --by, --gate or --junit")
-        return _beside_study(folder, markdown, as_machine=as_machine)
     words = [gate_option(gate) for gate in gates]
     found = compare(folder, others, axis or "", pairing)
     results = check_gates(words, found.gate_sides)
@@ -135,20 +121,3 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     if not margin or code == FAILED:
         return code
     return {"different": FAILED, "equivalent": code}.get(equal, DRIFT)
-
-
-def _beside_study(folder: Path, markdown: Path | None, *, as_machine: bool) -> int:
-    """The evaluation compared with the case study."""
-    from toolreel.evals import Results, beside_case_study, plan_of_header, study_table, study_tree
-
-    results = Results.open(folder)
-    rows, models, notes = beside_case_study(results.trials(plan_of_header(results.header)))
-    if not rows:
-        raise ResultsError(f"{folder}: it has none of the study's scenarios; run --scenarios case-study")
-    tables = [study_table("strategies by scenarios", rows)]
-    tables += [study_table("models, tool scenarios", models)] if models else []
-    write_files("An evaluation compared with the case study", notes, tables, markdown)
-    if as_machine:
-        return say({"rows": study_tree(rows), "models": study_tree(models), "notes": [*notes]})
-    show_tables(notes, tables)
-    return 0

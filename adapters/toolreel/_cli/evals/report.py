@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
+from toolreel._cli.evals.summarize import show_tables, write_files
 from toolreel._internal import counted
 from toolreel.evals import write_atomically
+from toolreel_core._errors import ConfigError
 from toolreel_core.evals import incompleteness
+
+if TYPE_CHECKING:
+    from toolreel.evals import Results
 
 
 @click.command("report", epilog=EPILOG)
@@ -31,6 +37,18 @@ from toolreel_core.evals import incompleteness
     help="Tell only N runs turn by turn, failures first.  [default: all]",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option(
+    "--case-study",
+    "as_study",
+    is_flag=True,
+    help="Print the four tables of the tool calling case study instead, of DIR and of the study.",
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --case-study: write the tables there as Markdown, too.",
+)
 @json_option
 @reporting
 def report_command(
@@ -38,6 +56,8 @@ def report_command(
     page: Path | None,
     transcripts: int | None,
     opens: bool,
+    as_study: bool,
+    markdown: Path | None,
     as_machine: bool,
 ) -> int:
     """Write the results in DIR as one self-contained HTML page.
@@ -48,11 +68,18 @@ def report_command(
     \b
     toolreel eval report results
     toolreel eval report results --out report.html --open
+    toolreel eval report results --case-study --markdown study.md
     """
     from toolreel._internal import show
     from toolreel.evals import Results, plan_of_header, report_page
 
     results = Results.open(folder)
+    if as_study:
+        if page or opens or transcripts is not None:
+            raise ConfigError("--case-study prints tables; leave out --out, --open and --transcripts")
+        return _case_study(results, markdown, as_machine=as_machine)
+    if markdown:
+        raise ConfigError("--markdown needs --case-study; other tables are in `toolreel eval summarize`")
     target = page or folder / "report.html"
     text = report_page(results, transcripts, _shown_progress())
     write_atomically(target, text)
@@ -65,6 +92,29 @@ def report_command(
     if lacks:
         err.print("The evaluation is incomplete, and the page says so.", style="yellow")
     out.print(f"{target}  {len(text.encode()):,} bytes")
+    return 0
+
+
+def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
+    """The four tables of the study, each of this evaluation and of the study."""
+    from toolreel.evals import (
+        case_study,
+        case_study_figures,
+        case_study_lines,
+        case_study_tables,
+        plan_of_header,
+    )
+
+    plan = plan_of_header(results.header)
+    trials = results.trials(plan)
+    ours, study = case_study_figures(trials, plan), case_study()
+    lines = [*case_study_lines(trials, ours)]
+    both = (case_study_tables(ours, "this evaluation"), case_study_tables(study, "the study"))
+    tables = [table for pair in zip(*both, strict=True) for table in pair]
+    write_files("Tool calling case study", lines, tables, markdown)
+    if as_machine:
+        return say({"lines": [*lines], "evaluation": ours, "study": study})
+    show_tables(lines, tables)
     return 0
 
 

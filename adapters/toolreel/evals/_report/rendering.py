@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._internal import printable
@@ -155,8 +156,11 @@ def _fitting(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ...]]:
 
 
 def _widths(table: TextTable) -> list[int]:
-    rows: Iterable[Sequence[Content]] = (table.head, *table.rows)
-    return [max(len(printable(_text(cell))) for cell in column) for column in zip(*rows, strict=True)]
+    """Those of the cells; a heading of several words wraps."""
+    return [
+        max(*map(len, head.split()), *(len(printable(_text(cell))) for cell in column), 1)
+        for head, *column in zip(table.head, *table.rows, strict=True)
+    ]
 
 
 def _grid(table: TextTable, width: int) -> Iterator[str]:
@@ -164,12 +168,12 @@ def _grid(table: TextTable, width: int) -> Iterator[str]:
     room = max(_LEAST, width - sum(widths[:-1]) - 3 * (len(widths) - 1))
     widths[-1] = min(widths[-1], room)
     for number, row in enumerate((table.head, *table.rows)):
-        cells = [printable(_text(cell)) for cell in row]
-        *first, last = cells
-        for place, part in enumerate(textwrap.wrap(last, room) or [""]):
-            shown = first if not place else [""] * len(first)
-            joined = [*(cell.ljust(wide) for cell, wide in zip(shown, widths, strict=False)), part]
-            yield " | ".join(joined).rstrip()
+        cells = [
+            textwrap.wrap(printable(_text(cell)), wide, break_on_hyphens=False)
+            for cell, wide in zip(row, widths, strict=True)
+        ]
+        for line in zip_longest(*cells, fillvalue=""):
+            yield " | ".join(part.ljust(wide) for part, wide in zip(line, widths, strict=True)).rstrip()
         if not number:
             yield "-|-".join("-" * wide for wide in widths)
 

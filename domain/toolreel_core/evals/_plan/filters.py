@@ -1,14 +1,16 @@
 """Select models, sampling profiles and strategies by name, tag or pattern.
 
 A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, ``[…]`` one of a set.
-Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them. ``!word`` excludes,
-any other word includes, and ``all``, ``full`` or ``*`` includes everything. Matching ignores case, and the
-result is in catalogue order.
+Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them: the word is a whole
+name (a model's with or without its route), a vendor or a tag, as in the filters of the case study; only if
+it is none of these, it matches parts of names. ``!word`` excludes, any other word includes, and ``all``,
+``full`` or ``*`` includes everything. Matching ignores case, and the result is in catalogue order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
@@ -61,27 +63,32 @@ class Filter:
         :raises ConfigError: if a word matches no item, or nothing is left
         """
         named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
-        for word in (*self.inclusions, *self.exclusions):
-            if word not in EVERYTHING and not any(_matches(word, names) for _, names in named):
-                known = dict.fromkeys(name for _, names in named for name in names)
+        known = dict.fromkeys(name for _, names in named for name in names)
+        includes = {word: _pattern(word, known) for word in self.inclusions or ("*",)}
+        excludes = {word: _pattern(word, known) for word in self.exclusions}
+        for word, pattern in (*includes.items(), *excludes.items()):
+            if word not in EVERYTHING and not _fits(known, (pattern,)):
                 raise ConfigError(unknown_name(what, word, known))
-        within = self.inclusions or EVERYTHING
         left = tuple(
             item
             for item, names in named
-            if _matches_any(within, names) and not _matches_any(self.exclusions, names)
+            if _fits(names, includes.values()) and not _fits(names, excludes.values())
         )
         if not left:
             raise ConfigError(f"no {what} is left by {', '.join(self.words) or 'an empty catalogue'}")
         return left
 
 
-def _matches_any(words: Iterable[str], names: tuple[str, ...]) -> bool:
-    return any(word in EVERYTHING or _matches(word, names) for word in words)
+def _pattern(word: str, known: Collection[str]) -> str:
+    """The glob of a word: a whole name where there is one, so that ``default`` is not ``grok_default``."""
+    if word in EVERYTHING or "*" in word:
+        return "*" if word in EVERYTHING else word
+    plain = re.sub(r"[?[]", r"[\g<0>]", word)
+    return plain if word in known else f"*{plain}*"
 
 
-def _matches(word: str, names: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, word) if "*" in word else word == name for name in names)
+def _fits(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 AUTO = "auto"

@@ -72,7 +72,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 
 ``all`` is the reference's eight kinds; ``packs`` is what goes beyond them, ``production`` the part of it that
 is about what breaks in production, and ``everything`` is all and what has the reference's caps.
-``case-study`` is the reference's default group as the study ran it, for ``eval compare --with case-study``.
+``case-study`` is the reference's default group as the study ran it, for ``eval report --case-study``.
 """
 
 _KNOWN: Final = (*GROUPS, *_BY_NAME)

@@ -58,6 +58,13 @@ def select(text: str) -> tuple[str, ...]:
         ("[!do]*", (GPT, MINIMAX, QWEN)),
         ("all,!minimax", (DEEPSEEK, GPT, QWEN)),
         ("full,!*nitro", (MINIMAX, QWEN)),
+        # What is no whole name is a part of one; a whole name is not widened.
+        ("gpt-5", (GPT,)),
+        ("m2-her,V3.2", (DEEPSEEK, MINIMAX)),
+        ("!nitro", (MINIMAX, QWEN)),
+        ("max", (MINIMAX,)),
+        ("ds", (DEEPSEEK,)),
+        ("qwen/qwen3", (QWEN,)),
     ],
 )
 def test_what_words_leave(text: str, left: tuple[str, ...]) -> None:
@@ -66,7 +73,8 @@ def test_what_words_leave(text: str, left: tuple[str, ...]) -> None:
 
 def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
     assert "there is no model 'gp?'" in complaint(ConfigError, lambda: select("gp?"))
-    assert Filter(("a?",)).select("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
+    for word in ("a?", "?"):
+        assert Filter((word,)).select("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
 
 
 @pytest.mark.parametrize(

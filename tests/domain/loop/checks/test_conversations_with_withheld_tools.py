@@ -107,25 +107,39 @@ def without(*names: str) -> list[str]:
     return [name for name in ALL if name not in names]
 
 
+FULL: Json = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
+
+
 @pytest.mark.parametrize(
-    ("calls", "expected"),
+    ("calls", "expected", "settings", "output"),
     [
-        ([], ALL),
-        ([ADD_MILK], ALL),
-        ([ADD_MILK, ADD_MILK], without("lists_add")),
-        ([LOOK, LOOK], without("look")),
-        ([LOOK, LOOK_ELSEWHERE], ALL),
-        ([POLL, POLL, POLL], ALL),
-        ([ADD_MILK, ADD_MILK, LOOK], ALL),
-        ([ADD_MILK, ADD_MILK, LOOK, ADD_EGGS], ALL),
-        ([ADD_MILK, ADD_MILK, LOOK, LOOK], without("look")),
-        ([LOOK, ADD_MILK, ADD_MILK, LOOK], without("lists_add", "look")),
+        ([], ALL, {}, 1),
+        ([ADD_MILK], ALL, {}, 1),
+        ([ADD_MILK, ADD_MILK], without("lists_add"), {}, 1),
+        ([LOOK, LOOK], without("look"), {}, 1),
+        ([LOOK, LOOK_ELSEWHERE], ALL, {}, 1),
+        ([POLL, POLL, POLL], ALL, {}, 1),
+        ([ADD_MILK, ADD_MILK, LOOK], ALL, {}, 1),
+        ([ADD_MILK, ADD_MILK, LOOK, ADD_EGGS], ALL, {}, 1),
+        ([ADD_MILK, ADD_MILK, LOOK, LOOK], without("look"), {}, 1),
+        ([LOOK, ADD_MILK, ADD_MILK, LOOK], without("lists_add", "look"), {}, 1),
+        # An unknown tool brings them back.
+        ([LOOK, LOOK, ("lok", "milk")], ALL, {}, 1),
+        # As many repetitions as were set.
+        ([LOOK, LOOK], ALL, {"withhold_repeated": 2}, 1),
+        ([LOOK, LOOK, LOOK], without("look"), {"withhold_repeated": 2}, 1),
+        # An effect that runs again counts as well.
+        ([ADD_MILK, ADD_MILK], without("lists_add"), {"repeated_effects": "run"}, 1),
+        # A call that fails has one repetition more.
+        ([ADD_MILK] * 2, ALL, {}, FULL),
+        ([ADD_MILK] * 3, without("lists_add"), {}, FULL),
+        ([ADD_MILK] * 3 + [ADD_EGGS], ALL, {}, FULL),
     ],
 )
 def test_after_a_repetition_the_tool_is_not_offered_until_another_call(
-    calls: list[tuple[str, str]], expected: list[str]
+    calls: list[tuple[str, str]], expected: list[str], settings: dict[str, object], output: Json
 ) -> None:
-    assert offered(played(plan(), calls)) == expected
+    assert offered(played(plan(**settings), calls, output)) == expected
 
 
 def test_a_note_names_them_and_the_tools_that_are_sent_stay_the_same() -> None:
@@ -140,30 +154,9 @@ def test_a_note_names_them_and_the_tools_that_are_sent_stay_the_same() -> None:
     assert one == other
 
 
-@pytest.mark.parametrize("call", [ADD_MILK, LOOK])
-def test_it_waits_for_as_many_repetitions_as_were_set(call: tuple[str, str]) -> None:
-    twice = plan(withhold_repeated=2)
-    assert [call[0] in offered(played(twice, [call] * times)) for times in (1, 2, 3)] == [True, True, False]
-
-
-def test_an_effect_that_runs_again_counts_as_well() -> None:
-    assert offered(played(plan(repeated_effects="run"), [ADD_MILK, ADD_MILK])) == without("lists_add")
-
-
-def test_a_call_that_fails_has_one_repetition_more() -> None:
-    full: Json = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
-    assert offered(played(plan(), [ADD_MILK] * 2, full)) == ALL
-    assert offered(played(plan(), [ADD_MILK] * 3, full)) == without("lists_add")
-    assert offered(played(plan(), [ADD_MILK] * 3 + [ADD_EGGS], full)) == ALL
-
-
 def test_a_result_that_changes_is_no_repetition() -> None:
     once = played(plan(), [LOOK], 1)
     assert offered(answered(step(once.state, to(once.state, reply(LOOK))), 2)) == ALL
-
-
-def test_an_unknown_tool_brings_them_back() -> None:
-    assert offered(played(plan(), [LOOK, LOOK, ("lok", "milk")])) == ALL
 
 
 def test_a_model_that_repeats_although_it_is_not_offered_is_stopped() -> None:

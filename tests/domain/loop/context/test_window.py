@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import PLAN
 from tests.strategies import histories, providers
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     SentCall,
-    SystemMessage,
     ToolMessage,
     UserMessage,
     history_policies,
@@ -21,13 +19,8 @@ from toolreel_core._conversation import (
 from toolreel_core._jsontext import NOTHING, canonical
 from toolreel_core._loop import estimated_tokens, fit_history, overflow
 from toolreel_core._plan import Plan, RequestOptions
-from toolreel_core._protocol import ContextOverflow, HistoryShortened, State, Tally
+from toolreel_core._protocol import HistoryShortened, State
 from toolreel_core._settings import LoopConfig, Provider
-
-
-def run(tally: Tally | None = None, **settings: float) -> State:
-    plan = replace(PLAN, config=LoopConfig.of(settings))
-    return replace(State.idle(plan), tally=tally or Tally())
 
 
 def options(size: int) -> RequestOptions:
@@ -35,16 +28,6 @@ def options(size: int) -> RequestOptions:
     text = canonical({"user": "x" * (size - len('{"user":""}'))})
     assert len(text) == size
     return RequestOptions(text)
-
-
-def test_a_conversation_fits_as_long_as_four_bytes_a_token_leave_room_for_the_reply() -> None:
-    tight = run(context_window_tokens=100, reserved_response_tokens=60)
-    assert tight.messages.size == len('{"role":"user","content":"hi"}') == 30
-    assert overflow(run(), options(10_000)) is None
-    assert estimated_tokens(tight, options(128)) == 8 + 32
-    assert overflow(tight, options(128)) is None
-    over = overflow(tight, options(129))
-    assert over == ContextOverflow(41, 40, ("tools and options: 129 bytes", "message 0 (user): 30 bytes"))
 
 
 def test_the_result_that_a_call_lacks_takes_room_too() -> None:
@@ -55,28 +38,6 @@ def test_the_result_that_a_call_lacks_takes_room_too() -> None:
     assert over is not None
     assert over.estimate == estimated_tokens(State.idle(plan), options(12)) == 30 + -(-missing // 4) + 3
     assert over.largest[0] == f"message 1 (tool): {missing} bytes"
-
-
-def test_an_overflow_names_what_takes_the_most_room() -> None:
-    messages: list[Message] = [
-        SystemMessage("s" * 100),
-        UserMessage("é"),
-        AssistantMessage("", (SentCall("t", "f", "{}"),)),
-        ToolMessage("t", "r" * 50),
-    ]
-    plan = Plan.of(model="m", messages=messages, config=LoopConfig(context_window_tokens=1))
-    assert overflow(State.idle(plan), options(120)) == ContextOverflow(
-        126,
-        1,
-        ("message 0 (system): 130 bytes", "tools and options: 120 bytes", "message 2 (assistant): 118 bytes"),
-    )
-    assert overflow(
-        State.idle(replace(plan, messages=(messages[1], AssistantMessage("a")))), RequestOptions(NOTHING)
-    ) == ContextOverflow(
-        18,
-        1,
-        ("message 1 (assistant): 34 bytes", "message 0 (user): 30 bytes", "tools and options: 2 bytes"),
-    )
 
 
 HI = UserMessage("hi")
@@ -101,12 +62,6 @@ LONG = (HI, *turn("a"), *turn("b"), *turn("c"), *turn("d"))
 TOKENS = run_context_window(LONG, 9999).messages.tokens
 
 
-@pytest.mark.parametrize("window", [None, TOKENS + 1, TOKENS + 2])
-def test_what_fits_goes_out_whole(window: int | None) -> None:
-    state = run_context_window(LONG, window, "drop_old_tool_turns")
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-
-
 def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> None:
     state = run_context_window(LONG, TOKENS, "drop_old_tool_turns")
     after, notes = fit_history(state, NO_OPTIONS)
@@ -116,15 +71,6 @@ def test_old_turns_go_until_a_quarter_of_the_room_is_free_and_stay_stored() -> N
     assert notes == (HistoryShortened(1, ("drop_old_tool_turns",), 9, 5, TOKENS, after.messages.tokens),)
     assert after.messages.tokens <= TOKENS * 3 // 4
     assert after == replace(state, messages=state.messages.shortened(kept))
-
-
-def test_what_follows_the_messages_takes_its_room() -> None:
-    options = RequestOptions(canonical({"user": "x" * 400}))
-    state = run_context_window(LONG, TOKENS + 50, "drop_old_tool_turns")
-    assert fit_history(state, NO_OPTIONS) == (state, ())
-    after, (note,) = fit_history(state, options)
-    assert note.tokens_after == after.messages.tokens
-    assert estimated_tokens(after, options) <= (TOKENS + 50) * 3 // 4
 
 
 def test_the_policies_that_took_something_away_are_named_in_their_order() -> None:

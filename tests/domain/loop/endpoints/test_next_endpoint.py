@@ -324,22 +324,34 @@ def test_another_error_that_mentions_no_form_is_no_refusal() -> None:
 # signatures and reasoning
 
 
+SIGNATURE: Final[dict[str, Json]] = {"google": {"thought_signature": "c2ln"}}
+
+
+def thinking_call(**extras: Json) -> Answer:
+    """A call beside which the provider has fields of its own."""
+    body: Any = body_of(None, CALL)
+    body["choices"][0]["message"] |= extras
+    return replies_with(body)
+
+
 def signed_call() -> Answer:
     body: Any = body_of(None, CALL)
-    body["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {
-        "google": {"thought_signature": "c2ln"}
-    }
+    body["choices"][0]["message"]["tool_calls"][0]["extra_content"] = SIGNATURE
     return replies_with(body)
 
 
-def thinking_call() -> Answer:
-    body: Any = body_of(None, CALL)
-    body["choices"][0]["message"]["reasoning_content"] = "I ping."
-    return replies_with(body)
-
-
-def test_a_history_with_a_signature_stays_with_its_endpoint() -> None:
-    played = Played(planned(), signed_call(), returns(1), status(503))
+@pytest.mark.parametrize(
+    "call",
+    [
+        signed_call(),
+        thinking_call(extra_content=SIGNATURE),
+        thinking_call(thinking_blocks=[{"type": "thinking", "thinking": "So.", "signature": "c2ln"}]),
+        thinking_call(thinking_blocks=[{"type": "redacted_thinking", "data": "x"}]),
+        thinking_call(reasoning_details=[{"type": "reasoning.encrypted", "data": "x"}]),
+    ],
+)
+def test_a_history_with_a_signature_stays_with_its_endpoint(call: Answer) -> None:
+    played = Played(planned(), call, returns(1), status(503))
     assert played.endpoints == ["", ""]
     assert played.outcome == TransportFailed("status", 503, "no")
     assert played.noted(EndpointPinned) == [EndpointPinned(2, "", "server_error", 1)]
@@ -361,15 +373,24 @@ def test_a_signature_is_dropped_where_the_plan_says_so_and_goes_to_nobody_else()
     assert changed.dropped == 1
 
 
-def test_reasoning_that_nobody_demands_back_does_not_keep_a_run() -> None:
-    played = Played(planned(), thinking_call(), returns(1), status(503))
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("reasoning_content", "a signature"),
+        ("reasoning_details", [{"type": "reasoning.text", "text": "So.", "signature": None}]),
+    ],
+)
+def test_reasoning_that_nobody_demands_back_does_not_keep_a_run(field: str, value: Json) -> None:
+    played = Played(planned(), thinking_call(**{field: value}), returns(1), status(503))
     assert played.endpoints == ["", "", "backup"]
-    assert "reasoning_content" not in played.body()["messages"][1]
+    assert field not in played.body()["messages"][1]
 
 
 def test_reasoning_that_must_come_back_keeps_a_run() -> None:
     demanding = Provider(reasoning_required_on="tool_turns")
-    played = Played(planned(provider=demanding), thinking_call(), returns(1), status(503))
+    played = Played(
+        planned(provider=demanding), thinking_call(reasoning_content="So."), returns(1), status(503)
+    )
     assert played.noted(EndpointPinned)
 
 
