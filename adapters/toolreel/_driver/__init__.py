@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Listener,
         Observer,
         Performer,
+        ReplyPiece,
         StreamingEndpoint,
         StreamingPerformer,
         ToolHost,

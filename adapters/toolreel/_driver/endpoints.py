@@ -10,6 +10,7 @@ from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
     AsyncEndpoint,
     Endpoint,
+    ReplyPiece,
     async_pieces_of,
     pieces_of,
     secrets_of,
@@ -17,7 +18,6 @@ from toolreel._driver.ports import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import EndpointChanged, Note, ReplyReceived, RequestFailed, SendRequest, State
-from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Endpoints:
         """Send the request to the endpoint that it names."""
         return self._of(effect).send(effect)
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
         return pieces_of(self._of(effect), effect)
 
@@ -109,7 +109,7 @@ class AsyncEndpoints:
         """Send the request to the endpoint that it names."""
         return await self._of(effect).send(effect)
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
         return async_pieces_of(self._of(effect), effect)
 

@@ -20,6 +20,7 @@ from toolreel._driver.ports import (
     AsyncToolHost,
     Clock,
     Endpoint,
+    ReplyPiece,
     ToolHost,
     Wanted,
     async_pieces_of,
@@ -38,7 +39,6 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
 )
-from toolreel_core._replies import Delta
 from toolreel_core._tools import failed, tool_not_implemented
 
 
@@ -102,7 +102,7 @@ class Ports:
             case _:
                 assert_never(effect)
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return pieces_of(self.endpoint, effect)
 
@@ -138,7 +138,7 @@ class AsyncPorts:
             case _:
                 assert_never(effect)
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return async_pieces_of(self.endpoint, effect)
 
@@ -178,9 +178,7 @@ class ImmediateEndpoint:
         """Call the sync port."""
         return self.endpoint.send(effect)
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, and last the event, from the sync port."""
         with closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:

@@ -28,6 +28,8 @@ from toolreel_core._replies import Delta
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
+ReplyPiece: TypeAlias = Delta | ReplyReceived | RequestFailed
+"""A piece of a reply as it arrives; the last one is the event."""
 
 
 class Endpoint(Protocol):
@@ -50,7 +52,7 @@ class AsyncEndpoint(Protocol):
 class StreamingEndpoint(Protocol):
     """What an :class:`Endpoint` may offer besides ``send``."""
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return.
 
         Closing the generator closes the response.
@@ -62,14 +64,12 @@ class StreamingEndpoint(Protocol):
 class AsyncStreamingEndpoint(Protocol):
     """The async version of :class:`StreamingEndpoint`."""
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return."""
         ...
 
 
-def pieces_of(
-    endpoint: Endpoint, effect: SendRequest
-) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
     """Each piece of a reply, if the endpoint streams, and last the event."""
     if not isinstance(endpoint, StreamingEndpoint):
         yield endpoint.send(effect)
@@ -78,9 +78,7 @@ def pieces_of(
         yield from pieces
 
 
-async def async_pieces_of(
-    endpoint: AsyncEndpoint, effect: SendRequest
-) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+async def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
     """The async version of :func:`pieces_of`."""
     if not isinstance(endpoint, AsyncStreamingEndpoint):
         yield await endpoint.send(effect)

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager
 from typing import TypeAlias, TypeVar
 
+from toolreel._driver.ports import ReplyPiece
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._replies import Delta
 
@@ -57,13 +58,13 @@ async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGen
             await items.aclose()
 
 
-def event_of(pieces: Generator[Delta | ReplyReceived | RequestFailed, None, None]) -> _Reply:
+def event_of(pieces: Generator[ReplyPiece, None, None]) -> _Reply:
     """The event at the end of a reply."""
     *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
     return event
 
 
-async def aevent_of(pieces: AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]) -> _Reply:
+async def aevent_of(pieces: AsyncGenerator[ReplyPiece, None]) -> _Reply:
     """The async version of :func:`event_of`."""
     *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
     return event

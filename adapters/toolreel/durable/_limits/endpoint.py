@@ -7,12 +7,13 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
+from typing import Final, TypeVar, assert_never, cast, overload
 
 from toolreel._driver import (
     AsyncEndpoint,
     AsyncStreamingEndpoint,
     Endpoint,
+    ReplyPiece,
     StreamingEndpoint,
     secrets_of,
 )
@@ -26,8 +27,7 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta, Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
 
-Piece: TypeAlias = Delta | ReplyReceived | RequestFailed
-_Piece = TypeVar("_Piece", bound=Piece)
+_Piece = TypeVar("_Piece", bound=ReplyPiece)
 _NOTHING: Final = Usage()
 
 
@@ -73,7 +73,7 @@ class LimitedEndpoint:
         with settling(self.ledger, ticket, effect.request.form) as noted:
             return noted(self.endpoint.send(effect))
 
-    def stream(self, effect: SendRequest) -> Generator[Piece, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
         ticket = self._turn(effect)
         if isinstance(ticket, RequestFailed):
@@ -126,7 +126,7 @@ class AsyncLimitedEndpoint:
         with settling(self.ledger, ticket, effect.request.form) as noted:
             return noted(await self.endpoint.send(effect))
 
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[Piece, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
         ticket = await self._turn(effect)
         if isinstance(ticket, RequestFailed):
