@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
     from toolreel._driver.streaming.shown_run import STOPPED
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-    from toolreel._driver.timing import NOT_MEASURED, Lap, LapTimes, Timing, Took, duration, record
+    from toolreel._driver.timing import NOT_MEASURED, EffectTime, Lap, LapTimes, Timing, duration, record
     from toolreel._driver.watch import (
         CONTEXTS,
         WATCHERS,

@@ -12,7 +12,13 @@ from functools import partial
 from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
-from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import (
+    Incoming,
+    check_state,
+    step_with_message,
+    take_messages_after,
+    take_messages_before,
+)
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -85,7 +91,7 @@ async def aspeak(
     The async version of :func:`~toolreel._driver.sync.speak`, with the same parameters and errors.
     """
     withhold(journal, secrets_of(performer))
-    return await _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
+    return await _run(step_with_message(run, content, journal), performer, journal, observe, inbox)
 
 
 def astream(
@@ -117,7 +123,7 @@ def astream_on(
     The async version of :func:`~toolreel._driver.sync.stream_on`, with the same parameters.
     """
     withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
     return _stream(begun, performer, journal, inbox)
 
 
@@ -200,8 +206,8 @@ async def _steps(
         else:
             answers = await _answers(performer, wanted, scopes, laps)
         for effect, answer in answers:
-            for said, heard in hear_before(effect, at.state, inbox, journal):
-                at = heard
+            for said, after in take_messages_before(effect, at.state, inbox, journal):
+                at = after
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
@@ -209,8 +215,8 @@ async def _steps(
             event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
-        for said, heard in hear_after_answer(at.state, inbox, journal):
-            at = heard
+        for said, after in take_messages_after(at.state, inbox, journal):
+            at = after
             yield None, said, at
 
 

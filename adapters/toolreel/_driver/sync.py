@@ -9,7 +9,13 @@ from functools import partial
 from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import (
+    Incoming,
+    check_state,
+    step_with_message,
+    take_messages_after,
+    take_messages_before,
+)
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -111,7 +117,7 @@ def speak(
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
     withhold(journal, secrets_of(performer))
-    return _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
+    return _run(step_with_message(run, content, journal), performer, journal, observe, inbox)
 
 
 def stream(
@@ -157,7 +163,7 @@ def stream_on(
     :returns: a generator as that of :func:`stream`
     """
     withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
     return _stream(begun, performer, journal, inbox)
 
 
@@ -240,8 +246,8 @@ def _steps(
         else:
             answers = _answers(performer, wanted, scopes, laps)
         for effect, answer in answers:
-            for said, heard in hear_before(effect, at.state, inbox, journal):
-                at = heard
+            for said, after in take_messages_before(effect, at.state, inbox, journal):
+                at = after
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
@@ -249,8 +255,8 @@ def _steps(
             event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
-        for said, heard in hear_after_answer(at.state, inbox, journal):
-            at = heard
+        for said, after in take_messages_after(at.state, inbox, journal):
+            at = after
             yield None, said, at
 
 

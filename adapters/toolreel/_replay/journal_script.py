@@ -95,7 +95,7 @@ class JournalScript:
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
-    def said_before(self, effect: Wanted | None) -> list[UserSpoke]:
+    def messages_before(self, effect: Wanted | None) -> list[UserSpoke]:
         """Take what stands before the line that answers an effect; without one, before the first unused."""
         with self._lock:
             end = None if effect is None else self._places.get(effect.ref)
@@ -115,7 +115,7 @@ class JournalScript:
             first, at = next(iter(self._left), None), next(iter(self._said), None)
             return at is not None and (first is None or at < first)
 
-    def said_next(self) -> UserSpoke | None:
+    def next_messages(self) -> UserSpoke | None:
         """Take the next line, if it is what the user says."""
         with self._lock:
             first, at = next(iter(self._left), None), next(iter(self._said), None)

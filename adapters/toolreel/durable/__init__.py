@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._book import Told, number_of
+    from toolreel.durable._book import StoredJournal, number_of
     from toolreel.durable._limits.endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
     from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
     from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait

@@ -13,7 +13,7 @@ from toolreel._internal import DurableError, Page, listening, page_app, server_c
 from toolreel.durable._limits.ledger import Ledger
 from toolreel.durable._metrics import Performed, Present, text
 from toolreel.durable._store.claims import now_ms
-from toolreel.durable._store.database import asked_once
+from toolreel.durable._store.database import query_once
 from toolreel.durable._store.tables import RUNS
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Probes:
         if why := self._worker.not_ready:
             return Page(503, f"{why}\n")
         try:
-            asked_once(self._engine, sa.select(sa.literal(1)))
+            query_once(self._engine, sa.select(sa.literal(1)))
         except DurableError as error:
             return Page(503, f"{error}\n")
         return Page(200, "ready\n")
@@ -104,9 +104,9 @@ class Probes:
         counts: Any = sa.select(RUNS.c.queue, RUNS.c.status, sa.func.count()).group_by(
             RUNS.c.queue, RUNS.c.status
         )
-        rows: Any = asked_once(self._engine, counts)
+        rows: Any = query_once(self._engine, counts)
         own = RUNS.c.queue == self._queue, RUNS.c.status == "queued"
-        oldest = asked_once(self._engine, sa.select(sa.func.min(RUNS.c.updated_at)).where(*own))[0][0]
+        oldest = query_once(self._engine, sa.select(sa.func.min(RUNS.c.updated_at)).where(*own))[0][0]
         queued_for = 0.0 if oldest is None else max(0, now_ms() - oldest) / 1000
         waits = {ledger.limits.account: ledger.waits for ledger in _ledgers(self._ports)}
         by_status = {(str(queue), str(status)): int(number) for queue, status, number in rows}

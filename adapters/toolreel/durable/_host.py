@@ -12,9 +12,9 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 
 from toolreel._internal import DurableError
 from toolreel.durable._store.claims import WORKFLOW
-from toolreel.durable._store.database import lasting
+from toolreel.durable._store.database import retried
 from toolreel.durable._store.slots import take_slot
-from toolreel.durable._store.store import FOR_EVER, Store
+from toolreel.durable._store.store import NEVER, Store
 
 APPLICATION: Final = "toolreel"
 Perform: TypeAlias = Callable[[str, str], str]
@@ -38,7 +38,7 @@ class Host:
             raise DurableError("worker: this process has one already; start another process")
         self._busy: dict[str, str] = {}
         self._queue, self._concurrency, self._poll_seconds = queue, concurrency, poll_seconds
-        self.store = Store(url, connections=concurrency + 6, patience=FOR_EVER)
+        self.store = Store(url, connections=concurrency + 6, give_up_after=NEVER)
         self.slot = take_slot(url, queue, slot)
 
     def start(self, perform: Perform) -> None:
@@ -50,8 +50,8 @@ class Host:
         release = f"toolreel {version('toolreel')}"
         self.store.adopt(self.slot.executor, but_of=release)
         _performing.append(self._counted(perform))
-        lasting(lambda: self._launch(release))
-        lasting(self._register_queue)  # DBOS raises a loss of its connection here, too
+        retried(lambda: self._launch(release))
+        retried(self._register_queue)  # DBOS raises a loss of its connection here, too
 
     def _launch(self, release: str) -> None:
         """Launch DBOS, or leave nothing of it, since it cannot be launched again."""

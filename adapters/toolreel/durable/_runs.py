@@ -18,7 +18,7 @@ from toolreel._driver import current_trace, message_of
 from toolreel._internal import DurableError
 from toolreel._journal import parse_journal
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._book import Told, plan_lines
+from toolreel.durable._book import StoredJournal, plan_lines
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
 from toolreel.durable._store.claims import now_ms, segments_of, wake
 from toolreel.durable._store.database import database_url
@@ -129,7 +129,7 @@ class DurableRuns:
         :raises DurableError: if there is none with this id
         """
         row = self._row(run_id)
-        told = Told.of(row.plan, self._store.stored(segments_of(row.segments)))
+        told = StoredJournal.of(row.plan, self._store.stored(segments_of(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(told.text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:

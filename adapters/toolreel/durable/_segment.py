@@ -21,10 +21,10 @@ from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
 from toolreel.durable._answers import Answers, Uncertain
-from toolreel.durable._book import Book, Told, fingerprint_of, retold
+from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
 from toolreel.durable._run_views import Awaited
 from toolreel.durable._store.claims import Claimed, Resting, Segment, Written, now_ms
-from toolreel.durable._store.database import AWAY
+from toolreel.durable._store.database import CONNECTION_LOST
 from toolreel.durable._store.store import Store
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._loop import pending
@@ -98,7 +98,7 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, store: Store
     try:
         with joined_trace(claimed.trace):
             return segment.go()
-    except AWAY as error:
+    except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
         return segment.let_go("refused", str(error))
@@ -126,14 +126,14 @@ class _Segment:
                 f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
                 "then resume it",
             )
-        book, heard = self._begun()
+        book, inbox_read = self._begun()
         performer, run = self._policy.performer, self._claimed.run_id
         with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
             book.watches = watches
-            answers = self._answers = self._answering(book, performer, heard)
+            answers = self._answers = self._answering(book, performer, inbox_read)
             try:
                 return self._go_on(answers)
-            except AWAY as error:  # here, since the run has not broken for those that watch it
+            except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
     def _go_on(self, answers: Answers) -> str:
@@ -156,9 +156,11 @@ class _Segment:
     def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
         """Let go of the run before its end."""
         answers = self._answers
-        heard, wake_at = (0, 0) if answers is None else (answers.heard, answers.wake_at)
+        inbox_read, wake_at = (0, 0) if answers is None else (answers.inbox_read, answers.wake_at)
         interrupted = self._claimed.interrupted if answers is None or answers.doubtful else 0
-        rest = Resting(status, self._events, heard, problem=why, wake_at=wake_at, interrupted=interrupted)
+        rest = Resting(
+            status, self._events, inbox_read, problem=why, wake_at=wake_at, interrupted=interrupted
+        )
         self._store.release(self._claimed, rest)
         return status
 
@@ -178,12 +180,12 @@ class _Segment:
     def _begun(self) -> tuple[Book, int]:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past.
 
-        :returns: with how many things that were said the run has heard
+        :returns: with how many things that were said the run has inbox_read
         """
         own = self._steps.done() if self._claimed.recovered else ()
         last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
         stored = self._store.stored((*self._claimed.segments[:-1], last))
-        told = Told.of(self._claimed.plan, stored)
+        told = StoredJournal.of(self._claimed.plan, stored)
         recorded, state = retold(told.text, self._source)
         self._events = len(recorded.records)
         _check_tools(recorded, self._policy.performer)
@@ -193,20 +195,20 @@ class _Segment:
         self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
         book = Book(recorded.plan, self._policy.secrets, self._source)
         book.go_on_from(recorded, state)
-        heard = max((written.heard for written in stored), default=0)
-        return book, heard
+        inbox_read = max((written.inbox_read for written in stored), default=0)
+        return book, inbox_read
 
-    def _answering(self, book: Book, performer: Performer, heard: int) -> Answers:
-        uncertain, heard_after = self._policy.uncertain, self._store.heard_after
-        return Answers(book, self._claimed, performer, uncertain, heard_after, heard)
+    def _answering(self, book: Book, performer: Performer, inbox_read: int) -> Answers:
+        uncertain, inbox_after = self._policy.uncertain, self._store.inbox_after
+        return Answers(book, self._claimed, performer, uncertain, inbox_after, inbox_read)
 
     def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
         """Perform what the run wants, if it is not to rest at it."""
         match wanted:
             case ():
-                return Written((), answers.heard)
+                return Written((), answers.inbox_read)
             case (Wait() as wait,) if answers.left_of(wait) > INLINE_MS:
-                return Written((), answers.heard)
+                return Written((), answers.inbox_read)
             case (effect,):
                 return self._step(answers, tag(type(effect)), lambda: answers.answer(effect))
             case _:
@@ -214,7 +216,7 @@ class _Segment:
 
     def _step(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
         stored = self._steps.take(name, perform)
-        answers.heard = max(answers.heard, stored.heard)
+        answers.inbox_read = max(answers.inbox_read, stored.inbox_read)
         return stored
 
     def _perform_together(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
@@ -233,11 +235,11 @@ class _Segment:
         for at, effect in enumerate(wanted):
             answers.book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
         answers.doubtful = False
-        return Written((), answers.heard)
+        return Written((), answers.inbox_read)
 
     def _resting(self, answers: Answers, wanted: Sequence[Wanted]) -> Resting:
         """What the run rests at: its end, a wait, or decisions that nobody has made."""
-        state, counts = answers.book.state, (answers.book.events, answers.heard)
+        state, counts = answers.book.state, (answers.book.events, answers.inbox_read)
         if isinstance(state.phase, Settled):
             return Resting("ended", *counts, outcome=state.phase.outcome.name)
         doubt = self._claimed.interrupted if answers.doubtful else 0

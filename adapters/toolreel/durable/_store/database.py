@@ -112,28 +112,28 @@ def close_database(engine: sa.Engine) -> None:
     engine.dispose()
 
 
-AWAY: Final = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
+CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
 """What is raised where the database went away: it restarts, or SQLite is busy."""
 
 
-def lasting(attempt: Callable[[], _Result], patience: float = 60.0) -> _Result:
+def retried(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
     """Do something with the database, again if it went away: it restarts, or SQLite is busy.
 
     :param attempt: may be repeated after it was committed, so it has to be idempotent
-    :param patience: seconds after which it gives up
+    :param give_up_after: seconds after which it gives up
     """
     since, pause = time.monotonic(), 0.02
     while True:
         try:
             return attempt()
-        except AWAY as error:
-            if time.monotonic() - since > patience:
+        except CONNECTION_LOST as error:
+            if time.monotonic() - since > give_up_after:
                 raise DurableError(f"database: it went away: {_first_line(error)}") from error
         time.sleep(pause)
         pause = min(pause * 2, 1.0)
 
 
-def asked_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
     """The rows of a query, that fails at once if the database is away.
 
     :raises DurableError: if it is

@@ -158,7 +158,7 @@ class Reel(ReelRecording):
         if isinstance(performer, _AsyncLive | AsyncRehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
         if isinstance(performer, Rehearsal):
-            performer.hear()
+            performer.skip_message()
         with naming_exchange(talk.journal):
             done = speak(run, content, performer, journal=talk.journal, observe=observe)
             return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
@@ -170,7 +170,7 @@ class Reel(ReelRecording):
         if isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
         if isinstance(performer, AsyncRehearsal):
-            performer.hear()
+            performer.skip_message()
         with naming_exchange(talk.journal):
             async with _live(self, performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
