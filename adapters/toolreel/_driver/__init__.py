@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolreel._driver.attachments import attach
     from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock, ending_at, time_left
     from toolreel._driver.effect_scopes import EffectScopes
-    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
+    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
@@ -18,6 +18,9 @@ from toolreel._driver.ports import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import EndpointChanged, Note, ReplyReceived, RequestFailed, SendRequest, State
+
+_DEPTH: Final = 8
+"""How many endpoints and performers may wrap one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +126,18 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
     :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
     """
     at: Any = performer
-    while at is not None and not hasattr(at, "address"):
+    for _ in range(_DEPTH):
+        server = getattr(getattr(at, "address", None), "server", None)
+        if isinstance(server, ServerAddress):
+            return server
         is_several = isinstance(at, Endpoints | AsyncEndpoints)
         at = (at.fallbacks.get(fallback) if fallback else at.first) if is_several else _inside(at)
-    return NO_SERVER if at is None else at.address.server
+    return NO_SERVER
 
 
-def _inside(endpoint: object) -> Any:  # noqa: ANN401 - of any kind
+def _inside(wrapper: object) -> Any:  # noqa: ANN401 - of any kind
     """The endpoint in one that wraps another, such as one with limits, or in a performer."""
-    return getattr(endpoint, "endpoint", None)
+    return getattr(wrapper, "endpoint", None) or getattr(wrapper, "performer", None)
 
 
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
