@@ -15,7 +15,7 @@ from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolre
 from tests.replay.sessions import cassette
 from toolreel._cli import explain_command
 from toolreel._journal import companion, opened
-from toolreel._replay import advised, retrace, rule_of, sent_history, warnings_of
+from toolreel._replay import retrace, rule_of, sent_history, warnings_of
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
@@ -101,7 +101,7 @@ DIALECTS = LoopConfig(text_dialects=("marked", "react"))
 def test_a_hint_begins_with_the_setting_that_the_rule_reads(
     outcome: outcomes.Outcome, config: LoopConfig, hint: str
 ) -> None:
-    assert advised(outcome, config, "again") == hint
+    assert rule_of(outcome, config).advice("again") == hint
 
 
 def test_dialects_that_are_read_by_default_are_one_word() -> None:
@@ -136,15 +136,14 @@ def request(*messages: Message, reminder: str = "") -> Request:
 
 
 def test_what_is_sent_as_it_is_stored_is_no_difference() -> None:
-    found = sent_history(HISTORY, request(*HISTORY))
+    found = sent_history(Transcript.of(HISTORY), request(*HISTORY))
     assert (found.stored, found.sent) == (3, 3)
     assert (found.changed, found.left_out, found.added) == ((), (), ())
 
 
 def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
-    found = sent_history(
-        HISTORY, request(SystemMessage("be long"), AssistantMessage("two"), reminder="hurry")
-    )
+    changed = request(SystemMessage("be long"), AssistantMessage("two"), reminder="hurry")
+    found = sent_history(Transcript.of(HISTORY), changed)
     ((number, (change,)),) = found.changed
     assert (number, change.place, change.old, change.new) == (1, "content", '"be brief"', '"be long"')
     assert found.left_out == (2,)

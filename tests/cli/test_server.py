@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
 from tests.evals.provider import provider
-from tests.servers.chat_server import ChatServer, replying, serving
+from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel._cli import NO_PRESETS
 from toolreel.testing import saying
 
@@ -201,6 +201,25 @@ def test_a_run_goes_on_at_another_server_and_replays_from_its_recording(tmp_path
     assert json.loads(second.seen[0].body)["model"] == "b"
     again = toolreel("replay", "kept", cwd=tmp_path)
     assert again.code == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (replying({"error": {"message": "no"}}, status=401), "api-key-env= in its --fallback"),
+        (replying({"error": {"message": "no"}}, status=404), "nothing is at {url}: correct base-url= in"),
+        (
+            replying({"error": {"message": "model b not found"}}, status=404),
+            "correct model= in its --fallback",
+        ),
+    ],
+)
+def test_what_to_do_names_the_server_that_was_asked_last(answer: Answer, hint: str, tmp_path: Path) -> None:
+    with serving(DENIED) as first, serving(answer) as second:
+        there = f"model=b,base-url={second.url},on=denied"
+        said = running(first, tmp_path, "--fallback", there)
+    assert_mistake(said, hint.format(url=second.url), code=1)
+    assert first.url not in said.stderr
 
 
 def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:

@@ -60,11 +60,11 @@ def judged(out: Path) -> dict[str, object]:
     return {key: [tree.get(name) for name in told] for key, tree in records(out).items()}
 
 
-@pytest.mark.parametrize(("jobs", "retries"), [(1, 1), (8, 3)])
+@pytest.mark.parametrize(("jobs", "retries"), [(1, 1), (8, 9)])
 def test_no_outage_counts_against_a_model(jobs: int, retries: int, tmp_path: Path) -> None:
     tables: Mapping[str, Any] = {
-        "eval": {"jobs": jobs, "void_retries": 8, "trials": 3},
-        "endpoint": {"read_timeout": 0.2},
+        "eval": {"jobs": jobs, "void_retries": 20, "trials": 3},
+        "endpoint": {"read_timeout": 1},  # of a busy machine, good replies may come too late as well
         "loop": {"max_tries": retries},
     }
     with provider() as calm:

@@ -35,6 +35,7 @@ from toolreel._driver import (
     Ports,
     Resting,
     Run,
+    check_given,
     secrets_of,
 )
 from toolreel._journal import companion
@@ -142,7 +143,7 @@ class Agent(Generic[Value_co]):
         # fmt: on
 
     def __post_init__(self) -> None:
-        check_kinds(self, self.headers)
+        check_kinds(**{name: getattr(self, name) for name in (*AgentSettings.__annotations__, "model")})
         for name in ("base_url", "api_key", "api_key_env", "headers"):
             if self.endpoint is not None and getattr(self, name):
                 raise ConfigError(f"{name} and endpoint are both given; give it to the endpoint")
@@ -159,8 +160,8 @@ class Agent(Generic[Value_co]):
         object.__setattr__(self, "_output", self.output if is_ready else output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
         object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
-        self._preset.settings_with(self._config())  # a misspelt setting is told here, not by the first run
         object.__setattr__(self, "at_fallbacks", _agents_of(self, self.fallbacks))
+        self.plan("?")  # what is wrong with a setting is told here, not by the first run
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.
@@ -279,6 +280,7 @@ class Agent(Generic[Value_co]):
         :param record: a folder, in which each inner run is recorded under the idempotency key of its call
         :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
         """
+        check_kinds(name=name, description=description, record=record)
         runs = _InnerRuns(self, None if record is None else Path(record))
         is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
         told = description or self.instructions or "Ask an assistant; it does not know this conversation."
@@ -363,6 +365,8 @@ class Agent(Generic[Value_co]):
         *,
         overwrite: bool,
     ) -> AgentRuns:
+        check_kinds(record=record, overwrite=overwrite)
+        check_given(journal=journal, observe=observe, inbox=inbox)
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
@@ -410,6 +414,7 @@ def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
         if (name := there.name or there.model) in found:
             raise ConfigError(f"fallbacks[{number}]: there are two named {name!r}; write name= in one")
         try:
+            check_kinds(name=there.name, on=there.on)
             found[name] = _agent_at(agent, there)
         except ConfigError as error:
             raise ConfigError(f"fallbacks[{number}]: {error}") from error

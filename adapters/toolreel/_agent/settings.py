@@ -104,29 +104,41 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "options": (Mapping,),
     "config": (LoopConfig, Mapping),
     "price": (Price,),
+    "preset": (str, Path, Iterable, Preset),
+    "name": (str,),
+    "on": (Iterable,),
+    "description": (str,),
+    "record": (str, Path),
+    "overwrite": (bool,),
 }
+_NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
 _KIND_NAMES: Final = {
     str: "a text",
     int: "a whole number",
     Mapping: "an object",
     LoopConfig: "a LoopConfig",
     Price: "a Price",
+    Path: "a path",
+    Iterable: "a list",
+    Preset: "a Preset",
+    bool: "True or False",
 }
 
 
-def check_kinds(agent: object, headers: Mapping[str, object] | None) -> None:
-    """Check the kinds of an agent's settings.
+def check_kinds(**given: object) -> None:
+    """Check the kinds of what an agent or one of its runs is given.
 
     :raises ConfigError: at the first that is of another kind
     """
     for name, kinds in _KINDS.items():
-        value = getattr(agent, name)
-        if (value is not None or name in {"model", "seed"}) and not isinstance(value, kinds):
+        value = given.get(name)
+        if name in given and (value is not None or name in _NEEDED) and not isinstance(value, kinds):
             expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
             raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
-    if not str(getattr(agent, "model", "")).strip():
+    if not str(given.get("model", "-")).strip():
         raise ConfigError("model: expected the name of a model, got an empty text")
-    for name, value in (headers or {}).items():
+    headers = given.get("headers")
+    for name, value in headers.items() if isinstance(headers, Mapping) else ():
         if not isinstance(value, (str, Secret)):
             raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
 
@@ -141,7 +153,10 @@ def preset_of(given: PresetLike, provider: str, model: str) -> Preset:
     collection = with_files()
     if provider and not collection.defaults(provider).names:
         raise ConfigError(f"provider: {unknown_name('provider', provider, collection.providers)}")
-    names = (given,) if isinstance(given, str | Path) else given or ()
+    names = [given] if isinstance(given, str | Path) else [*(given or ())]
+    for number, name in enumerate(names):
+        if not isinstance(name, str | Path):
+            raise ConfigError(f"preset[{number}]: expected a name or a file, got {type(name).__name__}")
     return collection.for_(provider, model).merged(named_presets(collection, names))
 
 

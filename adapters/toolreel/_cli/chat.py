@@ -144,7 +144,7 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
         elif outcome == Cancelled(STOPPED):
             err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
         else:
-            exit_code(outcome, server)  # says what went wrong
+            exit_code(run, server)  # says what went wrong
             code = FAILED
         # How long the exchange took, and what the conversation has cost
         cost = cost_in_words(run)

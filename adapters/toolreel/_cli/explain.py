@@ -16,19 +16,17 @@ from toolreel._journal import opened
 from toolreel._replay import (
     Aspect,
     Difference,
-    SentHistory,
     Trace,
     Traced,
     TurnPair,
-    Why,
-    advised,
     cut,
+    deciding_event,
     diff,
-    note_words,
+    note_line,
     retrace,
+    rule_of,
     sent_history,
     warnings_of,
-    why,
 )
 from toolreel.cassette import Change, clipped
 from toolreel_core._jsontext import Json
@@ -81,11 +79,11 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
     if as_machine:
-        return say({**_why_tree(trace, why(trace)), "events": [_event_tree(each) for each in events]})
+        return say({**_outcome_tree(trace), "events": [_event_tree(each) for each in events]})
     if turn is not None:
         _show_turn(events)
         return 0
-    _show_why(trace, why(trace))
+    _show_outcome(trace)
     for traced in events:  # each in a line, so that --turn can be pointed at it
         labelled(out, f"turn {_turn_of(traced)}", traced.summary)
     return 0
@@ -95,30 +93,46 @@ def _turn_of(traced: Traced) -> int:
     return max(1, traced.before.tally.turns)
 
 
-def _show_why(trace: Trace, found: Why) -> None:
-    outcome = trace.run.outcome
-    words, general = describe_outcome(outcome)
-    hint = advised(outcome, trace.run.state.plan.config, general)
+def _show_outcome(trace: Trace) -> None:
+    outcome, config = trace.run.outcome, trace.run.state.plan.config
+    words, hint = describe_outcome(outcome)
+    rule = rule_of(outcome, config)
     labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
-    labelled(out, "rule", found.rule.words)
-    for name, value in found.values.items():
+    labelled(out, "rule", rule.words)
+    for name, value in rule.values(config).items():
         labelled(out, "", f"{name} = {value}", "dim")
-    if found.event:
-        number, turn = found.event.record.n, _turn_of(found.event)
-        labelled(out, "decided", f"upon event {number}, turn {turn}: {found.event.summary}")
-        for note in found.event.notes:
-            labelled(out, "", note_words(note), "dim")
-    if hint:
-        labelled(out, "hint", hint)
+    if decided := deciding_event(trace):
+        where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
+        labelled(out, "decided", f"{where}: {decided.summary}")
+        for note in decided.notes:
+            labelled(out, "", note_line(note), "dim")
+    if advice := rule.advice(hint):
+        labelled(out, "hint", advice)
     for level, text, turns in warnings_of(trace.run):
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
 
 
+def _outcome_tree(trace: Trace) -> dict[str, Json]:
+    outcome, config = trace.run.outcome, trace.run.state.plan.config
+    words, hint = describe_outcome(outcome)
+    rule, decided = rule_of(outcome, config), deciding_event(trace)
+    warnings = warnings_of(trace.run)
+    return {
+        "outcome": outcome.name,
+        "words": words,
+        "hint": rule.advice(hint),
+        "rule": rule.words,
+        "settings": {**rule.values(config)},
+        "warnings": [{"level": level, "words": text, "turns": [*turns]} for level, text, turns in warnings],
+        "decided_at": decided.record.n if decided else None,
+    }
+
+
 def _show_turn(events: Iterable[Traced]) -> None:
     for traced in events:
         if isinstance(traced.effect, SendRequest):
-            history = sent_history(traced.before.messages.messages, traced.effect.request)
+            history = sent_history(traced.before.messages, traced.effect.request)
             stored = counted(history.stored, "stored message")
             labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
             if history.left_out:
@@ -130,21 +144,7 @@ def _show_turn(events: Iterable[Traced]) -> None:
                 labelled(out, "", f"sent and not stored: {message}", "yellow")
         labelled(out, f"event {traced.record.n}", traced.summary, "bold")
         for note in traced.notes:
-            labelled(out, "", note_words(note), "dim")
-
-
-def _why_tree(trace: Trace, found: Why) -> dict[str, Json]:
-    words, hint = describe_outcome(trace.run.outcome)
-    warnings = warnings_of(trace.run)
-    return {
-        "outcome": trace.run.outcome.name,
-        "words": words,
-        "hint": advised(trace.run.outcome, trace.run.state.plan.config, hint),
-        "rule": found.rule.words,
-        "settings": {**found.values},
-        "warnings": [{"level": level, "words": text, "turns": [*turns]} for level, text, turns in warnings],
-        "decided_at": found.event.record.n if found.event else None,
-    }
+            labelled(out, "", note_line(note), "dim")
 
 
 def _event_tree(traced: Traced) -> Json:
@@ -154,26 +154,23 @@ def _event_tree(traced: Traced) -> Json:
         "turn": _turn_of(traced),
         "kind": traced.record.kind,
         "summary": traced.summary,
-        "notes": [note_words(note) for note in traced.notes],
+        "notes": [note_line(note) for note in traced.notes],
     }
     if isinstance(traced.effect, SendRequest):
-        tree |= {"sent": _sent_tree(sent_history(traced.before.messages.messages, traced.effect.request))}
+        history = sent_history(traced.before.messages, traced.effect.request)
+        tree["sent"] = {
+            "stored": history.stored,
+            "sent": history.sent,
+            "left_out": [*history.left_out],
+            "changed": [
+                {"message": number, "places": [[each.place, each.old, each.new] for each in changed]}
+                for number, changed in history.changed
+            ],
+            "added": [*history.added],
+        }
     if isinstance(event, ReplyReceived):
-        tree |= {"reply": str(event.body)}
+        tree["reply"] = str(event.body)
     return tree
-
-
-def _sent_tree(history: SentHistory) -> Json:
-    return {
-        "stored": history.stored,
-        "sent": history.sent,
-        "left_out": [*history.left_out],
-        "changed": [
-            {"message": number, "places": [[each.place, each.old, each.new] for each in changed]}
-            for number, changed in history.changed
-        ],
-        "added": [*history.added],
-    }
 
 
 def show_changes(label: str, changes: tuple[Change, ...]) -> None:

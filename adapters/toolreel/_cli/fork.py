@@ -173,7 +173,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         hint = "continue with --base-url or --from where the recording has no answer"
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
-    return exit_code(outcome, server)
+    return exit_code(live.run, server)
 
 
 def _fork_live(

@@ -32,7 +32,6 @@ from toolreel._internal import AdapterError
 from toolreel._journal import Recorded
 from toolreel._replay import (
     Answered,
-    Breaks,
     EventLog,
     Keeping,
     RecordedFiles,
@@ -199,8 +198,7 @@ class LiveSession:
             elif live.state:
                 go_on(live.state, ports, journal=log, observe=observe)
             elif before and tape:
-                breaks = Breaks(tape.recording)
-                rehearsal = Rehearsal(before, endpoint=endpoint, breaks=breaks, live=ports)
+                rehearsal = Rehearsal(before, endpoint=endpoint, tape=tape.recording, live=ports)
                 rehearsal.play(live.plan, journal=log, observe=observe)
                 rehearsal.finish()
                 tape.finish()

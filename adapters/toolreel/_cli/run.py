@@ -137,7 +137,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         show_saved(live.saved)
     if not wanted.presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
-    code = exit_code(live.run.outcome, server)
+    code = exit_code(live.run, server)
     if live.refused:
         complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
         return USAGE
@@ -210,7 +210,7 @@ def resume_command(
         show_run(live.run)
         if live.saved:
             show_saved(live.saved)
-    code = exit_code(live.run.outcome, server)
+    code = exit_code(live.run, server)
     if live.refused:
         complain(f"the run was not recorded to its end: {live.refused}", hint=resume_hint(live.left))
         return USAGE

@@ -13,7 +13,6 @@ from rich.console import Console
 from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
 from toolreel._driver import (
-    Resting,
     Run,
     ServerAddress,
     cost_in_words,
@@ -33,7 +32,7 @@ from toolreel_core._conversation import (
     shown_content,
 )
 from toolreel_core._jsontext import Json, parse
-from toolreel_core._protocol import Cancelled, Completed, Outcome, Tally, encode
+from toolreel_core._protocol import Cancelled, Completed, Tally, encode
 
 if TYPE_CHECKING:
     from toolreel._cli.server_options import ServerChoice
@@ -171,14 +170,16 @@ def resume_hint(left: Path | None) -> str:
     return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
 
 
-def exit_code(outcome: Outcome | Resting, server: ServerChoice) -> int:
+def exit_code(run: Run, server: ServerChoice) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
-    if isinstance(outcome, Completed):
+    if run.completed:
         return 0
-    there = ServerAddress(shown_url(server.base_url or ""), server.api_key_env or "")
-    words, hint = describe_outcome(outcome, there)
+    target, fallback = server.target(), run.state.endpoint_name
+    at = target.fallbacks.get(fallback, target)
+    there = ServerAddress(shown_url(at.base_url), at.api_key_env or "", is_fallback=at is not target)
+    words, hint = describe_outcome(run.outcome, there)
     complain(words, hint=hint)
-    return INTERRUPTED if outcome == Cancelled(STOPPED) else FAILED
+    return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
 
 
 def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:

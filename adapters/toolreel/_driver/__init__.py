@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         StreamingPerformer,
         ToolHost,
         Wanted,
+        check_given,
         secrets_of,
         tell,
         withhold,

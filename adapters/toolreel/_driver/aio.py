@@ -26,6 +26,7 @@ from toolreel._driver.ports import (
     Journal,
     Observer,
     Wanted,
+    check_given,
     secrets_of,
     tell,
     withhold,
@@ -107,6 +108,7 @@ def astream(
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
     able = async_performer_of(plan, performer)
+    check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox)
 
 
@@ -124,6 +126,7 @@ def astream_on(
     """
     withhold(journal, secrets_of(performer))
     begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
+    check_given(journal=journal, inbox=inbox)
     return _stream(begun, performer, journal, inbox)
 
 
@@ -134,6 +137,7 @@ async def _run(
     observe: Observer | None,
     inbox: Incoming | None,
 ) -> Run:
+    check_given(journal=journal, observe=observe, inbox=inbox)
     laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)

@@ -43,6 +43,8 @@ class ServerAddress(NamedTuple):
     """The base URL, as it may be shown; empty if it is unknown."""
     key: str = ""
     """What its key was given by: the name of a variable, or ``api_key=``; empty without one."""
+    is_fallback: bool = False
+    """Whether it is that of a fallback, whose settings stand elsewhere on the command line."""
 
 
 NO_SERVER: Final = ServerAddress()
@@ -67,6 +69,11 @@ _COMMAND: Final = _Names(
     "give the model a price in a --catalogue",
     "go on with `toolreel resume`, or go_on()",
 )
+_FALLBACK: Final = _COMMAND._replace(
+    base_url="base-url= in its --fallback",
+    give_key="name the variable that holds it with api-key-env= in its --fallback",
+    model="model= in its --fallback",
+)
 _PYTHON: Final = _Names(
     "base_url=",
     "give it with api_key= or api_key_env=",
@@ -89,7 +96,7 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
 
     :param in_python: whether the hint is for a program, not for the command line
     """
-    names = _PYTHON if in_python else _COMMAND
+    names = _PYTHON if in_python else _FALLBACK if server.is_fallback else _COMMAND
 
     match outcome:
         case Resting():
@@ -194,7 +201,7 @@ def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
 
 def _setting(names: _Names, name: str, value: str | float) -> str:
     """How a setting of the loop is written."""
-    if names is _COMMAND:
+    if names is not _PYTHON:
         text = canonical(value).strip('"')
         return f"--set {name}={text}"
     return f'config={{"{name}": {canonical(value) if isinstance(value, str) else repr(value)}}}'

@@ -24,10 +24,10 @@ from toolreel._driver.ports import (
     ToolHost,
     Wanted,
     async_pieces_of,
+    check_given,
     pieces_of,
     secrets_of,
 )
-from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
     AskApproval,
     Event,
@@ -81,7 +81,7 @@ class Ports:
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
-        _check_ports(self, "HttpEndpoint", "PythonTools")
+        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -117,7 +117,7 @@ class AsyncPorts:
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
     def __post_init__(self) -> None:
-        _check_ports(self, "AsyncHttpEndpoint", "AsyncPythonTools")
+        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -141,23 +141,6 @@ class AsyncPorts:
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return async_pieces_of(self.endpoint, effect)
-
-
-def _check_ports(ports: Ports | AsyncPorts, endpoint: str, tools: str) -> None:
-    """Check that each port has its method.
-
-    :raises ConfigError: if one has not, or is a class; says what to write
-    """
-    for name, what, method, instead in (
-        ("endpoint", "an endpoint", "send", f"{endpoint}(base_url)"),
-        ("tools", "a tool host", "run", f"{tools}([function, ...])"),
-        ("approver", "an approver", "decide", "Always(), Never() or Later(), or Agent(approve=function)"),
-        ("clock", "a clock", "wait", "SystemClock() or InstantClock()"),
-    ):
-        port = getattr(ports, name)
-        if isinstance(port, type) or not callable(getattr(port, method, None)):
-            kind = f"the class {port.__name__}" if isinstance(port, type) else type(port).__name__
-            raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
 
 
 # Only for sync ports that never block (scripts, recordings): a blocking one would block the event loop.

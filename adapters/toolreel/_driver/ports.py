@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
@@ -238,3 +239,31 @@ def tell(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> Non
             warnings.warn(
                 f"the observer failed on {type(item).__name__}: {error!r}", RuntimeWarning, stacklevel=2
             )
+
+
+_GIVEN: Final[Mapping[str, tuple[str, str, str]]] = {
+    "endpoint": ("an endpoint", "send", "HttpEndpoint(base_url), or AsyncHttpEndpoint(base_url)"),
+    "tools": ("a tool host", "run", "PythonTools([function, ...])"),
+    "approver": ("an approver", "decide", "Always(), Never() or Later(), or Agent(approve=function)"),
+    "clock": ("a clock", "wait", "SystemClock() or InstantClock()"),
+    "journal": ("a journal", "record", "MemoryJournal(), or record= of an agent for files"),
+    "observe": ("a function of a note", "__call__", "observe=print"),
+    "inbox": ("an inbox", "messages_before", "inbox=Inbox()"),
+}
+"""What a run may be given, by the name of its parameter: what it is, its method, and what to write."""
+_OPTIONAL: Final = {"journal", "observe", "inbox"}
+
+
+def check_given(**given: object) -> None:
+    """Check what a run is given before it begins.
+
+    :raises ConfigError: if something has not its method, or is a class; says what to write
+    """
+    for name, value in given.items():
+        what, method, instead = _GIVEN[name]
+        if value is None and name in _OPTIONAL:
+            continue
+        is_class = isinstance(value, type) and method != "__call__"
+        if is_class or not callable(getattr(value, method, None)):
+            kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")

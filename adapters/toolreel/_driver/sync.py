@@ -23,6 +23,7 @@ from toolreel._driver.ports import (
     Performer,
     StreamingPerformer,
     Wanted,
+    check_given,
     secrets_of,
     tell,
     withhold,
@@ -142,6 +143,7 @@ def stream(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_of(plan, performer)
+    check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox)
 
 
@@ -164,6 +166,7 @@ def stream_on(
     """
     withhold(journal, secrets_of(performer))
     begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
+    check_given(journal=journal, inbox=inbox)
     return _stream(begun, performer, journal, inbox)
 
 
@@ -174,6 +177,7 @@ def _run(
     observe: Observer | None,
     inbox: Incoming | None,
 ) -> Run:
+    check_given(journal=journal, observe=observe, inbox=inbox)
     laps = LapTimes(performer)
     notes, reached = [*at.notes], at
     tell(observe, at.notes)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
+    from toolreel._replay.explain.notes import note_line, warnings_of
     from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
-    from toolreel._replay.explain.sent_history import SentHistory, sent_history
+    from toolreel._replay.explain.sent_history import sent_history
     from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-    from toolreel._replay.explain.why import Why, advised, note_words, rule_of, why
+    from toolreel._replay.explain.why import deciding_event, rule_of
     from toolreel._replay.exports import (
         LOG_VERSION,
         STOP_REASONS,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
         counterfactual,
         fork,
     )
-    from toolreel._replay.journal_performer import AsyncRehearsal, Breaks, Rehearsal
+    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_page import view
     from toolreel._replay.run_page.list_server import Facts, Found, ListServer, RecordingList, facts_of
-    from toolreel._replay.run_page.page import PageRun, page_of_runs
-    from toolreel._replay.run_page.remarks import warnings_of
+    from toolreel._replay.run_page.page import page_of_runs
     from toolreel._replay.run_page.run_tree import RunTree, traced_tree
     from toolreel._replay.run_page.view import name_of, page_of, write_page
     from toolreel._replay.taped_endpoint import TapedEndpoint

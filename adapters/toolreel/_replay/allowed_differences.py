@@ -39,11 +39,26 @@ class AllowedDifferences:
 
     def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
-        if isinstance(record.event, UserSpoke):
-            return isinstance(event, UserSpoke) and self._same_saying(record.n, record.event, event)
+        was = record.event
+        if isinstance(was, UserSpoke):
+            place = self._place(record.n, "content", was.content)
+            return (
+                isinstance(event, UserSpoke)
+                and was.at_ms == event.at_ms
+                and self._message(place, was.content) == self._message(place, event.content)
+            )
         if record.fp is None or effect is None or not self.same_effect(record, effect):
             return False
-        return record.event == event or self._same_result(record, effect, event)
+        if was == event:
+            return True
+        if not (
+            isinstance(effect, RunTool) and isinstance(was, ToolReturned) and isinstance(event, ToolReturned)
+        ):
+            return False
+        place = self._place(record.n, "tool_call_id", effect.call_id)
+        return (was.ref, was.at_ms, was.spent) == (event.ref, event.at_ms, event.spent) and self._message(
+            place, was.output
+        ) == self._message(place, event.output)
 
     def same_effect(self, record: Record, effect: Wanted) -> bool:
         """Whether an effect of the replay counts as that of a recorded line."""
@@ -65,22 +80,7 @@ class AllowedDifferences:
             known = self._known[request.digest] = sha256(body).digest()
         return known
 
-    def _same_result(self, record: Record, effect: Wanted, event: Event) -> bool:
-        was = record.event
-        if not (isinstance(effect, RunTool) and isinstance(was, ToolReturned)):
-            return False
-        place = self._place(record.n, "tool_call_id", effect.call_id)
-        return (
-            isinstance(event, ToolReturned)
-            and (was.ref, was.at_ms, was.spent) == (event.ref, event.at_ms, event.spent)
-            and self._told(place, was.output) == self._told(place, event.output)
-        )
-
-    def _same_saying(self, n: int, was: UserSpoke, now: UserSpoke) -> bool:
-        place = self._place(n, "content", was.content)
-        return was.at_ms == now.at_ms and self._told(place, was.content) == self._told(place, now.content)
-
-    def _told(self, place: str, content: str) -> Json:
+    def _message(self, place: str, content: str) -> Json:
         """The message at a place, after the rules."""
         return varied({"messages": {place: {"content": content}}}, self._rules)[0]
 

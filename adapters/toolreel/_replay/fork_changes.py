@@ -10,7 +10,7 @@ from toolreel._internal import ForkError
 from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
 from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
-from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._settings import Provider
 from toolreel_core._tools import SchemaLike, ToolSurface
 
 _NO_PRESET: Final = Preset()
@@ -57,8 +57,13 @@ class Changes:
 
         :raises ToolreelError: if a setting is invalid, or there is no user message to replace
         """
-        provider = self._provider(was.provider)
-        options = {**merged(_tree(was.options), self._preset_options(was, provider)), **self.options}
+        preset = self.preset.changes()["provider"]
+        provider = Provider.of({**was.provider.changes(), **preset, **self.provider})
+        tools = was.tools if self.tools is None else self.tools
+        # Of the options of the preset, those that the provider supports
+        traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
+        own = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
+        options = {**merged(_tree(was.options), _tree(own.options)), **self.options}
         overrides = merged(_tree(was.overrides), self.preset.changes()["request_overrides"])
         return replace(
             was,
@@ -67,27 +72,14 @@ class Changes:
             price=self.preset.price or (was.price if self.model in {None, was.model} else None),
             messages=_messages(was.messages, self.prompt, self.system),
             options=_patched("options", was.options, options),
-            tools=was.tools if self.tools is None else self.tools,
-            config=self._config(was.config),
+            tools=tools,
+            config=Preset(config=exact_config(was.config)).merged(self.preset).config_with(self.config),
             seed=was.seed if self.seed is None else self.seed,
             provider=provider,
             output=was.output if self.output is None else OutputSpec.of(self.output),
             overrides=_patched("overrides", was.overrides, merged(overrides, self.overrides)),
             presets=tuple(dict.fromkeys((*was.presets, *self.preset.names))),
         )
-
-    def _config(self, was: LoopConfig) -> LoopConfig:
-        return Preset(config=exact_config(was)).merged(self.preset).config_with(self.config)
-
-    def _provider(self, was: Provider) -> Provider:
-        return Provider.of({**was.changes(), **self.preset.changes()["provider"], **self.provider})
-
-    def _preset_options(self, was: Plan, provider: Provider) -> Tree:
-        """The options of the preset that the provider supports."""
-        traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
-        tools = was.tools if self.tools is None else self.tools
-        plan = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
-        return _tree(plan.options)
 
 
 NOTHING_CHANGED: Final = Changes()

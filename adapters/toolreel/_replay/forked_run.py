@@ -38,7 +38,7 @@ from toolreel._driver import (
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
 from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
-from toolreel._replay.journal_script import describe
+from toolreel._replay.journal_performer import describe
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop import fold
@@ -62,28 +62,20 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
     The events stay the same except for ``ref``, which names the effect that they answer now.
     """
     for traced in record:
-        if isinstance(run.state.phase, Settled) and not isinstance(traced.before.phase, Settled):
+        over, then, event = isinstance(run.state.phase, Settled), traced.effect, traced.record.event
+        if over and not isinstance(traced.before.phase, Settled):
             return None
-        over, event = isinstance(run.state.phase, Settled), traced.record.event
-        if traced.effect is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
+        if then is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
             run.take(None, event)
             continue
-        effect = _same(traced.effect, run.wanted.values())
-        if effect is None:
-            return None if over else Stop(traced.record.n, f"the record {_answers(traced)}; {_now(run)}")
+        equivalent = [effect for effect in run.wanted.values() if _asks_for_the_same(effect, then)]
+        if not equivalent:
+            what = f"answers {describe(then)}" if then else "has an answer that came after its end"
+            return None if over else Stop(traced.record.n, f"the record {what}; {_now(run)}")
+        same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
+        effect = next(same_ref, equivalent[0])
         run.take(effect, _answering(event, effect.ref))
     return None
-
-
-def ending(run: Underway, count: int) -> Stop | None:
-    """The stop after the last event of a record; ``None`` if the run has ended."""
-    if isinstance(run.state.phase, Settled):
-        return None
-    return Stop(count + 1, f"the record has no event {count + 1}; {_now(run)}")
-
-
-def _answers(traced: Traced) -> str:
-    return f"answers {describe(traced.effect)}" if traced.effect else "has an answer that came after its end"
 
 
 def _now(run: Underway) -> str:
@@ -91,33 +83,18 @@ def _now(run: Underway) -> str:
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
 
-def _same(then: Wanted | None, wanted: Iterable[Wanted]) -> Wanted | None:
-    """The pending effect that is equivalent to the recorded one, preferably the one with its ``ref``."""
-    fitting = [effect for effect in wanted if _asks_for_the_same(effect, then)]
-    same_ref = (effect for effect in fitting if then and effect.ref == then.ref)
-    return next(same_ref, fitting[0] if fitting else None)
-
-
 def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
+    if type(now) is not type(then):
+        return False
     if isinstance(now, RunTool | AskApproval) and isinstance(then, RunTool | AskApproval):
-        return type(now) is type(then) and (now.name, now.arguments) == (then.name, then.arguments)
-    return type(now) is type(then)
+        return (now.name, now.arguments) == (then.name, then.arguments)
+    return True
 
 
 def _answering(event: events.Event, ref: int) -> events.Event:
-    match event:
-        case (
-            events.ReplyReceived()
-            | events.RequestFailed()
-            | events.ToolReturned()
-            | events.ApprovalGiven()
-            | events.WaitElapsed()
-        ):
-            return replace(event, ref=ref)
-        case events.RunStarted() | events.CancelRequested() | events.UserSpoke():
-            return event
-        case _:
-            assert_never(event)
+    if isinstance(event, events.RunStarted | events.CancelRequested | events.UserSpoke):
+        return event
+    return replace(event, ref=ref)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +158,14 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
         kept[-1:] = [_with(trace, kept, events.UserSpoke, "message of the user", content=changes.said)]
     run = Underway(changes.plan(trace.recorded.plan))
     stop = carry(run, kept)
-    if len(run.answered) < len(kept):
-        raise ReplayMismatch(_not_carried(trace, run, stop))
+    if (reached := len(run.answered)) < len(kept):
+        outcome = outcome_of(run.run)
+        why = f"the run is in phase Settled after event {reached}, as {outcome.name}" if outcome else ""
+        raise ReplayMismatch(
+            f"{trace.recorded.source}, event {reached + 1}: it does not fit the changed run: "
+            f"{stop.why if stop else why}. Fork at {reached} or before. "
+            f"The event: {trace.events[reached].summary}"
+        )
     return Beginning(trace.recorded, tuple(run.answered), run.state)
 
 
@@ -230,7 +213,10 @@ def fork(
     for effect, event in begun.answered:
         run.take(effect, event)
     other = retrace(begun.source if answers is None else opened(answers))
-    stop = carry(run, other.events[begun.kept :]) or ending(run, len(other.events))
+    stop = carry(run, other.events[begun.kept :])
+    if stop is None and not isinstance(run.state.phase, Settled):
+        end = len(other.events) + 1
+        stop = Stop(end, f"the record has no event {end}; {_now(run)}")
     for effect, event in run.answered[begun.kept :]:
         collected.record(effect, event)
     if collected.answered != run.answered:
@@ -287,7 +273,11 @@ def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
                 return trace.events[:at]
             why = f"there is no event {at} to fork at"
         case str():
-            found = [traced for traced in trace.events if _is_result(traced, at)]
+            found = [
+                traced
+                for traced in trace.events
+                if isinstance(traced.effect, RunTool) and traced.effect.call_id == at
+            ]
             if len(found) == 1:
                 return trace.events[: found[0].record.n]
             several = ", ".join(str(traced.record.n) for traced in found)
@@ -296,10 +286,6 @@ def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
         case _:
             assert_never(at)
     raise _error(trace, why)
-
-
-def _is_result(traced: Traced, call_id: str) -> bool:
-    return isinstance(traced.effect, RunTool) and traced.effect.call_id == call_id
 
 
 def _with(
@@ -321,15 +307,6 @@ def _error(trace: Trace, why: str) -> ForkError:
     return ForkError(
         f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"
         f"{trace.listing}"
-    )
-
-
-def _not_carried(trace: Trace, run: Underway, stop: Stop | None) -> str:
-    n, outcome = len(run.answered) + 1, outcome_of(run.run)
-    why = f"the run is in phase Settled after event {n - 1}, as {outcome.name}" if outcome else ""
-    return (
-        f"{trace.recorded.source}, event {n}: it does not fit the changed run: {stop.why if stop else why}. "
-        f"Fork at {n - 1} or before. The event: {trace.events[n - 1].summary}"
     )
 
 

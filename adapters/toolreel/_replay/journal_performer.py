@@ -9,12 +9,15 @@ the recorded one.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, assert_never
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, assert_never
 
 from toolreel._driver import (
+    NOT_MEASURED,
     AsyncEndpoint,
     AsyncPerformer,
     AsyncStreamingPerformer,
@@ -34,8 +37,8 @@ from toolreel._driver import (
     secrets_of,
     speak,
 )
-from toolreel._journal import Recorded, is_withheld
-from toolreel._replay.journal_script import JournalScript, timed
+from toolreel._journal import Record, Recorded, is_withheld
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AskApproval,
@@ -45,8 +48,11 @@ from toolreel_core._protocol import (
     RequestFailed,
     RunTool,
     SendRequest,
+    ToolReturned,
     UserSpoke,
     Wait,
+    fingerprint,
+    tag,
 )
 from toolreel_core._replies import Delta, deltas_in
 from toolreel_core._settings import PATHS
@@ -56,25 +62,132 @@ if TYPE_CHECKING:
     from toolreel.cassette import Recording
 
 
-@dataclass(frozen=True, slots=True)
-class Breaks:
-    """What a rehearsal asks a cassette about the next exchange of a request; without one, there is none."""
+def timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
+    """The new event with the recorded time, so that limits on time decide the same."""
+    match record.event:
+        case ReplyReceived() | RequestFailed() | ToolReturned():
+            return replace(event, at_ms=record.event.at_ms)
+        case _:
+            return event
 
-    tape: Recording | None
 
-    def __call__(self, effect: SendRequest) -> bool:
-        """Whether its answer is a failed exchange."""
-        return self.tape is not None and self.tape.breaks(
-            "POST", PATHS[effect.request.form], *effect.request.pieces()
+class Reached(NamedTuple):
+    """A line of a journal, and the effect for which it was used."""
+
+    record: Record
+    wanted: str
+    """The effect's fingerprint, or the recorded one where the effect counts as that."""
+
+
+class JournalScript:
+    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently.
+
+    Most lines answer an effect, and are found by it. What the user said answers none: it is taken when the
+    run reaches its place.
+    """
+
+    def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:
+        self._recorded = recorded
+        lines = list(enumerate(recorded.records))
+        self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
+        self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
+        """What the user said and the run has not taken yet, by line."""
+        self._places: dict[int, int] = {}
+        """The line that answered each effect, by its ``ref``."""
+        self._allowed = allowed
+        self._lock = Lock()
+
+    @property
+    def over(self) -> bool:
+        """Whether every line has been used."""
+        with self._lock:
+            return not self._left
+
+    def next(self, effect: Wanted) -> Reached | None:
+        """The line that answers the effect, else the first unused one; ``None`` after the last.
+
+        Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
+        unused line serves for the error message, and for a recorded cancellation.
+        """
+        wanted = fingerprint(effect)
+        with self._lock:
+            place = next((at for at, record in self._left.items() if record.fp == wanted), None)
+            if place is None and self._allowed:
+                same = self._allowed.same_effect
+                place = next((at for at, record in self._left.items() if same(record, effect)), None)
+                wanted = wanted if place is None else self._left[place].fp or wanted
+            if place is None:
+                place = next(iter(self._left), None)
+            if place is not None:
+                self._places[effect.ref] = place
+                return Reached(self._left.pop(place), wanted)
+        if isinstance(effect, AskApproval):
+            return None
+        raise ReplayMismatch(
+            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
+            "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
-    def unread(self, effect: SendRequest) -> None:
-        """Pass over it: the run was cancelled when all of the reply had come, and had not read it yet."""
-        if self.tape is not None:
-            self.tape.pass_over("POST", PATHS[effect.request.form], *effect.request.pieces())
+    def messages_before(self, effect: Wanted | None) -> list[UserSpoke]:
+        """Take what stands before the line that answers an effect; without one, before the first unused."""
+        with self._lock:
+            end = None if effect is None else self._places.get(effect.ref)
+            end = next(iter(self._left), None) if end is None else end
+            return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
+
+    def lap_of(self, effect: Wanted) -> Lap | None:
+        """The times on the line that answered an effect; ``None`` if none did."""
+        with self._lock:
+            place = self._places.get(effect.ref)
+        return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
+
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the next line is what the user says."""
+        with self._lock:
+            first, at = next(iter(self._left), None), next(iter(self._said), None)
+            return at is not None and (first is None or at < first)
+
+    def next_message(self) -> UserSpoke | None:
+        """Take the next line, if it is what the user says."""
+        return self._said.popitem(last=False)[1] if self.awaits_user else None
+
+    def answer(
+        self, effect: Wanted, reached: Reached, reply: ReplyReceived | RequestFailed | None = None
+    ) -> Event:
+        """The new reply or the recorded event, if the line answers this very effect."""
+        record = reached.record
+        if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
+            raise ReplayMismatch(
+                f"{self._recorded.source}, line {record.line}: the run wants {describe(effect)}, but that "
+                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
+                "record again"
+            )
+        return record.event if reply is None else timed(reply, record)
+
+    def finish(self) -> None:
+        """Check that no line is left."""
+        places = sorted({*self._left, *self._said})
+        if unused := [self._recorded.records[at] for at in places]:
+            raise ReplayMismatch(
+                f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
+                f"from line {unused[0].line} ({unused[0].kind}) on"
+            )
 
 
-NO_BREAKS: Final = Breaks(None)
+def describe(effect: Wanted) -> str:
+    """A short description of an effect, for messages."""
+    match effect:
+        case SendRequest():
+            return f"a request with {len(effect.request.sent.texts)} messages"
+        case RunTool():
+            return f"{effect.name}({effect.arguments})"
+        case AskApproval():
+            return f"approval of {effect.name}({effect.arguments})"
+        case Wait():
+            return f"to wait {effect.ms} ms"
+        case _:
+            assert_never(effect)
 
 
 _Endpoint = TypeVar("_Endpoint")
@@ -90,14 +203,14 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         recorded: Recorded,
         *,
         endpoint: _Endpoint | None = None,
-        breaks: Breaks = NO_BREAKS,
+        tape: Recording | None = None,
         tools: _ToolHost | None = None,
         live: _Performer | None = None,
         allowed: AllowedDifferences | None = None,
     ) -> None:
         self._script = JournalScript(recorded, allowed)
         self._endpoint = endpoint
-        self._breaks = breaks
+        self._tape = tape
         self._tools = tools
         self._live = live
 
@@ -117,12 +230,17 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
 
     def skip_message(self) -> None:
         """Pass over what the user says next, since somebody else says it."""
-        self._script.next_messages()
+        self._script.next_message()
 
     def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
-        if isinstance(effect, SendRequest):
-            self._breaks.unread(effect)
+        """A recorded cancellation; of the reply, all may have come, and was not read any more."""
+        if self._tape and isinstance(effect, SendRequest):
+            self._tape.pass_over(*exchange_of(effect))
         return event
+
+    def _is_on_tape(self, effect: SendRequest, event: Event) -> bool:
+        """Whether the endpoint has the answer; what the client itself gave up is in the journal alone."""
+        return came_whole(event) or (self._tape is not None and self._tape.breaks(*exchange_of(effect)))
 
     def lap_of(self, effect: Wanted, /) -> Lap | None:
         """The recorded times of an effect; ``None`` if it came after the recording."""
@@ -142,8 +260,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     ``stream(plan, Rehearsal(recorded))`` shows a recorded run again.
 
     :param endpoint: answers requests instead of the journal
-    :param breaks: whether the endpoint has a failed exchange for a request; what the client itself gave up is
-        in the journal alone
+    :param tape: the recording that the endpoint answers from, which has failed exchanges too
     :param tools: runs tools instead of the journal
     :param live: performs the effects after the last line of the journal
     :param allowed: requests that count as the recorded ones though they differ
@@ -152,7 +269,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = run(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.next_messages():
+        while said := self._script.next_message():
             more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
             done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done
@@ -167,23 +284,15 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         reached = self._script.next(effect)
         if reached is None:
             return None
-        record = reached.record
-        if isinstance(record.event, CancelRequested):
-            return self._cancelled(effect, record.event)
-        match effect:
-            case SendRequest():
-                by_wire = came_whole(record.event) or self._breaks(effect)
-                reply = self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, reached, reply)
-            case RunTool():
-                answer = self._script.answer(effect, reached)
-                if self._tools is None or is_withheld(answer):
-                    return answer
-                return timed(self._tools.run(effect), record)
-            case AskApproval() | Wait():
-                return self._script.answer(effect, reached)
-            case _:
-                assert_never(effect)
+        recorded = reached.record.event
+        if isinstance(recorded, CancelRequested):
+            return self._cancelled(effect, recorded)
+        if isinstance(effect, SendRequest) and self._endpoint and self._is_on_tape(effect, recorded):
+            return self._script.answer(effect, reached, self._endpoint.send(effect))
+        answer = self._script.answer(effect, reached)
+        if isinstance(effect, RunTool) and self._tools and not is_withheld(answer):
+            return timed(self._tools.run(effect), reached.record)
+        return answer
 
     def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
@@ -208,7 +317,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     ) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.next_messages():
+        while said := self._script.next_message():
             more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
             done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done
@@ -223,23 +332,15 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         reached = self._script.next(effect)
         if reached is None:
             return None
-        record = reached.record
-        if isinstance(record.event, CancelRequested):
-            return self._cancelled(effect, record.event)
-        match effect:
-            case SendRequest():
-                by_wire = came_whole(record.event) or self._breaks(effect)
-                reply = await self._endpoint.send(effect) if self._endpoint and by_wire else None
-                return self._script.answer(effect, reached, reply)
-            case RunTool():
-                answer = self._script.answer(effect, reached)
-                if self._tools is None or is_withheld(answer):
-                    return answer
-                return timed(await self._tools.run(effect), record)
-            case AskApproval() | Wait():
-                return self._script.answer(effect, reached)
-            case _:
-                assert_never(effect)
+        recorded = reached.record.event
+        if isinstance(recorded, CancelRequested):
+            return self._cancelled(effect, recorded)
+        if isinstance(effect, SendRequest) and self._endpoint and self._is_on_tape(effect, recorded):
+            return self._script.answer(effect, reached, await self._endpoint.send(effect))
+        answer = self._script.answer(effect, reached)
+        if isinstance(effect, RunTool) and self._tools and not is_withheld(answer):
+            return timed(await self._tools.run(effect), reached.record)
+        return answer
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """The async version of :meth:`Rehearsal.stream`."""
@@ -265,3 +366,8 @@ def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
 def came_whole(event: Event) -> bool:
     """Whether there was a complete response, which every cassette stores."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
+
+
+def exchange_of(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
+    """The method, path and body of a request, as a cassette looks it up."""
+    return "POST", PATHS[effect.request.form], *effect.request.pieces()

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from toolreel._driver import Lap, Resting, Wanted
 from toolreel._internal import AdapterError, CassetteError
 from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import Breaks, came_whole
+from toolreel._replay.journal_performer import came_whole, exchange_of
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import CancelRequested, Event, ReplyRead, SendRequest
-from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
     from toolreel.cassette import Mode, Session
@@ -50,14 +49,14 @@ class _Files(Generic[_Journal]):
         return self.journal.withheld
 
     def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Write an event; returns it as it was written.
-
-        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
-        """
+        """Write an event; returns it as it was written."""
         return self.record_timed(effect, event, None)
 
     def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-        """Write an event with its times."""
+        """Write an event with its times.
+
+        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
+        """
         try:
             return self.journal.record_timed(effect, event, lap)
         except AdapterError as error:
@@ -208,11 +207,12 @@ def _continued(path: Path, trace: Trace) -> Session | None:
         return None
     try:
         session = _session(path, "extend")
-        breaks = Breaks(session.recording)
         for traced in trace.events:
             effect = traced.effect
-            if isinstance(effect, SendRequest) and (came_whole(traced.record.event) or breaks(effect)):
-                session.recording.play("POST", PATHS[effect.request.form], *effect.request.pieces())
+            if isinstance(effect, SendRequest):
+                exchange = exchange_of(effect)
+                if came_whole(traced.record.event) or session.recording.breaks(*exchange):
+                    session.recording.play(*exchange)
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None

@@ -7,7 +7,7 @@ of them, so conversations are compared in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import JournalError
@@ -111,43 +111,33 @@ def _value(text: str) -> Json:
 
 def _text(entry: Json, place: str) -> str:
     content = entry.get("content") if isinstance(entry, Mapping) else None
-    match content:
-        case None:
-            return ""
-        case str():
-            return content
-        case Sequence():
-            return "".join(_part(part, place) for part in content)
-        case _:
-            raise JournalError(f"{place}: expected a text, found {canonical(content)[:100]}")
-
-
-def _part(part: Json, place: str) -> str:
-    match part:
-        case {"text": str() as text}:
-            return text
-        case _:
-            pass
-    try:
-        return shown_parts([part_in(part, place)])
-    except ConfigError:
-        raise JournalError(f"{place}: a part that no run can hold: {canonical(part)[:100]}") from None
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, Sequence):
+        raise JournalError(f"{place}: expected a text, found {canonical(content)[:100]}")
+    texts: list[str] = []
+    for part in content:
+        match part:
+            case {"text": str() as text}:
+                texts.append(text)
+            case _:
+                try:
+                    texts.append(shown_parts([part_in(part, place)]))
+                except ConfigError:
+                    shown = canonical(part)[:100]
+                    raise JournalError(f"{place}: a part that no run can hold: {shown}") from None
+    return "".join(texts)
 
 
 def _calls(entry: Json) -> Iterator[tuple[str, str, str]]:
-    match entry.get("tool_calls") if isinstance(entry, Mapping) else None:
-        case Sequence() as calls:
-            for call in calls:
-                match call:
-                    case {
-                        "id": str() as id_,
-                        "function": {"name": str() as name, "arguments": str() as text},
-                    }:
-                        yield id_, name, text
-                    case _:
-                        continue
-        case _:
-            return
+    """The id, name and arguments of each call."""
+    calls = entry.get("tool_calls") if isinstance(entry, Mapping) else None
+    for call in calls if isinstance(calls, Sequence) else ():
+        match call:
+            case {"id": str() as id_, "function": {"name": str() as name, "arguments": str() as text}}:
+                yield id_, name, text
+            case _:
+                continue
 
 
 _OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
@@ -178,7 +168,7 @@ def plan_in(
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
-            tools=tuple(_definitions(items_of(tree, "tools"), place)),
+            tools=tuple([_definition(entry, place) for entry in items_of(tree, "tools")]),
             options=options,
             settings={**spoken, **settings},
         )
@@ -208,16 +198,11 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
-def _definitions(tools: Iterable[Json], place: str) -> Iterator[ToolDefinition]:
-    for entry in tools:
-        match entry:
-            case {"function": {"name": str() as name, **further}}:
-                words = further.get("description")
-                parameters = further.get("parameters")
-                yield ToolDefinition.of(
-                    name,
-                    words if isinstance(words, str) else "",
-                    parameters if isinstance(parameters, Mapping) else None,
-                )
-            case _:
-                raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")
+def _definition(entry: Json, place: str) -> ToolDefinition:
+    match entry:
+        case {"function": {"name": str() as name, **further}}:
+            words, parameters = further.get("description"), further.get("parameters")
+            about = words if isinstance(words, str) else ""
+            return ToolDefinition.of(name, about, parameters if isinstance(parameters, Mapping) else None)
+        case _:
+            raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
-from toolreel._replay.journal_performer import NO_BREAKS, AsyncRehearsal, Breaks, Rehearsal
+from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import first_change
 from toolreel.tools import PythonTools, ToolLike
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, parse
-from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core._jsontext import parse
+from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel.cassette import Recording
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -81,7 +82,11 @@ def check_recovered(cassette: Path) -> None:
     from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Recording
 
-    recorded = [read_journal(path) for path in _journals_beside(companion(cassette))]
+    first = companion(cassette)
+    name = first.name.removesuffix(".journal.jsonl")
+    # A conversation has several journals if its client has begun again.
+    further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
+    recorded = [read_journal(path) for path in (first, *takewhile(Path.exists, further))]
     plans = [each.plan for each in recorded]
     runs = recover_runs(Recording.load(cassette), plans=plans, compare="conversation")
     if len(runs) < len(recorded):
@@ -92,19 +97,12 @@ def check_recovered(cassette: Path) -> None:
         _check_same_lines(was, _lines_of(now.recorded))
 
 
-def _journals_beside(first: Path) -> list[Path]:
-    """The journals of one conversation, which has several if its client has begun again."""
-    name = first.name.removesuffix(".journal.jsonl")
-    further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
-    return [first, *takewhile(Path.exists, further)]
-
-
 def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
     with ExitStack() as stack:
-        endpoint, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
+        endpoint, tape = _taped(cassette, stack)
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
+        rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
         done = rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
@@ -116,11 +114,11 @@ async def _areplay(
     from toolreel.tools import AsyncPythonTools
 
     async with AsyncExitStack() as stack:
-        taped, breaks = _taped(cassette, stack) if cassette else (None, NO_BREAKS)
+        taped, tape = _taped(cassette, stack)
         endpoint = ImmediateEndpoint(taped) if taped else None
         host = AsyncPythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, breaks=breaks, tools=host)
+        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
         done = await rehearsal.play(recorded.plan, journal=journal)
         rehearsal.finish()
         return done
@@ -150,13 +148,17 @@ def run_on(
             assert_never(driver)
 
 
-def _taped(cassette: Path, stack: ExitStack | AsyncExitStack) -> tuple[TapedEndpoint, Breaks]:
-    """An endpoint that replays the cassette, which has to be played to its end."""
+def _taped(
+    cassette: Path | None, stack: ExitStack | AsyncExitStack
+) -> tuple[TapedEndpoint, Recording] | tuple[None, None]:
+    """An endpoint that answers from a cassette, which has to be played to its end."""
+    if cassette is None:
+        return None, None
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette import replaying
 
     tape = stack.enter_context(replaying(cassette))
-    return TapedEndpoint(tape), Breaks(tape)
+    return TapedEndpoint(tape), tape
 
 
 def check_surface(recorded: Recorded, given: ToolSurface) -> None:
@@ -169,7 +171,11 @@ def check_surface(recorded: Recorded, given: ToolSurface) -> None:
         if was.name not in now:
             there = f"there are: {', '.join(now)}" if now else "there are none"
             raise ReplayMismatch(f"{recorded.source}: the run had a tool {was.name!r}; {there}")
-        change = first_change(_shown(was), _shown(now[was.name]))
+        then, today = (
+            {"description": tool.description, "parameters": parse(tool.parameters)}
+            for tool in (was, now[was.name])
+        )
+        change = first_change(then, today)
         if change:
             raise ReplayMismatch(
                 f"{recorded.source}: the tool {was.name!r} is not what the model was shown; first change: "
@@ -178,25 +184,21 @@ def check_surface(recorded: Recorded, given: ToolSurface) -> None:
             )
 
 
-def _shown(tool: ToolDefinition) -> Json:
-    return {"description": tool.description, "parameters": parse(tool.parameters)}
-
-
 def _lines_of(recorded: Recorded) -> list[str]:
     return recorded.text.split("\n")[:-1]  # not splitlines(), which also breaks what a model wrote
 
 
 def _check_same_lines(recorded: Recorded, lines: Sequence[str]) -> None:
     for number, (was, now) in enumerate(zip_longest(_lines_of(recorded), lines), 1):
-        if was != now:
-            raise ReplayMismatch(f"{recorded.source}, line {number}: {_difference(was, now)}")
-
-
-def _difference(was: str | None, now: str | None) -> str:
-    if was is None or now is None:
-        return "the replay has more events than the record" if was is None else "the replay lacks this event"
-    at = next(index for index, (old, new) in enumerate(zip_longest(was, now)) if old != new)
-    around = slice(max(0, at - 40), at + 60)
-    return (
-        f"the replay differs from character {at + 1} on\n  recorded …{was[around]}\n  replayed …{now[around]}"
-    )
+        if was == now:
+            continue
+        if was is None:
+            what = "the replay has more events than the record"
+        elif now is None:
+            what = "the replay lacks this event"
+        else:
+            at = next(index for index, (old, new) in enumerate(zip_longest(was, now)) if old != new)
+            around = slice(max(0, at - 40), at + 60)
+            what = f"the replay differs from character {at + 1} on"
+            what += f"\n  recorded …{was[around]}\n  replayed …{now[around]}"
+        raise ReplayMismatch(f"{recorded.source}, line {number}: {what}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, assert_never
 
@@ -10,7 +9,6 @@ from toolreel._driver import NOT_MEASURED, EffectTime, Run, Timing, Wanted
 from toolreel._journal import Record, Recorded
 from toolreel_core._conversation import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._jsontext import JsonText
 from toolreel_core._loop import received, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -25,7 +23,7 @@ from toolreel_core._protocol import (
     events,
     fingerprint,
 )
-from toolreel_core._replies import ArgumentError, Reply, ToolCall
+from toolreel_core._replies import ArgumentError, ToolCall
 
 
 class Answered(NamedTuple):
@@ -116,19 +114,23 @@ def retrace(recorded: Recorded) -> Trace:
     """
     run, traced = Underway(recorded.plan), list[Traced]()
     for record in recorded.records:
-        effect = _answered(recorded, record, run.wanted.values())
+        effect = None
+        if record.fp is not None:
+            answered = (each for each in run.wanted.values() if fingerprint(each) == record.fp)
+            effect = next(answered, None)
+            if effect is None:
+                raise ReplayMismatch(
+                    f"{recorded.source}, line {record.line}: this {record.kind} is not what the run wants "
+                    "there; the record was edited, or toolreel has changed: record again"
+                )
         before = run.state
         try:
             notes = run.take(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
         traced.append(Traced(record, effect, before, notes))
-    return Trace(recorded, tuple(traced), replace(run.run, timing=_timing(traced)))
-
-
-def _timing(traced: Iterable[Traced]) -> Timing:
-    """The recorded times of the effects; what nobody asked for, such as a message of the user, has none."""
-    return Timing(
+    # What nobody asked for, such as a message of the user, has no time.
+    timing = Timing(
         tuple(
             EffectTime.of(
                 one.effect, one.record.event, one.record.lap or NOT_MEASURED, one.before.tally.turns
@@ -137,6 +139,7 @@ def _timing(traced: Iterable[Traced]) -> Timing:
             if one.effect is not None or one.record.lap is not None
         )
     )
+    return Trace(recorded, tuple(traced), replace(run.run, timing=timing))
 
 
 def cut(text: str, length: int = _LINE) -> str:
@@ -149,22 +152,13 @@ def cut(text: str, length: int = _LINE) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def _answered(recorded: Recorded, record: Record, wanted: Iterable[Wanted]) -> Wanted | None:
-    if record.fp is None:
-        return None
-    for effect in wanted:
-        if fingerprint(effect) == record.fp:
-            return effect
-    raise ReplayMismatch(
-        f"{recorded.source}, line {record.line}: this {record.kind} is not what the run wants there; the "
-        "record was edited, or toolreel has changed: record again"
-    )
-
-
 def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
         case events.ReplyReceived():
-            return f"reply: {_reply(received(event.body, before).reply)}"
+            reply = received(event.body, before).reply
+            calls = (f"{each.name}({_written_arguments(each)})" for each in reply.calls)
+            problem = reply.problem.code if reply.problem else "nothing"
+            return f"reply: {', '.join(calls) or reply.content or problem}"
         case events.RequestFailed():
             return f"no reply: {event.message}"
         case events.ToolReturned():
@@ -183,20 +177,8 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
             assert_never(event)
 
 
-def _reply(reply: Reply) -> str:
-    if reply.calls:
-        return ", ".join(_call(call) for call in reply.calls)
-    return reply.content or (reply.problem.code if reply.problem else "nothing")
-
-
-def _call(call: ToolCall) -> str:
-    match call.arguments:
-        case JsonText():
-            return f"{call.name}({call.arguments})"
-        case ArgumentError():
-            return f"{call.name}({call.original})"
-        case _:
-            assert_never(call.arguments)
+def _written_arguments(call: ToolCall) -> str:
+    return call.original if isinstance(call.arguments, ArgumentError) else call.arguments
 
 
 def _wanted(effect: Wanted | None) -> str:

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         summary_tables,
     )
     from toolreel.evals._report.transcripts import transcript_of
+    from toolreel.evals._report.trial_table import write_trials
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
@@ -169,4 +170,5 @@ __all__ = [
     "sharded",
     "write_inspect_logs",
     "write_summaries",
+    "write_trials",
 ]

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
-from toolreel._replay import BEHIND_PROXY, Breaks, Rehearsal, TapedEndpoint, check_recovered
+from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
 from toolreel._secrets import (
     SecretRules,
     SharedBeginnings,
@@ -387,7 +387,7 @@ class _Checker:
             try:
                 journal = ReelJournal(recorded.plan, path, recorded)
                 endpoint = TapedEndpoint(tape) if tape else None
-                rehearsal = Rehearsal(recorded, endpoint=endpoint, breaks=Breaks(tape))
+                rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape)
                 rehearsal.play(recorded.plan, journal=journal)
                 rehearsal.finish()
                 journal.check()

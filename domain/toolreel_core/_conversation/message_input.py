@@ -16,7 +16,7 @@ from toolreel_core._conversation.message import (
     UserMessage,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, canonical, json_text
+from toolreel_core._jsontext import JsonText, json_text
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]
 """A message, or one in the chat-completions form such as ``{"role": "user", "content": "Hello."}``."""
@@ -216,7 +216,8 @@ def _calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
     for number, call in enumerate(calls):
         match call:
             case {"id": str() as id_, "function": {"name": str() as name, "arguments": arguments}}:
-                text = arguments if isinstance(arguments, str) else canonical(arguments)
+                at = f"{place}.tool_calls[{number}].function.arguments"
+                text = arguments if isinstance(arguments, str) else json_text(arguments, at)
                 further = {key: value for key, value in call.items() if key not in {"id", "type", "function"}}
                 yield SentCall(id_, name, text, _kept(further, place))
             case _:

@@ -88,7 +88,7 @@ from toolreel_core.evals._plan.named_endpoints import Endpoint
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
 from toolreel_core.evals._plan.prices import Price, PriceList, prices_of
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.settings import SETTINGS, Setting, environment, json_object
+from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
     Layers,

@@ -410,9 +410,7 @@ SAID = {**FOUR, "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 1_000
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
 def test_a_limited_cost_is_refused_before_the_first_request_where_no_price_is_known(limit: str) -> None:
-    endpoint = ScriptedEndpoint([])
-    limited = Agent("m", endpoint=endpoint, config={limit: 1})
-    assert complaint(ConfigError, lambda: limited.run("hi")) == (
+    assert complaint(ConfigError, lambda: agent(config={limit: 1})) == (
         f"{limit}: the price of 'm' is unknown; write price=Price(input=..., output=...) per million tokens, "
         'reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
     )

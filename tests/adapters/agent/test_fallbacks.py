@@ -144,10 +144,8 @@ def test_a_fallback_that_is_not_usable_is_named(fallbacks: Any, wrong: str) -> N
 
 def test_a_limited_cost_has_to_be_known_at_every_endpoint() -> None:
     there = [Fallback("b", endpoint=ScriptedEndpoint([]))]
-    limited = Agent(
-        "a", endpoint=ScriptedEndpoint([]), config={"max_cost": 1}, price=Price(1, 1), fallbacks=there
-    )
-    assert "the price of 'b' is unknown" in complaint(ConfigError, partial(limited.plan, "hi"))
+    limited = partial(Agent, "a", endpoint=ScriptedEndpoint([]), config={"max_cost": 1}, price=Price(1, 1))
+    assert "the price of 'b' is unknown" in complaint(ConfigError, partial(limited, fallbacks=there))
 
 
 def test_secrets_of_all_endpoints_are_kept() -> None:

@@ -36,6 +36,12 @@ a: Any = partial(cast, Any)
 """A value that a type checker lets pass."""
 
 
+CALLED: Any = {
+    "role": "assistant",
+    "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": {"x": object()}}}],
+}
+
+
 def agent(**settings: object) -> Agent[Any]:
     return Agent("m", endpoint=ENDPOINT, **cast("Any", settings))
 
@@ -76,6 +82,55 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "approve with one": (lambda: agent(approve=lambda call: call), "too many positional arguments"),
     "approve with three": (lambda: agent(approve=lambda x, y, z: (x, y, z)), "missing a required argument"),
     "approve is a class": (lambda: agent(approve=Always), "got the class Always"),
+    "a journal that is a path": (
+        lambda: agent().run("hi", journal=a("x")),
+        r"journal: .* got str; write Mem",
+    ),
+    "the same in arun": (lambda: asyncio.run(agent().arun("hi", journal=a("x"))), "journal: .* got str"),
+    "the same in stream": (lambda: agent().stream("hi", journal=a(3)), "journal: .* got int"),
+    "a journal of a plan": (lambda: run(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
+    "a streamed journal": (lambda: stream(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
+    "an async one": (lambda: astream(PLAN, AsyncPorts(a(Lazy())), journal=a(3)), "journal: .* got int"),
+    "an observer that is none": (
+        lambda: agent().run("hi", observe=a(3)),
+        "observe: expected a function of a note, got int",
+    ),
+    "an inbox that is a list": (lambda: agent().run("hi", inbox=a([])), r"got list; write inbox=Inbox\(\)"),
+    "a record that is a number": (
+        lambda: agent().run("hi", record=a(3)),
+        "record: expected a text or a path",
+    ),
+    "overwrite in letters": (
+        lambda: agent().run("hi", overwrite=a("no")),
+        "overwrite: expected True or False",
+    ),
+    "an agent as a tool": (lambda: agent().as_tool(a(3)), "name: expected a text, got int"),
+    "records of such a tool": (lambda: agent().as_tool(record=a(3)), "record: expected a text or a path"),
+    "a preset that is a number": (
+        lambda: agent(preset=3),
+        "preset: expected a text or a path or a list or a",
+    ),
+    "presets with a number": (lambda: agent(preset=[3]), r"preset\[0\]: expected a name or a file, got int"),
+    "options that are not JSON": (
+        lambda: agent(options={"stop": [{1}]}),
+        r"options.stop\[0\]: a set is not JSON",
+    ),
+    "options of a fallback": (
+        lambda: agent(fallbacks=[Fallback("b", options=a({"n": object()}))]),
+        r"fallbacks\[0\]: options.n: a object is not JSON",
+    ),
+    "a fallback's reasons": (
+        lambda: agent(fallbacks=[Fallback("b", on=a(3))]),
+        "on: expected a list, got int",
+    ),
+    "a reason that is none": (
+        lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]),
+        "on: there is no reason 'slow'",
+    ),
+    "arguments that are not JSON": (
+        lambda: agent().run([CALLED]),
+        r"messages\[0\].tool_calls\[0\].function.arguments.x: a object is not JSON",
+    ),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,7 +12,6 @@ from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
 from toolreel._cli.evals.summarize import show_tables, write_files
-from toolreel._internal import counted
 from toolreel.evals import write_atomically
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals import incompleteness
@@ -129,32 +128,39 @@ def _shown_progress() -> Callable[[int, int], None] | None:
 
 @click.command("export", epilog="Exit codes: 0 written, 2 usage.")
 @folder_argument
-@click.option("--to", "form", required=True, type=click.Choice(["inspect"]), help="The format.")
+@click.option(
+    "--to", "form", required=True, type=click.Choice(["csv", "parquet", "inspect"]), help="The format."
+)
 @click.option(
     "--out",
     "target",
     required=True,
     type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="A folder, for a log of each model and strategy; or FILE.json, if there is only one.",
+    metavar="PATH",
+    help="The file; for inspect a folder, for a log of each model and strategy, or FILE.json, if there is "
+    "only one.",
 )
 @json_option
 @reporting
-def export_command(folder: Path, form: str, target: Path, as_machine: bool) -> int:
-    """Write the runs of DIR as logs of Inspect: messages, scores, usage, limits and errors.
+def export_command(
+    folder: Path, form: Literal["csv", "parquet", "inspect"], target: Path, as_machine: bool
+) -> int:
+    """Write the runs of DIR for another program.
 
-    What that format has no place for is in the metadata of each sample.
+    csv and parquet are the table of trials: a row for each run of the plan, with its scenario, model,
+    endpoint, profile, strategy and trial, its outcome and why, turns, tokens, cost, times and digests.
+    inspect is logs of Inspect: messages, scores, usage, limits and errors; what that format has no place for
+    is in the metadata of each sample.
 
     \b
+    toolreel eval export results --to csv --out trials.csv
     toolreel eval export results --to inspect --out logs
     """
-    from toolreel.evals import write_inspect_logs
+    from toolreel.evals import write_inspect_logs, write_trials
 
-    paths = write_inspect_logs(folder, target)
+    paths = write_inspect_logs(folder, target) if form == "inspect" else (write_trials(folder, target, form),)
     if as_machine:
-        say({"format": form, "files": [str(path) for path in paths]})
-    else:
-        out.print(f"{counted(len(paths), 'log')} of {form}")
-        for path in paths:
-            out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+        return say({"format": form, "files": [str(path) for path in paths]})
+    for path in paths:
+        out.print(str(path), soft_wrap=True, markup=False, highlight=False)
     return 0

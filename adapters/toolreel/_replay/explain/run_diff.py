@@ -6,15 +6,15 @@ and call ids by their position; ``replay`` is what proves that bytes are identic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
-from toolreel._driver import Run, describe_outcome, outcome_of
+from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
 from toolreel._journal import Source, opened
-from toolreel._replay.explain.turns import TurnSummary, story
+from toolreel._replay.explain.turns import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
@@ -25,7 +25,6 @@ from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._text_calls import short_dialects
 
-_OPTIONS: Final = ("options", "overrides")
 _REMEMBERED: Final = 4096
 """Cache size: every later request repeats the messages."""
 
@@ -40,36 +39,15 @@ def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
     return () if old == new else tuple(changes(_plan(old), _plan(new)))
 
 
-def effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
-    """The differences between the effects that two events answer.
-
-    If the plans differ, only the messages after those of the plans are compared.
-    """
-    was, now = old.effect, new.effect
-    if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
-        return tuple(changes(_effect(old), _effect(new)))
-    if was.request.digest == now.request.digest:
-        return ()
-    if old.before.plan != new.before.plan:
-        return _message_changes(_since(old, was.request.messages), _since(new, now.request.messages))
-    rest = changes(parse(was.request.options.text), parse(now.request.options.text))
-    return (*_message_changes([*was.request.sent.texts], [*now.request.sent.texts]), *rest)
-
-
-def event_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
-    """The differences between two events."""
-    return () if old.record.event == new.record.event else tuple(changes(_event(old), _event(new)))
-
-
 def _plan(plan: Plan) -> Tree:
-    tools: Json = {tool.name: _settings(tool) for tool in plan.tools.definitions}
     return {
         "model": plan.model,
         "messages": [with_digests(wire_tree(message)) for message in plan.messages],
-        **{key: parse(getattr(plan, key)) for key in _OPTIONS},
+        "options": parse(plan.options),
+        "overrides": parse(plan.overrides),
         "config": _settings(plan.config),
         "provider": _settings(plan.provider),
-        "tools": tools,
+        "tools": {tool.name: _settings(tool) for tool in plan.tools.definitions},
         "masked": [*plan.tools.masked],
         "seed": plan.seed,
         **({} if plan.output is None else {"output": _settings(plan.output)}),
@@ -77,35 +55,45 @@ def _plan(plan: Plan) -> Tree:
 
 
 def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
-    given = {setting.name: getattr(value, setting.name) for setting in fields(value) if setting.compare}
-    return {key: _plain(setting) for key, setting in given.items()}
+    tree: dict[str, Json] = {}
+    for setting in fields(value):
+        given = getattr(value, setting.name)
+        if isinstance(given, JsonText):
+            given = parse(given)
+        if setting.compare:
+            tree[setting.name] = [*short_dialects(given)] if isinstance(given, tuple) else given
+    return tree
 
 
-def _plain(value: Any) -> Json:  # noqa: ANN401 - a setting
-    if isinstance(value, JsonText):
-        return parse(value)
-    return [*short_dialects(value)] if isinstance(value, tuple) else cast("Json", value)
+def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
+    """The differences between the effects that two events answer.
 
-
-def _since(traced: Traced, sent: Transcript) -> Sequence[JsonText]:
-    """The messages after those of the plan."""
-    plan = traced.before.plan
-    return [*sent.texts][len(Transcript.of(plan.opening, plan.form).complete().texts) :]
-
-
-def _message_changes(old: Sequence[JsonText], new: Sequence[JsonText]) -> tuple[Change, ...]:
-    """The differences between two histories, with call ids replaced by ``1``, ``2``, … in order."""
-    if old == new:
+    If the plans differ, only the messages after those of the plans are compared.
+    """
+    was, now = old.effect, new.effect
+    if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
+        return tuple(changes(_effect(was), _effect(now)))
+    if was.request.digest == now.request.digest:
         return ()
-    then, later = _renamed(old), _renamed(new)
-    return () if then == later else tuple(changes(_messages(then), _messages(later)))
+    texts = [[*was.request.sent.texts], [*now.request.sent.texts]]
+    rest: Iterable[Change] = ()
+    if old.before.plan == new.before.plan:
+        rest = changes(parse(was.request.options.text), parse(now.request.options.text))
+    else:
+        for traced, sent in zip((old, new), texts, strict=True):
+            plan = traced.before.plan
+            del sent[: len(Transcript.of(plan.opening, plan.form).complete().texts)]
+    if texts[0] == texts[1]:
+        return tuple(rest)
+    # Any two live sessions differ in call ids, so that the ids are numbered in their order.
+    renamed = [_with_numbered_ids(sent) for sent in texts]
+    if renamed[0] == renamed[1]:
+        return tuple(rest)
+    then, later = ({"messages": [with_digests(parse(text)) for text in sent]} for sent in renamed)
+    return (*changes(then, later), *rest)
 
 
-def _messages(texts: Iterable[JsonText]) -> Json:
-    return {"messages": [with_digests(parse(text)) for text in texts]}
-
-
-def _renamed(texts: Iterable[JsonText]) -> list[JsonText]:
+def _with_numbered_ids(texts: Iterable[JsonText]) -> list[JsonText]:
     order: dict[str, str] = {}
     renamed: list[JsonText] = []
     for text in texts:
@@ -141,8 +129,7 @@ def _calls(message: Tree) -> list[Tree]:
     return [call for call in entries if isinstance(call, Mapping)]
 
 
-def _effect(traced: Traced) -> Json:
-    effect = traced.effect
+def _effect(effect: Wanted | None) -> Json:
     match effect:
         case None:
             return {"wants": "nothing"}
@@ -162,12 +149,21 @@ def _event(traced: Traced) -> Json:
     event = traced.record.event
     match event:
         case events.ReplyReceived():
-            return {"event": "reply", **_reply(traced, event)}
+            reply = received(event.body, traced.before).reply
+            return {
+                "event": "reply",
+                "text": reply.content,
+                "reasoning": reply.reasoning,
+                "calls": [_call(call) for call in reply.calls],
+                "finish": reply.finish,
+                "problem": reply.problem.code if reply.problem else None,
+            }
         case events.RequestFailed():
             failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
             return {"event": "no reply", **failure, "retry_after_ms": event.retry_after_ms}
         case events.ToolReturned():
-            return {"event": "result", "output": read(event.output).value_or(event.output), **_parts(event)}
+            parts: Tree = {"parts": [part.label for part in event.parts]} if event.parts else {}
+            return {"event": "result", "output": read(event.output).value_or(event.output), **parts}
         case events.ApprovalGiven():
             return {"event": "approval", "approved": event.approved, "reason": event.reason}
         case events.WaitElapsed():
@@ -182,29 +178,10 @@ def _event(traced: Traced) -> Json:
             assert_never(event)
 
 
-def _parts(event: events.ToolReturned) -> Tree:
-    return {"parts": [part.label for part in event.parts]} if event.parts else {}
-
-
-def _reply(traced: Traced, event: events.ReplyReceived) -> Tree:
-    reply = received(event.body, traced.before).reply
-    return {
-        "text": reply.content,
-        "reasoning": reply.reasoning,
-        "calls": [_call(call) for call in reply.calls],
-        "finish": reply.finish,
-        "problem": reply.problem.code if reply.problem else None,
-    }
-
-
 def _call(call: ToolCall) -> Json:
-    match call.arguments:
-        case JsonText():
-            return {"name": call.name, "arguments": parse(call.arguments)}
-        case ArgumentError():
-            return {"name": call.name, "unreadable": call.arguments.code, "arguments": call.original}
-        case _:
-            assert_never(call.arguments)
+    if isinstance(call.arguments, ArgumentError):
+        return {"name": call.name, "unreadable": call.arguments.code, "arguments": call.original}
+    return {"name": call.name, "arguments": parse(call.arguments)}
 
 
 Aspect: TypeAlias = Literal["wanted", "told", "end"]
@@ -307,36 +284,33 @@ def diff(a: Source, b: Source) -> Difference:
         _side(other),
         plan_changes(one.recorded.plan, other.recorded.plan),
         first,
-        _turns(one.run, other.run),
+        tuple(
+            TurnPair(number, was, now)
+            for number, (was, now) in enumerate(
+                zip_longest(_actions(one.run), _actions(other.run), fillvalue=()), 1
+            )
+        ),
         tuple(x.record.n for x, y in pairs if x.record.event != y.record.event),
     )
 
 
 def _first(one: Trace, other: Trace) -> Divergence | None:
     for a, b in zip_longest(one.events, other.events):
-        if a is None or b is None:
-            return _end(one, other, a, b)
+        if a is None or b is None:  # one of the runs has no more events
+            lines = [each.summary if each else _no_event(trace.run) for trace, each in ((one, a), (other, b))]
+            turn = max(each.before.tally.turns for each in (a, b) if each)
+            return Divergence(1 + min(len(one.events), len(other.events)), turn, "end", (), *lines)
         turn = a.before.tally.turns
-        if changed := effect_changes(a, b):
+        if changed := _effect_changes(a, b):
             return Divergence(a.record.n, turn, "wanted", changed, a.summary, b.summary)
-        if changed := event_changes(a, b):
+        if a.record.event != b.record.event and (changed := tuple(changes(_event(a), _event(b)))):
             return Divergence(a.record.n, turn, "told", changed, a.summary, b.summary)
     return None
 
 
-def _end(one: Trace, other: Trace, a: Traced | None, b: Traced | None) -> Divergence:
-    """The divergence where one run has no more events."""
-    lines = [
-        traced.summary if traced else f"no event: {_ended(trace.run)}"
-        for trace, traced in ((one, a), (other, b))
-    ]
-    turn = max(traced.before.tally.turns for traced in (a, b) if traced)
-    return Divergence(1 + min(len(one.events), len(other.events)), turn, "end", (), *lines)
-
-
-def _ended(run: Run) -> str:
+def _no_event(run: Run) -> str:
     outcome = outcome_of(run)
-    return "the run rests" if outcome is None else f"the run has ended as {outcome.name}"
+    return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 
 def _side(trace: Trace) -> Side:
@@ -346,33 +320,18 @@ def _side(trace: Trace) -> Side:
     return Side(trace.recorded.source, len(trace.events), name, {**counts, "cost": tally.known_cost})
 
 
-def _turns(one: Run, other: Run) -> tuple[TurnPair, ...]:
-    pairs = zip_longest(_actions(one), _actions(other), fillvalue=())
-    return tuple(TurnPair(number, a, b) for number, (a, b) in enumerate(pairs, 1))
-
-
 def _actions(run: Run) -> list[tuple[str, ...]]:
-    """The calls and remarks of each turn; the last one has the outcome too."""
-    turns = [_actions_in(turn) for turn in story(run)]
+    """What the user said, calls, remarks and answers of each turn; the last one has the outcome too."""
+    turns: list[tuple[str, ...]] = []
+    for turn in story(run):
+        lines = [f"user: {text}" for text in turn.said]
+        lines += (f"{name} needs approval" for name in turn.approvals)
+        for call in turn.calls:
+            lines += (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
+        lines += (*turn.remarks, *([turn.answer] if turn.answer else ()))
+        turns.append(tuple(lines))
     if turns:
-        turns[-1] += (_ending(run),)
+        outcome = outcome_of(run)
+        words = "rests" if outcome is None else f"{outcome.name}: {describe_outcome(outcome)[0]}"
+        turns[-1] += (outcome.content if isinstance(outcome, Completed) else words,)
     return turns
-
-
-def _actions_in(turn: TurnSummary) -> tuple[str, ...]:
-    calls = (
-        (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
-        for call in turn.calls
-    )
-    approvals = (f"{name} needs approval" for name in turn.approvals)
-    said = (f"user: {text}" for text in turn.said)
-    answer = (turn.answer,) if turn.answer else ()
-    return (*said, *approvals, *chain.from_iterable(calls), *turn.remarks, *answer)
-
-
-def _ending(run: Run) -> str:
-    outcome = outcome_of(run)
-    if outcome is None:
-        return "rests"
-    words, _ = describe_outcome(outcome)
-    return outcome.content if isinstance(outcome, Completed) else f"{outcome.name}: {words}"

@@ -6,15 +6,36 @@ that only what is special about this request is a difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain, islice
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Form, Message, Transcript, wire_tree
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._plan import Request
 from toolreel_core._settings import Provider, WireForm
+
+Sending: TypeAlias = Literal["same", "changed", "left_out", "added"]
+_Pair: TypeAlias = tuple[int | None, int | None]
+"""The number of a stored item and of the sent one; ``None`` where there is none."""
+
+_WHOLE: Final = 3_000
+"""Items that are told apart one by one at most; beyond, the rest counts as left out and added."""
+
+
+class ItemRange(NamedTuple):
+    """Items of a request whose numbers count up together."""
+
+    sending: Sending
+    stored: int
+    """The number of the first stored item; -1 without any."""
+    sent: int
+    length: int
+    fresh: bool
+    """Whether this is the first request with this difference; later ones only repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,62 +53,154 @@ class SentHistory:
     """Messages that were sent and are not stored, such as a reminder."""
 
 
-def sent_history(messages: Iterable[Message], request: Request) -> SentHistory:
+def sent_history(stored: Transcript, request: Request) -> SentHistory:
     """Compare what a request sends with the history that it was made from.
 
-    :param messages: of the state before the reply
+    :param stored: of the state before the reply
     """
-    stored, sent = plain_items(messages, request.form), [*request.sent.texts.values()]
+    numbered = NumberedItems()
+    ranges, at = numbered.sent(request, stored), 0
+    texts = [*map(JsonText, numbered.texts)]
     changed: list[tuple[int, tuple[Change, ...]]] = []
     left_out: list[int] = []
     added: list[str] = []
-    for one, other in unequal([*map(canonical, stored)], [*map(canonical, sent)], role_of):
-        if one is None and other is not None:
-            added.append(canonical(sent[other]))
-        elif other is None and one is not None:
-            left_out.append(one + 1)
-        elif one is not None and other is not None:
-            changed.append((one + 1, tuple(changes(stored[one], sent[other]))))
-    return SentHistory(len(stored), len(sent), tuple(changed), tuple(left_out), tuple(added))
-
-
-def plain_items(messages: Iterable[Message], form: WireForm) -> list[Json]:
-    """Stored messages as any provider gets them that speaks a form, without quirks.
-
-    In other forms than chat completions a message can be several items, or none.
-    """
-    if form == "chat_completions":
-        return [wire_tree(message) for message in messages]
-    return [*Transcript.of(messages, Form(Provider(wire_form=form))).texts.values()]
-
-
-def unequal(
-    stored: Sequence[str], sent: Sequence[str], role: Callable[[str], str]
-) -> Iterator[tuple[int | None, int | None]]:
-    """Places of items that are not the same on both sides; those of one role belong together.
-
-    :param role: the role of an item
-    """
-    matcher = SequenceMatcher(None, stored, sent, autojunk=False)
-    for tag, first, last, begin, end in matcher.get_opcodes():
-        if tag == "equal":
+    for sending, was, now, count, _ in ranges:
+        if sending == "added":
+            added += texts[now : now + count]
             continue
-        ones, others = [*range(first, last)], [*range(begin, end)]
-        yield from _of_one_role(
-            ones, others, [role(stored[at]) for at in ones], [role(sent[at]) for at in others]
-        )
+        if sending == "left_out":
+            left_out += range(at + 1, at + 1 + count)
+        elif sending == "changed":
+            pairs = [(parse(texts[was + n]), parse(texts[now + n])) for n in range(count)]
+            changed += [(at + n, tuple(changes(*pair))) for n, pair in enumerate(pairs, 1)]
+        at += count
+    return SentHistory(at, len(request.sent.texts), tuple(changed), tuple(left_out), tuple(added))
 
 
-def _of_one_role(
-    ones: Sequence[int], others: Sequence[int], was: Sequence[str], now: Sequence[str]
-) -> Iterator[tuple[int | None, int | None]]:
-    """Places on both sides, paired where the roles go on alike."""
-    for tag, first, last, begin, end in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield from zip(ones[first:last], others[begin:end], strict=True)
-            continue
-        yield from ((one, None) for one in ones[first:last])
-        yield from ((None, other) for other in others[begin:end])
+class NumberedItems:
+    """The items of all requests of a run, each with a number.
+
+    Every request repeats the whole conversation. In a page of 2,000 turns that would be millions of messages,
+    so a request is a few ranges of numbers.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._blocks: dict[bytes, tuple[int, ...]] = {}
+        self._stored: list[int] = []
+        self._known_pairs: set[_Pair] = set()
+        self._count = 0
+        self._form: WireForm | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The items by number."""
+        return [*self._numbers]
+
+    def number(self, text: str) -> int:
+        """The number of an item."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def message(self, message: Message) -> int:
+        """The number of a message in the chat-completions form."""
+        return self.number(canonical(wire_tree(message)))
+
+    def sent(self, request: Request, stored: Transcript) -> list[ItemRange]:
+        """What a request sent of the stored messages.
+
+        :param stored: as it was when the request was made; histories only grow from call to call
+        """
+        was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
+        begin = _same_at_start(was, now)
+        end = min(_same_at_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
+        middle = self._pairs(was[begin : len(was) - end], now[begin : len(now) - end])
+        return [*_same(now[:begin]), *self._ranges(middle), *_same(now[len(now) - end :])]
+
+    def _stored_numbers(self, request: Request, stored: Transcript) -> list[int]:
+        """The stored messages as any provider of that form gets them, without quirks."""
+        count = len(stored.messages)
+        if request.form != "chat_completions":
+            # There a message can be several items, or none, and later ones may join an earlier item.
+            form = Form(Provider(wire_form=request.form))
+            texts = map(canonical, Transcript.of(stored.messages, form).texts.values())
+            self._form, self._stored = request.form, [*map(self.number, texts)]
+            return self._stored
+        if self._form != request.form:
+            self._form, self._stored, self._count = request.form, [], 0
+        newest = [*islice(reversed(stored.messages), count - self._count)]
+        self._stored += map(self.message, reversed(newest))
+        self._count = count
+        return self._stored
+
+    def _sent_numbers(self, request: Request) -> list[int]:
+        rope = request.sent.texts
+        for block in rope.full:
+            if block not in self._blocks:  # requests share their full blocks, so each is parsed once
+                values = parse(JsonText(f"[{block.removeprefix(b',').decode()}]"))
+                texts = values if isinstance(values, Sequence) else ()
+                self._blocks[block] = tuple([self.number(canonical(value)) for value in texts])
+        full = chain.from_iterable(self._blocks[block] for block in rope.full)
+        rest = chain(chain.from_iterable(rope.handfuls), rope.newest)
+        return [*full, *(self.number(text.decode()) for text in rest)]
+
+    def _pairs(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
+        """Stored items with the sent ones; where they differ, those of one role belong together."""
+        if not was or not now or max(len(was), len(now)) > _WHOLE:
+            yield from chain(((one, None) for one in was), ((None, other) for other in now))
+            return
+        texts = self.texts
+        for tag, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+            if tag == "equal":
+                yield from zip(was[a:b], now[c:d], strict=True)
+                continue
+            old, new = was[a:b], now[c:d]
+            roles, others = ([role_of(texts[number]) for number in numbers] for numbers in (old, new))
+            for same, e, f, g, h in SequenceMatcher(None, roles, others, autojunk=False).get_opcodes():
+                if same == "equal":
+                    yield from zip(old[e:f], new[g:h], strict=True)
+                else:
+                    yield from ((one, None) for one in old[e:f])
+                    yield from ((None, other) for other in new[g:h])
+
+    def _ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
+        last: ItemRange | None = None
+        for pair in pairs:
+            a, b = (-1 if each is None else each for each in pair)
+            fresh = a != b and pair not in self._known_pairs
+            self._known_pairs.add(pair)
+            sending: Sending = (
+                "added" if a == -1 else "left_out" if b == -1 else "same" if a == b else "changed"
+            )
+            if last and (last.sending, last.fresh) == (sending, fresh):
+                goes_on = a in {-1, last.stored + last.length} and b in {-1, last.sent + last.length}
+                if goes_on:
+                    last = last._replace(length=last.length + 1)
+                    continue
+            if last:
+                yield last
+            last = ItemRange(sending, a, b, 1, fresh)
+        if last:
+            yield last
+
+
+def _same_at_start(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many items at the beginning of both are the same."""
+    short = min(len(one), len(other))
+    if one[:short] == other[:short]:
+        return short
+    return next(at for at in range(short) if one[at] != other[at])
+
+
+def _same(numbers: Sequence[int]) -> Iterator[ItemRange]:
+    """Items that are sent as they are stored, as ranges."""
+    first = 0
+    while first < len(numbers):
+        # Mostly all of them count up, which is seen at once.
+        count = len(numbers) - first
+        if numbers[first:] != [*range(numbers[first], numbers[first] + count)]:
+            count = next(at for at in range(1, count) if numbers[first + at] != numbers[first] + at)
+        yield ItemRange("same", numbers[first], numbers[first], count, fresh=False)
+        first += count
 
 
 def role_of(text: str) -> str:
@@ -96,5 +209,5 @@ def role_of(text: str) -> str:
     >>> role_of('{"type":"function_call","name":"ping"}')
     'function_call'
     """
-    tree = parse(JsonText(text))
+    tree: Json = parse(JsonText(text))
     return str(tree.get("role") or tree.get("type")) if isinstance(tree, Mapping) else ""

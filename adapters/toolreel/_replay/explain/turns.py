@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel._driver import Run
+from toolreel._replay.explain.notes import note_sentence
 from toolreel_core._conversation import (
     AssistantMessage,
-    Message,
     SentCall,
     ToolMessage,
     UserMessage,
     shown_content,
 )
-from toolreel_core._jsontext import Json, canonical, read
-from toolreel_core._plan import IgnoredWhy
+from toolreel_core._jsontext import canonical, read
 from toolreel_core._protocol import Completed, notes
 from toolreel_core._replies import UNREPAIRED
 
@@ -68,10 +67,6 @@ class TurnSummary:
     ms: int | None = field(default=None, compare=False)
     """How long the request took, with its repetitions, if that is known."""
 
-    def remarked(self, text: str) -> TurnSummary:
-        """This turn with one more remark."""
-        return replace(self, remarks=(*self.remarks, text))
-
 
 def story(run: Run) -> tuple[TurnSummary, ...]:
     """The turns of a run, in order; a run that waits has those so far."""
@@ -86,161 +81,62 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 continue
             case notes.ExchangeBegan():
                 last = turns.get(note.turn - 1, TurnSummary(max(1, note.turn - 1)))
-                turns[last.number] = last if ended == Completed.name else last.remarked(f"ended as {ended}")
+                remark = () if ended == Completed.name else (f"ended as {ended}",)
+                turns[last.number] = replace(last, remarks=(*last.remarks, *remark))
                 continue
             case (
                 notes.PresetsApplied() | notes.OptionIgnored() | notes.SchemaReduced() | notes.TextCallsOff()
             ):
-                number = 1
+                number = 1  # noted before the first request
             case _:
                 number = note.turn
         turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
-    for number, calls in zip(_calling(run.notes), _calls(run), strict=True):
-        turns[number] = replace(turns[number], calls=_timed(calls, number, run))
+    # The turns whose reply had calls that were not ignored, in order, as their messages are
+    calling = dict.fromkeys(note.turn for note in run.notes if isinstance(note, _ABOUT_CALLS))
+    tool_ms = {(took.turn, took.call_id): took.ms for took in run.timing.tools}
+    for number, calls in zip(calling, _calls(run), strict=True):
+        timed = tuple(replace(call, ms=tool_ms.get((number, id_))) for id_, call in calls)
+        turns[number] = replace(turns[number], calls=timed)
     for number, answer in _answers(run):
         turns[number] = replace(turns[number], answer=answer)
     return tuple(replace(turn, ms=_request_ms(turn.number, run)) for turn in turns.values())
 
 
-_IGNORED: Final[Mapping[notes.IgnoreReason, str]] = {
-    "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
-    "calls_per_turn": "max_tool_calls_per_turn allows no more calls in a reply",
-    "tools_off": "the request offered no tools",
-}
-_WHY: Final[Mapping[IgnoredWhy, str]] = {
-    "reserved": "the run's own to set",
-    "with_tools": "refused together with tools",
-    "without_tools": "refused without tools",
-    "unsupported": "the provider does not take it",
-}
+_ABOUT_CALLS: Final = (
+    notes.CallRejected,
+    notes.CallSkipped,
+    notes.CallStarted,
+    notes.CallAbandoned,
+    notes.ApprovalAsked,
+    notes.OutputCalled,
+)
 
 
-def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:  # noqa: PLR0912 - one sentence a note
+def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:
+    """The turn with what a note says: in a field of its own, or else as a remark."""
     match note:
-        case notes.PresetsApplied():
-            return turn.remarked(f"presets: {', '.join(note.names)}")
-        case notes.OptionIgnored():
-            return turn.remarked(f"not sent: {note.key} ({_WHY[note.why]})")
-        case notes.SchemaReduced():
-            return turn.remarked(f"{note.name}: left out of its schema: {'; '.join(note.left_out)}")
-        case notes.TextCallsOff():
-            return turn.remarked("calls written as text are not read (text_dialects is empty)")
         case notes.RequestSent():
             is_retry = bool(turn.digest)
             return turn if is_retry else replace(turn, messages=note.messages, digest=note.digest)
         case notes.QuirkApplied():
             return replace(turn, quirks=tuple(dict.fromkeys((*turn.quirks, note.name))))
-        case notes.HistoryShortened():
-            counts = f"{note.messages_before} to {note.messages_after} messages"
-            return turn.remarked(f"the window was full: {', '.join(note.policies)} took {counts}")
-        case notes.SummaryRequested():
-            again = f", try {note.attempt}" if note.attempt > 1 else ""
-            return turn.remarked(
-                f"the window was full: a summary of {note.messages} messages was asked for{again}"
-            )
-        case notes.HistorySummarized():
-            counts = f"{note.messages_before} to {note.messages_after} messages"
-            tokens = f"{note.tokens_before} to {note.tokens_after} tokens (estimated)"
-            return turn.remarked(f"the summary took {counts}, {tokens}: {note.sample}")
-        case notes.SummaryRejected():
-            return turn.remarked(f"the summary was not used ({note.why})")
-        case notes.UpstreamPinned():
-            return turn.remarked(f"from now on only {note.upstream} is asked")
-        case notes.EndpointChanged():
-            went = f"{_endpoint(note.before)} failed ({note.why}), so it goes on at {note.after}"
-            without = f"; {note.dropped} messages go there without their reasoning" if note.dropped else ""
-            return turn.remarked(f"{went}{without}")
-        case notes.EndpointPinned():
-            held = f"{note.bound} messages have signatures or reasoning that only it may get back"
-            failed = f"{_endpoint(note.endpoint)} failed ({note.why})"
-            return turn.remarked(f"{failed}, and nobody else is asked: {held}")
         case notes.ReplyRead():
             return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
-        case notes.RepairApplied() if note.code in UNREPAIRED:
-            return replace(turn, notices=(*turn.notices, note.code))
         case notes.RepairApplied():
+            if note.code in UNREPAIRED:
+                return replace(turn, notices=(*turn.notices, note.code))
             return replace(turn, repairs=(*turn.repairs, note.code))
         case notes.ContentStripped():
             return replace(turn, stripped=note.sample)
-        case notes.RequestAbandoned():
-            return turn.remarked("nobody waited for the reply: the run was cancelled")
-        case notes.RequestLost():
-            return turn.remarked(f"no reply: {note.failure}" + (f" {note.status}" if note.status else ""))
-        case notes.RetryPlanned():
-            return turn.remarked(f"try {note.attempt} failed, the next follows after {note.ms} ms")
-        case notes.CallsIgnored():
-            return turn.remarked(f"ignored: {', '.join(note.names)}; {_IGNORED[note.why]}")
-        case notes.CallRepeated():
-            return turn.remarked(
-                f"{note.name} has had the same result {note.times} times; the model was warned"
-            )
-        case notes.ModelNudged():
-            return turn.remarked(_asked(note.why))
-        case notes.CallSkipped():
-            return turn.remarked(
-                f"{note.name} has succeeded before with these arguments; it was not run again"
-            )
-        case notes.ToolsWithheld():
-            return turn.remarked(f"not offered, since the model repeats itself: {', '.join(note.names)}")
-        case notes.OutputRejected():
-            then = "the model is asked again" if note.asked_again else "the run ends"
-            return turn.remarked(f"the answer does not fit the output; {then}: {note.error}")
-        case notes.RecoveryTried():
-            return turn.remarked("an empty reply; the model is asked again")
-        case notes.ToolsDropped():
-            return turn.remarked(f"the server takes no tools, so the run goes on without: {note.message}")
         case notes.ApprovalAsked():
             return replace(turn, approvals=(*turn.approvals, note.name))
-        case notes.CallRejected() | notes.CallStarted() | notes.CallEnded() | notes.CallAbandoned():
-            return turn
-        case notes.PartsLeftOut():
-            return turn.remarked(f"the provider does not take {', '.join(note.labels)} of {note.name}")
         case notes.UserMessagesAdded():
             return replace(turn, said=(*turn.said, *note.samples))
-        case notes.UserMessageKept():
-            return turn.remarked("the user spoke meanwhile; the next request says it")
-        case notes.LateAnswer() | notes.RunSettled() | notes.ExchangeBegan() | notes.OutputCalled():
-            return turn
+        case notes.CallRejected() | notes.CallEnded() | notes.CallAbandoned() | notes.OutputCalled():
+            return turn  # the call is shown with its result
         case _:
-            assert_never(note)
-
-
-def remarks_of(note: notes.Note) -> tuple[str, ...]:
-    """What a note says to people, apart from repairs and counts; empty for most.
-
-    >>> remarks_of(notes.RetryPlanned(1, attempt=1, ms=500))
-    ('try 1 failed, the next follows after 500 ms',)
-    """
-    return _noted(TurnSummary(0), note).remarks
-
-
-def _endpoint(name: str) -> str:
-    return name or "the plan's own endpoint"
-
-
-def _asked(why: notes.NudgeReason) -> str:
-    match why:
-        case "no_tool_calls" | "text_call_rejected":
-            return f"the model is asked to call a tool ({why})"
-        case "final_check":
-            return "before its answer is final, the model is asked what is still to be done"
-        case "unsupported_claim":
-            return "the answer claims what no call has done; the model is asked again"
-        case _:
-            assert_never(why)
-
-
-def _calling(recorded: Iterable[notes.Note]) -> tuple[int, ...]:
-    """The turns whose reply had calls that were not ignored, in order."""
-    kinds = (
-        notes.CallRejected,
-        notes.CallSkipped,
-        notes.CallStarted,
-        notes.CallAbandoned,
-        notes.ApprovalAsked,
-        notes.OutputCalled,
-    )
-    return tuple(dict.fromkeys(note.turn for note in recorded if isinstance(note, kinds)))
+            _, sentence = note_sentence(note)
+            return replace(turn, remarks=(*turn.remarks, sentence)) if sentence else turn
 
 
 def _answers(run: Run) -> Iterator[tuple[int, str]]:
@@ -251,16 +147,15 @@ def _answers(run: Run) -> Iterator[tuple[int, str]]:
     at = len(run.state.plan.messages)
     for note in added:
         # The loop's own messages to the model are user messages, too: the text says which one is meant.
-        while not _says(messages[at], note.samples[0]):
+        while not (
+            isinstance(message := messages[at], UserMessage)
+            and shown_content(message).startswith(note.samples[0])
+        ):
             at += 1
         before = messages[at - 1] if at else None
         if note.turn in began and isinstance(before, AssistantMessage) and not before.calls:
             yield note.turn - 1, before.content
         at += len(note.samples)
-
-
-def _says(message: Message, sample: str) -> bool:
-    return isinstance(message, UserMessage) and shown_content(message).startswith(sample)
 
 
 def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
@@ -283,26 +178,15 @@ def _request_ms(turn: int, run: Run) -> int | None:
     return sum(known) if found and len(known) == len(found) else None
 
 
-def _timed(calls: Iterable[tuple[str, CallSummary]], turn: int, run: Run) -> tuple[CallSummary, ...]:
-    """The calls of a turn, each with the time of its tool; the ids are the key."""
-    ms = {took.call_id: took.ms for took in run.timing.tools if took.turn == turn}
-    return tuple(replace(call, ms=ms.get(id_)) for id_, call in calls)
-
-
 def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
     match read(result.content).value_or(result.content):
         case {"ok": False, "errors": [*errors]}:
-            reasons = "; ".join(_reason(error) for error in errors)
-            return CallSummary(call.name, call.arguments, provenance, False, reasons)
-        case {"ok": True, "tool_name": _, "data": data}:
+            reasons = [
+                f"{error['code']}: {error['message']}"
+                if isinstance(error, Mapping) and {"code", "message"} <= error.keys()
+                else canonical(error)
+                for error in errors
+            ]
+            return CallSummary(call.name, call.arguments, provenance, False, "; ".join(reasons))
+        case {"ok": True, "tool_name": _, "data": data} | data:
             return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
-        case data:
-            return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
-
-
-def _reason(error: Json) -> str:
-    match error:
-        case {"code": code, "message": message}:
-            return f"{code}: {message}"
-        case _:
-            return canonical(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from html import escape
 from typing import Final, TypeVar
 
@@ -22,18 +22,7 @@ _TURNS: Final = 20
 _ITEMS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class PageRun:
-    """A run of a page."""
-
-    tree: RunTree
-    key: str = ""
-    """The key of the call that it is the inner run of."""
-    parent: int | None = None
-    """The number of the run that made this call."""
-
-
-def page_of_runs(runs: Sequence[PageRun], comparison: Json = None, limit: int = LIMIT) -> str:
+def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
     """The page of runs: of one with its inner runs, or of two that are compared.
 
     The same runs give the same page.
@@ -47,11 +36,11 @@ def page_of_runs(runs: Sequence[PageRun], comparison: Json = None, limit: int = 
             break
         elements = [*_elements([_shorter(each, longest) for each in runs])]
     about: list[Json] = [
-        {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.tree.head["name"]))}
+        {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
         for each in runs
     ]
     page = {"runs": about, "comparison": comparison, "turns": _TURNS, "items": _ITEMS}
-    first = runs[0].tree.head
+    first = runs[0].head
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
@@ -90,9 +79,9 @@ def message_page(title: str, text: str) -> str:
     return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
 
 
-def _summary(run: PageRun) -> str:
+def _summary(run: RunTree) -> str:
     """A run for a browser that runs no scripts."""
-    head = run.tree.head
+    head = run.head
     lines = (f"{head['outcome']}: {head['words']}", head["rule"], head["answer"])
     shown = "".join(f"<p>{escape(printable(str(line)))}</p>" for line in lines if line)
     command = escape(printable(f"toolreel explain {shlex.quote(str(head['name']))}"))
@@ -102,14 +91,12 @@ def _summary(run: PageRun) -> str:
     )
 
 
-def _elements(runs: Iterable[PageRun]) -> Iterator[str]:
+def _elements(runs: Iterable[RunTree]) -> Iterator[str]:
     for number, run in enumerate(runs):
-        tree = run.tree
-        yield json_element(f"run-{number}", tree.head)
-        for at, turns in enumerate(_chunks(tree.steps, _TURNS)):
-            value: list[Json] = [[turn, steps] for turn, steps in turns]
-            yield packed_element(f"run-{number}-turns-{at}", packed(value))
-        for at, items in enumerate(_chunks(tree.items, _ITEMS)):
+        yield json_element(f"run-{number}", run.head)
+        for at, turns in enumerate(_chunks(run.steps, _TURNS)):
+            yield packed_element(f"run-{number}-turns-{at}", packed([[turn, steps] for turn, steps in turns]))
+        for at, items in enumerate(_chunks(run.items, _ITEMS)):
             yield packed_element(f"run-{number}-items-{at}", packed([*items]))
 
 
@@ -117,8 +104,6 @@ def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
     return (values[at : at + size] for at in range(0, len(values), size))
 
 
-def _shorter(run: PageRun, longest: int) -> PageRun:
-    tree = run.tree
-    steps = tuple((turn, [shortened(step, longest) for step in each]) for turn, each in tree.steps)
-    items = tuple(shortened(item, longest) for item in tree.items)
-    return PageRun(RunTree(tree.head, steps, items), run.key, run.parent)
+def _shorter(run: RunTree, longest: int) -> RunTree:
+    steps = tuple((turn, [shortened(step, longest) for step in each]) for turn, each in run.steps)
+    return replace(run, steps=steps, items=tuple(shortened(item, longest) for item in run.items))

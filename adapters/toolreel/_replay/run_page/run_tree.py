@@ -1,100 +1,28 @@
-"""A whole run as data for its page: its outcome and why, its plan, its warnings and its turns."""
+"""A run as data for its page: its outcome and why, its plan, its warnings, and each event of its turns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Final, TypeAlias, assert_never
 
-from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
+from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
+from toolreel._replay.explain.notes import note_line, notes_for_page, warnings_of
+from toolreel._replay.explain.sent_history import NumberedItems
 from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-from toolreel._replay.explain.why import advised, note_words, rule_of, setting_shown, why
-from toolreel._replay.run_page.items import Items
-from toolreel._replay.run_page.remarks import told_notes, warnings_of
-from toolreel._replay.run_page.turns import RunTurns, Steps
-from toolreel._replay.trace import Trace, cut
-from toolreel_core._conversation import UserMessage
-from toolreel_core._jsontext import Json, JsonText, Tree, parse
-from toolreel_core._protocol import notes
+from toolreel._replay.explain.why import deciding_event, rule_of, setting_shown
+from toolreel._replay.trace import Trace, Traced, cut
+from toolreel_core._conversation import UserMessage, wire_part
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._loop import received
+from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Settled, Wait, events, notes
+from toolreel_core._replies import ArgumentError, ToolCall, unstreamed
 from toolreel_core._settings import LoopConfig
 
-
-def kept_tree(run: Run, name: str) -> RunTree:
-    """A run without its events as data: no raw requests and replies, and no difference to the history."""
-    items = Items()
-    turns = story(run)
-    steps = {turn.number: _steps(run, turn, turn is turns[-1], items) for turn in turns}
-    return run_tree(run_head(run, name, items), run, steps, items)
-
-
-def _steps(run: Run, turn: TurnSummary, is_last: bool, items: Items) -> Steps:
-    said: Steps = [{"kind": "user", "message": items.message(UserMessage(text))} for text in turn.said]
-    counted = "1 message" if turn.messages == 1 else f"{turn.messages:,} messages"
-    words = f"{counted}, request {turn.digest[:16]}"
-    text = run.text if is_last and not turn.calls else turn.answer or turn.stripped
-    reply: Tree = {
-        "kind": "reply",
-        "text": text,
-        "reasoning": "",
-        "finish": "",
-        "problem": "",
-        "calls": [_call(call) for call in turn.calls],
-        "usage": {"prompt_tokens": turn.prompt_tokens, "completion_tokens": turn.completion_tokens},
-        "served": {},
-        "frames": None,
-        "ms": turn.ms,
-        "notes": [*told_notes(note for note in run.notes if getattr(note, "turn", 0) == turn.number)],
-    }
-    results: Steps = [_result(call) for call in turn.calls]
-    return [*said, {"kind": "request", "words": words}, reply, *results]
-
-
-def _call(call: CallSummary) -> Json:
-    return {
-        "id": "",
-        "name": call.name,
-        "arguments": call.arguments,
-        "error": "",
-        "original": "",
-        "from": call.provenance,
-    }
-
-
-def _result(call: CallSummary) -> Json:
-    return {
-        "kind": "tool",
-        "name": call.name,
-        "key": "",
-        "ok": call.ok,
-        "codes": [],
-        "output": call.result,
-        "ms": call.ms,
-        "notes": [],
-    }
-
-
-def cleaned(tree: RunTree, shown: Callable[[str], str]) -> RunTree:
-    """The same with every text as it may be shown."""
-
-    def clean(value: Json) -> Json:
-        match value:
-            case str():
-                return shown(value)
-            case dict():
-                return {key: clean(each) for key, each in value.items()}
-            case list() | tuple():
-                return [clean(each) for each in value]
-            case _:
-                return value
-
-    steps = tuple((turn, [*map(clean, each)]) for turn, each in tree.steps)
-    return RunTree(
-        {key: clean(each) for key, each in tree.head.items()}, steps, tuple(map(clean, tree.items))
-    )
-
-
+_Steps: TypeAlias = list[Tree]
 _LABEL: Final = 90
 _TITLE: Final = 140
+_LEVELS: Final = ("bad", "warn", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +31,32 @@ class RunTree:
 
     head: dict[str, Json]
     """What the page shows first, with a line for each turn."""
-    steps: tuple[tuple[int, Steps], ...]
+    steps: tuple[tuple[int, list[Json]], ...]
     """The turns by number, each with its steps."""
     items: tuple[Json, ...]
     """Messages in wire forms, by number."""
+    key: str = ""
+    """The key of the call that it is the inner run of."""
+    parent: int | None = None
+    """The number of the run that made this call."""
+
+    def cleaned(self, clean: Callable[[str], str]) -> RunTree:
+        """The same with every text as it may be shown."""
+
+        def clean_tree(value: Json) -> Json:
+            match value:
+                case str():
+                    return clean(value)
+                case dict():
+                    return {key: clean_tree(each) for key, each in value.items()}
+                case list() | tuple():
+                    return [clean_tree(each) for each in value]
+                case _:
+                    return value
+
+        head = {key: clean_tree(each) for key, each in self.head.items()}
+        steps = tuple((turn, [*map(clean_tree, each)]) for turn, each in self.steps)
+        return replace(self, head=head, steps=steps, items=tuple(map(clean_tree, self.items)))
 
 
 def traced_tree(trace: Trace, name: str) -> RunTree:
@@ -114,37 +64,189 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
 
     :param name: what the page calls it
     """
-    turns, found = RunTurns(trace), why(trace)
-    decided = found.event
-    head: dict[str, Json] = {
-        **run_head(trace.run, name, turns.items),
-        "recorded": True,
-        "digest": trace.recorded.digest,
-        "events": len(trace.events),
-        "decided": None
+    items, options, steps = NumberedItems(), dict[str, int](), dict[int, _Steps]()
+    last = max(1, trace.run.state.tally.turns)
+    for traced in trace.events:
+        turn, phase = max(1, traced.before.tally.turns), traced.before.phase
+        if isinstance(traced.record.event, events.UserSpoke) and isinstance(phase, Settled):
+            turn = min(last, turn + 1)  # what begins an exchange belongs to its first turn
+        steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
+    head, decided = _head(trace.run, name, items), deciding_event(trace)
+    head |= {"recorded": True, "digest": trace.recorded.digest, "events": len(trace.events)}
+    head["options"] = [*options]
+    head["decided"] = (
+        None
         if decided is None
         else {
             "event": decided.record.n,
             "turn": max(1, decided.before.tally.turns),
             "words": decided.summary,
-            "notes": [note_words(note) for note in decided.notes],
-        },
-        "options": [*turns.options],
-    }
-    return run_tree(head, trace.run, turns.steps, turns.items)
+            "notes": [note_line(note) for note in decided.notes],
+        }
+    )
+    return _tree(head, trace.run, steps, items)
 
 
-def run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, Steps], items: Items) -> RunTree:
+def kept_tree(run: Run, name: str) -> RunTree:
+    """A run without its events as data: no raw requests and replies, and no difference to the history."""
+    items, turns = NumberedItems(), story(run)
+    steps = {turn.number: _turn_steps(run, turn, turn is turns[-1], items) for turn in turns}
+    return _tree(_head(run, name, items), run, steps, items)
+
+
+def _tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
     """A run with a line for each turn in its head."""
-    ordered = tuple(sorted(steps.items()))
     began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
+    ordered = sorted(steps.items())
     head["turns"] = [_line(number, each, number in began) for number, each in ordered]
-    return RunTree(head, ordered, tuple([parse(JsonText(text)) for text in items.texts]))
+    return RunTree(
+        head,
+        tuple((number, [*each]) for number, each in ordered),
+        tuple([parse(JsonText(text)) for text in items.texts]),
+    )
 
 
-def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
+def _turn_steps(run: Run, turn: TurnSummary, is_last: bool, items: NumberedItems) -> _Steps:
+    """The steps of a turn of which no event is kept."""
+
+    def call_tree(call: CallSummary) -> Tree:
+        named = {"id": "", "name": call.name, "arguments": call.arguments}
+        return {**named, "error": "", "original": "", "from": call.provenance}
+
+    counted = "1 message" if turn.messages == 1 else f"{turn.messages:,} messages"
+    told = notes_for_page(note for note in run.notes if getattr(note, "turn", 0) == turn.number)
+    reply: Tree = {
+        "kind": "reply",
+        "text": run.text if is_last and not turn.calls else turn.answer or turn.stripped,
+        "reasoning": "",
+        "finish": "",
+        "problem": "",
+        "calls": [*map(call_tree, turn.calls)],
+        "usage": {"prompt_tokens": turn.prompt_tokens, "completion_tokens": turn.completion_tokens},
+        "served": {},
+        "frames": None,
+        "ms": turn.ms,
+        "notes": told,
+    }
+    results: _Steps = [
+        {
+            "kind": "tool",
+            "name": call.name,
+            "key": "",
+            "ok": call.ok,
+            "codes": [],
+            "output": call.result,
+            "ms": call.ms,
+            "notes": [],
+        }
+        for call in turn.calls
+    ]
+    said: _Steps = [{"kind": "user", "message": items.message(UserMessage(text))} for text in turn.said]
+    return [*said, {"kind": "request", "words": f"{counted}, request {turn.digest[:16]}"}, reply, *results]
+
+
+def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Tree]:
+    """An event, and the request that it answers.
+
+    :param options: what requests have besides messages, each once, with its number
+    """
+    effect, lap, n = traced.effect, traced.record.lap, traced.record.n
+    if isinstance(effect, SendRequest):
+        request = effect.request
+        yield {
+            "kind": "request",
+            "n": n,
+            "model": request.model,
+            "endpoint": effect.endpoint,
+            "purpose": effect.purpose,
+            "form": request.form,
+            "messages": request.sent.texts.count,
+            "bytes": request.sent.size,
+            "digest": request.digest,
+            "streamed": request.streamed,
+            "options": options.setdefault(request.options.text, len(options)),
+            "sent": [[*each] for each in items.sent(request, traced.before.messages)],
+            **({"system": request.sent.system.decode()} if request.sent.system else {}),
+        }
+    times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
+    yield {"n": n, **_event(traced, items), "notes": notes_for_page(traced.notes), **times}
+
+
+def _event(traced: Traced, items: NumberedItems) -> Tree:
+    event, effect = traced.record.event, traced.effect
+    match event:
+        case events.ReplyReceived():
+            return _reply(event, traced)
+        case events.RequestFailed():
+            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
+            return {"kind": "failed", **failure, "raw": event.body, "retry_after_ms": event.retry_after_ms}
+        case events.ToolReturned():
+            ended = next((note for note in traced.notes if isinstance(note, notes.CallEnded)), None)
+            return {
+                "kind": "tool",
+                **_called(effect),
+                "output": event.output,
+                **({"parts": [wire_part(part) for part in event.parts]} if event.parts else {}),
+                **({} if event.spent is None else {"spent": asdict(event.spent)}),
+                "ok": ended is None or ended.ok,
+                "codes": [] if ended is None else [*ended.codes],
+            }
+        case events.ApprovalGiven():
+            decision: Tree = {"approved": event.approved, "reason": event.reason}
+            return {"kind": "approval", **_called(effect), **decision}
+        case events.WaitElapsed():
+            return {"kind": "wait", "planned_ms": effect.ms if isinstance(effect, Wait) else 0}
+        case events.CancelRequested():
+            return {"kind": "cancelled", "reason": event.reason}
+        case events.UserSpoke():
+            return {"kind": "user", "message": items.message(UserMessage(event.content, event.parts))}
+        case events.RunStarted():
+            return {"kind": "started"}
+        case _:
+            assert_never(event)
+
+
+def _called(effect: Wanted | None) -> Tree:
+    if not isinstance(effect, RunTool | AskApproval):
+        return {"call": "", "name": "", "arguments": "", "key": ""}
+    key = effect.key if isinstance(effect, RunTool) else ""
+    return {"call": effect.call_id, "name": effect.name, "arguments": str(effect.arguments), "key": key}
+
+
+def _reply(event: events.ReplyReceived, traced: Traced) -> Tree:
+    reply = received(event.body, traced.before).reply
+    # A body that was streamed is the frames; whole, it is what the page shows first.
+    whole, _ = unstreamed(event.body)
+    return {
+        "kind": "reply",
+        "status": event.status,
+        "text": reply.content,
+        "reasoning": reply.reasoning,
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else "",
+        "calls": [_call(call) for call in reply.calls],
+        "usage": asdict(reply.usage),
+        "served": asdict(reply.served),
+        "frames": None if whole is event.body else event.body.count("data:"),
+        "raw": event.body,
+    }
+
+
+def _call(call: ToolCall) -> Tree:
+    """A call; ``original`` is what the model wrote, if that is not the same JSON."""
+    if isinstance(call.arguments, ArgumentError):
+        arguments, error, original = call.original, call.arguments.detail or call.arguments.code, ""
+    else:
+        arguments, error = str(call.arguments), ""
+        same = read(call.original).map(canonical).value_or(call.original) == arguments
+        original = "" if same else call.original
+    named = {"id": call.id, "name": call.name, "arguments": arguments}
+    return {**named, "error": error, "original": original, "from": call.provenance}
+
+
+def _head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     """What a page shows of a run before its turns."""
-    plan, outcome = run.state.plan, run.outcome
+    plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
     words, hint = describe_outcome(outcome)
     rule = rule_of(outcome, plan.config)
     first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
@@ -157,7 +259,7 @@ def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
         "outcome": outcome.name,
         "state": "resting" if isinstance(outcome, Resting) else "good" if run.completed else "bad",
         "words": words,
-        "hint": advised(outcome, plan.config, hint),
+        "hint": rule.advice(hint),
         "rule": rule.words,
         "settings": [*map(list, rule.values(plan.config).items())],
         "answer": run.text,
@@ -169,7 +271,11 @@ def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
         "plan": {
             "digest": plan.digest,
             "presets": [*plan.presets],
-            "set": _set(plan.config),
+            "set": [
+                [each.name, setting_shown(value)]
+                for each in fields(usual)
+                if each.init and (value := getattr(plan.config, each.name)) != getattr(usual, each.name)
+            ],
             "requested": parse(plan.options),
             "tools": [
                 {"name": each.name, "about": each.description, "parameters": each.parameters}
@@ -177,16 +283,6 @@ def run_head(run: Run, name: str, items: Items) -> dict[str, Json]:
             ],
         },
     }
-
-
-def _set(config: LoopConfig) -> list[Json]:
-    """The settings that are not as they are by default."""
-    usual = LoopConfig()
-    return [
-        [each.name, setting_shown(value)]
-        for each in fields(config)
-        if each.init and (value := getattr(config, each.name)) != getattr(usual, each.name)
-    ]
 
 
 def _figures(run: Run) -> Iterator[tuple[str, str]]:
@@ -218,42 +314,21 @@ def _shares(run: Run) -> Json:
     return [*map(list, parts.items()), ["between", rest]]
 
 
-_WORST: Final = ("bad", "warn", "info")
+def _line(number: int, steps: _Steps, begins: bool) -> Json:
+    """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries.
 
+    The label is the calls of the turn, or else the beginning of its text.
+    """
 
-def _line(number: int, steps: Steps, begins: bool) -> Json:
-    """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries."""
-    trees = [step for step in steps if isinstance(step, dict)]
-    levels = {str(note[0]) for step in trees for note in _notes(step)}
-    level = next((each for each in _WORST if each in levels), "")
-    return [
-        number,
-        _label(trees),
-        level,
-        [_ms(trees, kinds) for kinds in (("reply", "failed"), ("tool",), ("wait", "approval"))],
-        begins,
-        sum(step["kind"] == "failed" for step in trees),
-    ]
+    def ms(*kinds: str) -> int | None:
+        known = [took for step in steps if step["kind"] in kinds and isinstance(took := step.get("ms"), int)]
+        return sum(known) if known else None
 
-
-def _notes(step: Mapping[str, Json]) -> list[list[Json]]:
-    found = step.get("notes")
-    return [each for each in found if isinstance(each, list)] if isinstance(found, list) else []
-
-
-def _ms(trees: Iterable[Mapping[str, Json]], kinds: tuple[str, ...]) -> int | None:
-    known = [ms for step in trees if step["kind"] in kinds and isinstance(ms := step.get("ms"), int)]
-    return sum(known) if known else None
-
-
-def _label(trees: Iterable[Mapping[str, Json]]) -> str:
-    """The calls of a turn, or else the beginning of its text."""
-    calls: list[str] = []
-    text = ""
-    for step in trees:
+    calls, text = list[str](), ""
+    for step in steps:
         match step:
             case {"kind": "reply", "calls": [*found], "text": str(said)}:
-                calls += [str(call["name"]) for call in found if isinstance(call, dict)]
+                calls += [str(call["name"]) for call in found if isinstance(call, Mapping)]
                 text = said or text
             case {"kind": "failed", "message": str(message)}:
                 text = text or message
@@ -261,4 +336,13 @@ def _label(trees: Iterable[Mapping[str, Json]]) -> str:
                 text = text or "cancelled"
             case _:
                 pass
-    return cut(", ".join(calls) or text.strip() or "an empty reply", _LABEL)
+    noted = (told for step in steps if isinstance(told := step.get("notes"), list))
+    levels = {str(note[0]) for told in noted for note in told if isinstance(note, list)}
+    return [
+        number,
+        cut(", ".join(calls) or text.strip() or "an empty reply", _LABEL),
+        next((each for each in _LEVELS if each in levels), ""),
+        [ms("reply", "failed"), ms("tool"), ms("wait", "approval")],
+        begins,
+        sum(step["kind"] == "failed" for step in steps),
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,26 +17,26 @@ from toolreel._driver import Run
 from toolreel._internal import AdapterError, show
 from toolreel._journal import Source, companion, opened
 from toolreel._replay.explain.run_diff import diff
-from toolreel._replay.run_page.page import PageRun, page_of_runs
-from toolreel._replay.run_page.run_tree import cleaned, kept_tree, traced_tree
+from toolreel._replay.run_page.page import page_of_runs
+from toolreel._replay.run_page.run_tree import RunTree, kept_tree, traced_tree
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._protocol import RunTool
 
 
-def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[PageRun]:
+def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
     """Runs with those of the agents that they called, at any depth.
 
     :param traces: the runs and their names
     :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
     """
-    runs = [(PageRun(traced_tree(trace, name)), trace) for name, trace in traces]
+    runs = [(traced_tree(trace, name), trace) for name, trace in traces]
     at = 0
     while folder is not None and at < len(runs):
         known = {run.key for run, _ in runs}
         for key, name, trace in _inner(runs[at][1], folder):
             if key not in known:
-                runs.append((PageRun(traced_tree(trace, name), key, at), trace))
+                runs.append((replace(traced_tree(trace, name), key=key, parent=at), trace))
         at += 1
     return [run for run, _ in runs]
 
@@ -44,18 +45,14 @@ def _inner(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
     """The recorded inner runs of a run, with the key and a name of each."""
     for traced in outer.events:
         key = traced.effect.key if isinstance(traced.effect, RunTool) else ""
-        for path in _recordings(folder, key) if key else ():
+        name = f"{glob.escape(key)}.journal.jsonl"
+        for path in [*folder.glob(name), *folder.glob(f"*/{name}")][:1] if key else ():
             try:
                 trace = retrace(opened(path))
             except (AdapterError, ReplayMismatch):
                 # The outer run has its result; a recording that cannot be read is no part of the page.
                 continue
             yield key, path.relative_to(folder).as_posix().removesuffix(".journal.jsonl"), trace
-
-
-def _recordings(folder: Path, key: str) -> list[Path]:
-    name = f"{glob.escape(key)}.journal.jsonl"
-    return [*folder.glob(name), *folder.glob(f"*/{name}")][:1]
 
 
 _EMBEDDED: Final = 500_000
@@ -75,7 +72,7 @@ def page_of(source: Source, other: Source | None = None) -> str:
         return page_of_runs(with_inner_runs(_traces(source), folder))
     difference = diff(source, other)
     named = zip((source, other), _names_of_two(source, other), strict=True)
-    runs = [PageRun(traced_tree(retrace(opened(each)), name)) for each, name in named]
+    runs = [traced_tree(retrace(opened(each)), name) for each, name in named]
     return page_of_runs(runs, difference.tree())
 
 
@@ -92,7 +89,7 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
             trace = None
         if trace is not None and trace.run.state == run.state:
             return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
-    return page_of_runs([PageRun(cleaned(kept_tree(run, "run"), shown))])
+    return page_of_runs([kept_tree(run, "run").cleaned(shown)])
 
 
 def view_run(

@@ -134,17 +134,18 @@ def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     return value
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file atomically: write a draft, sync it to disk, rename it.
 
     :raises ResultsError: if it cannot be written
     """
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(text)
+            with draft.open("xb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

@@ -35,7 +35,7 @@ from toolreel._driver import (
     run,
     speak,
 )
-from toolreel._replay import AsyncRehearsal, Breaks, Driver, Rehearsal, TapedEndpoint, run_on
+from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, run_on
 from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
@@ -221,7 +221,7 @@ def _performer(
     return Rehearsal(
         journal.recorded,
         endpoint=TapedEndpoint(tape) if tape else None,
-        breaks=Breaks(tape),
+        tape=tape,
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )
@@ -242,7 +242,7 @@ def _async_performer(
     return AsyncRehearsal(
         journal.recorded,
         endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-        breaks=Breaks(tape),
+        tape=tape,
         tools=host if tools_in_replay else None,
         allowed=journal.allowed,
     )

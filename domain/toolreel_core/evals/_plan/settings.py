@@ -194,7 +194,7 @@ SETTINGS: Final = (
     ),
     Setting(
         *("endpoint.api_key_env", "text", None),
-        "The variable that holds the API key.",
+        "The variable that holds the API key; of OpenRouter, OPENROUTER_API_KEY.",
         "--api-key-env",
         metavar="VAR",
     ),
@@ -206,7 +206,7 @@ SETTINGS: Final = (
     ),
     Setting(
         *("endpoint.provider", "text", None),
-        "The provider whose presets apply.",
+        "The provider whose presets apply; openrouter at OpenRouter.",
         "--provider",
         metavar="NAME",
     ),
@@ -222,7 +222,7 @@ SETTINGS: Final = (
     ),
     Setting(
         *("endpoint.read_timeout", "seconds", None),
-        "Seconds until the next bytes arrive.",
+        "Seconds until the next bytes arrive; as many as timeout, if you leave it out.",
         *("--read-timeout", "OPENROUTER_READ_TIMEOUT"),
     ),
     Setting("endpoint.headers", "object", {}, "Further headers of each request, never a credential."),

@@ -1,0 +1,53 @@
+"""The tables of an evaluation's settings: ``python -m tests.docs.settings_tables`` writes them.
+
+docs/plan-keys.md has each key of a plan, docs/case-study.md each environment variable.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.docs.snippets import ROOT
+from toolreel_core.evals import OTHER_VARIABLES, SETTINGS
+
+__all__ = ["PAGES_WITH_SETTINGS", "written"]
+
+PAGES_WITH_SETTINGS: Final = (ROOT / "docs" / "plan-keys.md", ROOT / "docs" / "case-study.md")
+_PLACE: Final = re.compile(r"<!-- (keys|variables) -->\n.*?(?=<!-- /\1 -->)", re.DOTALL)
+
+
+def _keys() -> Iterator[str]:
+    yield "| key | default | option | what it is |\n|---|---|---|---|\n"
+    for each in SETTINGS:
+        default = "not set" if each.default is None else f"`{json.dumps(each.default)}`"
+        option = f"`{each.option}`" if each.option else ""
+        choices = f" One of {', '.join(each.choices)}." if each.choices else ""
+        yield f"| `{each.place}` | {default} | {option} | {each.about}{choices} |\n"
+
+
+def _variables() -> Iterator[str]:
+    yield "| variable | key of the plan, or what it does |\n|---|---|\n"
+    for name, about in OTHER_VARIABLES.items():
+        yield f"| `{name}` | {about} |\n"
+    for each in SETTINGS:
+        if each.variable:
+            yield f"| `{each.variable}` | `{each.place}` |\n"
+
+
+def written(page: str) -> str:
+    """The page with the tables of the code."""
+    tables = {"keys": _keys, "variables": _variables}
+    return _PLACE.sub(lambda found: "".join((f"<!-- {found[1]} -->\n", *tables[found[1]]())), page)
+
+
+def _write(page: Path) -> None:
+    page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for each in PAGES_WITH_SETTINGS:
+        _write(each)
