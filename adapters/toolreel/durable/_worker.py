@@ -5,26 +5,29 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
+from dbos import DBOS, DBOSPortableJSONSerializer
 
 from toolreel._driver import Endpoint, Performer, Ports, Wanted, secrets_of
 from toolreel._internal import DurableError, Level, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._answers import Uncertain
 from toolreel.durable._health import HealthServer, Probes
-from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Steps, perform_segment
-from toolreel.durable._store.claims import Resting
-from toolreel.durable._store.database import database_url
-from toolreel.durable._store.store import Store
+from toolreel.durable._store.claims import WORKFLOW, Resting
+from toolreel.durable._store.database import database_url, retried
+from toolreel.durable._store.slots import Slot, take_slot
+from toolreel.durable._store.store import NEVER, Store
 from toolreel.durable._store.tables import RUNS
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import Event, SendRequest
@@ -148,23 +151,25 @@ class Worker:
         self._watch = watch
         self._health = health
         self._health_server: HealthServer | None = None
-        self._host: Host | None = None
+        self._opened: tuple[Store, Slot] | None = None
+        self._busy: dict[str, str] = {}
+        """The run of each workflow that is under way."""
         self._listens = False
 
     @property
     def slot(self) -> str:
         """The name that it has; empty before it starts."""
-        return "" if self._host is None else self._host.slot.name
+        return "" if self._opened is None else self._opened[1].name
 
     @property
     def busy_with(self) -> tuple[str, ...]:
         """The ids of the runs that it is performing."""
-        return () if self._host is None else self._host.busy_with
+        return tuple(self._busy.values())
 
     @property
     def is_lost(self) -> bool:
         """Whether another worker has taken its slot, so that it has to stop."""
-        return self._host is not None and self._host.slot.is_lost
+        return self._opened is not None and self._opened[1].is_lost
 
     @property
     def not_ready(self) -> str:
@@ -188,11 +193,19 @@ class Worker:
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
-        self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
-        if self._health is not None:
-            self._answer_probes(self._health, self._host)
+        if _WORKERS:
+            raise DurableError("worker: this process has one already; start another process")
+        store = Store(self._url, connections=self._concurrency + 6, give_up_after=NEVER)
+        slot = take_slot(self._url, self._queue, self._named)
+        self._opened = store, slot
         try:
-            self._host.start(self._segment)
+            if self._health is not None:
+                self._answer_probes(self._health, store)
+            release = f"toolreel {version('toolreel')}"
+            store.adopt(slot.executor, but_of=release)
+            _WORKERS.append(self)
+            retried(lambda: _launch(store, slot, self._queue, release))
+            retried(self._register_queue)  # DBOS raises a loss of its connection here, too
         except BaseException:
             self.stop(0)
             raise
@@ -204,27 +217,48 @@ class Worker:
         :param seconds: how long to wait for effects that are under way
         """
         self._policy.stopping.set()
-        if self._host is None:
+        if self._opened is None:
             return True
-        rested = self._host.stop(seconds)  # until then, the segments under way need its database
+        since = time.monotonic()
+        while self._busy and time.monotonic() - since < seconds:
+            time.sleep(0.02)
+        rested = not self._busy
+        DBOS.destroy()
+        _WORKERS.clear()
+        # Not before: the segments under way need the database.
+        store, slot = self._opened
+        store.close()
+        slot.give_up()
         if self._health_server is not None:
             self._health_server.close()
-        self._host = None
+        self._opened = None
         return rested
 
-    def _answer_probes(self, address: str, host: Host) -> None:
-        probes, told = Probes(self, self._queue, host.store.engine, self._policy.performer), self._watch
-        try:
-            self._health_server = HealthServer(address, probes.pages)
-        except DurableError:
-            host.stop(0)
-            raise
+    def _register_queue(self) -> None:
+        DBOS.register_queue(
+            self._queue,
+            worker_concurrency=self._concurrency,
+            polling_interval_sec=self._poll,
+            on_conflict="always_update",
+        )
+
+    def _answer_probes(self, address: str, store: Store) -> None:
+        probes, told = Probes(self, self._queue, store.engine, self._policy.performer), self._watch
+        self._health_server = HealthServer(address, probes.pages)
 
         def watch(happened: dict[str, object]) -> None:
             probes.performed.see(happened)
             _say(told, happened)
 
         self._watch = watch
+
+    def perform(self, run_id: str, workflow_id: str) -> str:
+        """Perform one segment of a run; DBOS calls it, in several threads."""
+        self._busy[workflow_id] = run_id
+        try:
+            return self._segment(run_id, workflow_id)
+        finally:
+            del self._busy[workflow_id]
 
     def _segment(self, run_id: str, workflow_id: str) -> str:
         """One segment of a run."""
@@ -256,9 +290,9 @@ class Worker:
 
     @property
     def _store(self) -> Store:
-        if self._host is None:
+        if self._opened is None:
             raise DurableError("worker: it is not running; use it in a with block")
-        return self._host.store
+        return self._opened[0]
 
     def __enter__(self) -> Self:
         self.start()
@@ -268,3 +302,36 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self.stop()
+
+
+_WORKERS: Final = list[Worker]()
+"""The worker of this process, while it runs."""
+
+
+def _launch(store: Store, slot: Slot, queue: str, release: str) -> None:
+    """Launch DBOS, or leave nothing of it, since it cannot be launched again."""
+    DBOS(
+        config={
+            "name": "toolreel",
+            "system_database_engine": store.engine,
+            "executor_id": slot.executor,
+            "application_version": release,
+            "serializer": DBOSPortableJSONSerializer(),
+            "log_level": "ERROR",
+            "enable_otlp": False,
+        }
+    )
+    DBOS.listen_queues([queue])
+    try:
+        DBOS.launch()
+    except BaseException:
+        DBOS.destroy()
+        raise
+
+
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
+def _segment(run_id: str) -> str:
+    workflow_id = DBOS.workflow_id
+    if not _WORKERS or workflow_id is None:
+        raise DurableError(f"worker: it does not perform {WORKFLOW}")
+    return _WORKERS[0].perform(run_id, workflow_id)
