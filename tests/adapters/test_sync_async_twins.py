@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
-from toolreel._driver import approvers, clocks, ports
 from toolreel._driver import performer as perform
+from toolreel._driver import ports
 from toolreel._driver import sync as drive
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
@@ -28,7 +28,7 @@ CLASSES: Final = [
     (ports, "Approver"),
     (ports, "Clock"),
     (ports, "Performer"),
-    (approvers, "Later"),
+    (perform, "Later"),
     (perform, "NoTools"),
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
@@ -155,8 +155,6 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
         (module, node.name.removeprefix("Async"))
         for module in (
             ports,
-            approvers,
-            clocks,
             perform,
             rehearsal,
             routing,

@@ -26,15 +26,15 @@ from toolreel._driver.ports import (
     Journal,
     Observer,
     Wanted,
+    apulled,
     check_given,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import StreamEvent
-from toolreel._driver.streaming.pulling import apulled
-from toolreel._driver.streaming.shown_run import ShownRun, is_shown
+from toolreel._driver.shown_run import ShownRun, is_shown
+from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watch import Watches, watched
 from toolreel._internal import MissingExtra

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from toolreel._driver.clocks import ending_at
+from toolreel._driver.performer import ending_at
 from toolreel._driver.ports import Wanted
 from toolreel._driver.watch import Watches
 from toolreel_core._protocol import CancelRequested, Event, RunStarted, State, UserSpoke

@@ -5,13 +5,14 @@ With adapters that offer sync ports to the async driver.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import assert_never
+from math import inf
+from typing import Final, assert_never
 
-from toolreel._driver.approvers import AsyncLater, Later
-from toolreel._driver.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -28,7 +29,9 @@ from toolreel._driver.ports import (
     pieces_of,
     secrets_of,
 )
+from toolreel._internal import MissingExtra
 from toolreel_core._protocol import (
+    ApprovalGiven,
     AskApproval,
     Event,
     ReplyReceived,
@@ -40,6 +43,102 @@ from toolreel_core._protocol import (
     WaitElapsed,
 )
 from toolreel_core._tools import failed, tool_not_implemented
+
+_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
+
+
+def time_left() -> float:
+    """Seconds until the run is over, at least 0; infinite if its time is not limited."""
+    return max(0.0, _ENDS_AT.get() - time.monotonic())
+
+
+@contextmanager
+def ending_at(moment: float) -> Generator[None]:
+    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
+
+    :param moment: on the clock of ``time.monotonic``
+    """
+    before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
+    try:
+        yield
+    finally:
+        _ENDS_AT.reset(before)
+
+
+class SystemClock:
+    """Sleeps, blocking the calling thread."""
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""
+        time.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class AsyncSystemClock:
+    """The async version of :class:`SystemClock`, for asyncio and trio."""
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``.
+
+        :raises MissingExtra: if anyio is not installed
+        """
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        await anyio.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class InstantClock:
+    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
+
+    def __init__(self) -> None:
+        self.waited: list[int] = []
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Return at once."""
+        self.waited.append(effect.ms)
+        return WaitElapsed(effect.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Approves every call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Approve."""
+        return ApprovalGiven(effect.ref, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Denies every call."""
+
+    reason: str = ""
+    """Why; the model sees it in the result of the call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Deny, with the reason."""
+        return ApprovalGiven(effect.ref, False, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncLater:
+    """The async version of :class:`Later`."""
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import aclosing, closing
+from contextlib import AbstractContextManager, aclosing, closing
 from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from toolreel_core._errors import ConfigError
@@ -267,3 +267,62 @@ def check_given(**given: object) -> None:
         if is_class or not callable(getattr(value, method, None)):
             kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
             raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
+
+
+# A generator that yields inside a cancel scope or with a context variable set leaks it to its reader. So
+# a scope holds while the next piece is awaited, and never while it is used.
+
+
+_Reply: TypeAlias = ReplyReceived | RequestFailed
+_Scope = Callable[[], AbstractContextManager[object]]
+
+
+def pulled(items: Generator[_Item, None, None], scope: _Scope) -> Generator[_Item, None, None]:
+    """The items, each awaited inside a scope of its own; closing it closes them.
+
+    It ends where a scope ends what happens inside, such as a cancel scope whose time is over.
+    """
+    try:
+        while True:
+            found = list[_Item]()
+            with scope():
+                try:
+                    found.append(next(items))
+                except StopIteration:
+                    return
+            if not found:
+                return
+            yield found[0]
+    finally:
+        with scope():
+            items.close()
+
+
+async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGenerator[_Item, None]:
+    """The async version of :func:`pulled`."""
+    try:
+        while True:
+            found = list[_Item]()
+            with scope():
+                try:
+                    found.append(await anext(items))
+                except StopAsyncIteration:
+                    return
+            if not found:
+                return
+            yield found[0]
+    finally:
+        with scope():
+            await items.aclose()
+
+
+def event_of(pieces: Generator[ReplyPiece, None, None]) -> _Reply:
+    """The event at the end of a reply."""
+    *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
+    return event
+
+
+async def aevent_of(pieces: AsyncGenerator[ReplyPiece, None]) -> _Reply:
+    """The async version of :func:`event_of`."""
+    *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
+    return event

@@ -24,14 +24,14 @@ from toolreel._driver.ports import (
     StreamingPerformer,
     Wanted,
     check_given,
+    pulled,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import StreamEvent
-from toolreel._driver.streaming.pulling import pulled
-from toolreel._driver.streaming.shown_run import ShownRun, is_shown
+from toolreel._driver.shown_run import ShownRun, is_shown
+from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watch import Watches, watched
 from toolreel_core._conversation import Said

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         parse_journal,
         read_journal,
         recording_files,
+        sealed,
         unfinished,
+        unsealed,
     )
-    from toolreel._journal.lock import taken
-    from toolreel._journal.part_file import ROOM, made_folders, sync_folders
-    from toolreel._journal.seal import sealed, unsealed
+    from toolreel._journal.part_file import ROOM, made_folders, sync_folders, taken
     from toolreel._journal.withheld_results import Reason, is_withheld, withheld
 else:
     from toolreel._internal.lazy import face

@@ -6,11 +6,12 @@ answers. ``took`` may follow: how long that took, which is no part of the run. R
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
 and files are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
 it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with
-a seal (:mod:`toolreel._journal.seal`).
+a seal (:mod:`toolreel._journal.format`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,6 @@ from typing import Final, TypeAlias, assert_never, cast
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
-from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, canonical, digest, either, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -39,6 +39,62 @@ from toolreel_core._protocol import (
     tag,
     with_blobs,
 )
+
+_BLOB: Final = b'{"blob":'
+"""What a line with a blob begins with."""
+
+
+class Sealing:
+    """The digest of a journal that is being written."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._lines = 0
+
+    def take(self, lines: bytes) -> None:
+        """Add what was written: whole lines."""
+        self._digest.update(lines)
+        blobs = lines.count(b"\n" + _BLOB) + lines.startswith(_BLOB)
+        self._lines += lines.count(b"\n") - blobs
+
+    @property
+    def line(self) -> bytes:
+        """The seal of all lines so far, with its line end."""
+        return (canonical({"digest": self._digest.hexdigest(), "end": self._lines - 1}) + "\n").encode()
+
+
+def sealed(text: str) -> bytes:
+    """The content of a file for the text of a whole journal.
+
+    >>> sealed("{}" + chr(10)).splitlines()[-1]
+    b'{"digest":"ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356","end":0}'
+    """
+    content, seal = text.encode(), Sealing()
+    seal.take(content)
+    return content + seal.line
+
+
+def unsealed(text: str, source: str) -> str:
+    """The text without its seal, if it has one.
+
+    :raises JournalError: if the seal does not fit; names its line and says what to do
+    """
+    before, end, last = text.removesuffix("\n").rpartition("\n")
+    if not text.endswith("\n") or not _is_seal(last):
+        return text
+    before += end
+    if sealed(before) != text.encode():
+        raise JournalError(
+            f"{source}, line {before.count(chr(10)) + 1}: the lines before this seal are not those that were "
+            "recorded; restore the file or record it again (if the change is meant, delete this line)"
+        )
+    return before
+
+
+def _is_seal(line: str) -> bool:
+    tree = read(line).value_or(None)
+    return isinstance(tree, Mapping) and set(tree) == {"digest", "end"}
+
 
 _BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""

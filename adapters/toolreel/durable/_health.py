@@ -10,11 +10,10 @@ import sqlalchemy as sa
 import uvicorn
 
 from toolreel._internal import DurableError, Page, listening, page_app, server_config
-from toolreel.durable._limits.ledger import Ledger
+from toolreel.durable._ledger import Ledger
 from toolreel.durable._metrics import Performed, Present, text
 from toolreel.durable._store.claims import now_ms
-from toolreel.durable._store.database import query_once
-from toolreel.durable._store.tables import RUNS
+from toolreel.durable._store.database import RUNS, query_once
 
 if TYPE_CHECKING:
     from toolreel.durable._worker import Worker

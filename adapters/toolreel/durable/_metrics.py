@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NamedTuple
 
-from toolreel.durable._limits.ledger import Waits
+from toolreel.durable._ledger import Waits
 
 BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Seconds that an effect takes at most, for each bucket."""

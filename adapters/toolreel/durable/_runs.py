@@ -21,10 +21,9 @@ from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._book import StoredJournal, plan_lines
 from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
 from toolreel.durable._store.claims import now_ms, segments_of, wake
-from toolreel.durable._store.database import database_url
+from toolreel.durable._store.database import RUNS, database_url
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import Store
-from toolreel.durable._store.tables import RUNS
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event

@@ -25,10 +25,9 @@ from toolreel.durable._health import HealthServer, Probes
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Steps, perform_segment
 from toolreel.durable._store.claims import WORKFLOW, Resting
-from toolreel.durable._store.database import database_url, retried
+from toolreel.durable._store.database import RUNS, database_url, retried
 from toolreel.durable._store.slots import Slot, take_slot
 from toolreel.durable._store.store import NEVER, Store
-from toolreel.durable._store.tables import RUNS
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import Event, SendRequest
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 import sqlalchemy as sa
 from dbos import DBOSClient, EnqueueOptions
 
-from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel.durable._store.database import INBOX, RUNS
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import CancelRequested, Event, encode
 

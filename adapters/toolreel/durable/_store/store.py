@@ -23,8 +23,7 @@ from toolreel.durable._store.claims import (
     segments_of,
     wake,
 )
-from toolreel.durable._store.database import close_database, open_database, retried
-from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel.durable._store.database import INBOX, RUNS, close_database, open_database, retried
 from toolreel_core._jsontext import either, read
 from toolreel_core._protocol import Event, decode_event
 
