@@ -21,12 +21,8 @@ SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skil
 LOADER = "toolreel._internal.lazy"
 """What the faces themselves are made with."""
 PATCHED = {
-    "tests/adapters/cassette/test_file.py": {
-        "toolreel.cassette._file",
-    },
-    "tests/adapters/cassette/test_response_body_streams.py": {
-        "toolreel.cassette._transports",
-    },
+    "tests/adapters/cassette/test_file.py": {"toolreel.cassette._file"},
+    "tests/adapters/cassette/test_response_body_streams.py": {"toolreel.cassette._transports"},
     "tests/adapters/cassette/test_yaml.py": {
         "toolreel._internal.safe_yaml",
         "toolreel.cassette._yaml",
@@ -35,22 +31,14 @@ PATCHED = {
         "toolreel.http._httpx_endpoint",
         "toolreel.http._transport_pool",
     },
-    "tests/adapters/http/test_transport_pool.py": {
-        "toolreel.http._transport_pool",
-    },
+    "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",
         "toolreel.http._bounded_decoder",
     },
-    "tests/adapters/internal/test_safe_yaml.py": {
-        "toolreel._internal.safe_yaml",
-    },
-    "tests/adapters/presets/test_token_counter.py": {
-        "toolreel.presets._token_counter",
-    },
-    "tests/adapters/replay/test_taped_endpoint.py": {
-        "toolreel.cassette._transports",
-    },
+    "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
+    "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
+    "tests/adapters/replay/test_taped_endpoint.py": {"toolreel.cassette._transports"},
     "tests/adapters/test_sync_async_twins.py": {
         "toolreel._driver.aio",
         "toolreel._driver.performer",
@@ -60,40 +48,20 @@ PATCHED = {
         "toolreel.http._httpx_endpoint",
         "toolreel.tools._hosts",
     },
-    "tests/docs/codes_page.py": {
-        "toolreel_core._tools.faults",
-    },
+    "tests/docs/codes_page.py": {"toolreel_core._tools.faults"},
     "tests/domain/conversation/wire_forms/test_forms.py": {
         "toolreel_core._conversation.messages_form",
         "toolreel_core._conversation.responses_form",
     },
-    "tests/domain/evals/scenarios/test_long_texts.py": {
-        "toolreel_core.evals._scenarios.claims",
-    },
-    "tests/domain/loop/context/test_conversations_with_summaries.py": {
-        "toolreel_core._transforms.registry",
-    },
-    "tests/domain/loop/test_conversation.py": {
-        "toolreel_core._transforms.registry",
-    },
-    "tests/domain/loop/test_reducer.py": {
-        "toolreel_core._transforms.registry",
-    },
-    "tests/domain/probe/test_verdict.py": {
-        "toolreel_core._probe.verdict",
-    },
-    "tests/domain/proxy/asked.py": {
-        "toolreel_core._proxy.upstream_request",
-    },
-    "tests/domain/transforms/test_registry.py": {
-        "toolreel_core._transforms.registry",
-    },
-    "tests/evals/test_wire_scenarios.py": {
-        "toolreel.evals._runner.real_tools",
-    },
-    "tests/wire_forms.py": {
-        "toolreel_core._loop.reducer",
-    },
+    "tests/domain/evals/scenarios/test_long_texts.py": {"toolreel_core.evals._scenarios.claims"},
+    "tests/domain/loop/context/test_conversations_with_summaries.py": {"toolreel_core._transforms.registry"},
+    "tests/domain/loop/test_conversation.py": {"toolreel_core._transforms.registry"},
+    "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},
+    "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},
+    "tests/domain/proxy/asked.py": {"toolreel_core._proxy.upstream_request"},
+    "tests/domain/transforms/test_registry.py": {"toolreel_core._transforms.registry"},
+    "tests/evals/test_wire_scenarios.py": {"toolreel.evals._runner.real_tools"},
+    "tests/wire_forms.py": {"toolreel_core._loop.reducer"},
 }
 """Modules that a test of their package imports whole, mostly to replace something in them."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bfcl.comparing import Message, deeds_apart, states_apart, transcript_apart
+from benchmarks.bfcl.comparing import Message, states_apart, transcript_apart
 from benchmarks.bfcl.worlds import Deed, public
 from toolreel_core._jsontext import Json
 
@@ -68,14 +68,6 @@ def test_what_is_wrong_in_a_transcript_is_told(messages: tuple[Message, ...], fo
 def test_an_id_of_an_earlier_turn_is_not_taken_again() -> None:
     told = apart(FIRST, IN_A, LISTED, SECOND, NO_FILE, BYE, used=("b",))
     assert told == "the id b comes twice in the conversation"
-
-
-def test_executions_have_to_be_the_same_in_number_order_and_result() -> None:
-    assert deeds_apart([CD, LS], [CD, LS]) == ""
-    assert deeds_apart([CD], [CD, LS]) == "executed None, expected ls{}"
-    assert deeds_apart([LS, CD], [CD, LS]) == 'executed ls{}, expected cd{"folder": "a"}'
-    other = Deed("ls", "{}", [])
-    assert deeds_apart([other], [LS]) == "ls{} gave [], expected ['x']"
 
 
 class Folder:

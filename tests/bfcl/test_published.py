@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from benchmarks.bfcl.cases import CATEGORIES
@@ -11,7 +10,6 @@ from benchmarks.bfcl.results import HERE, by_settings, published, table, with_ta
 from benchmarks.bfcl.rows import Row, Settings, unexpected
 from benchmarks.bfcl.shapes import SHAPES
 from benchmarks.bfcl.strategies import STRATEGIES
-from benchmarks.bfcl.tools import schema
 from benchmarks.bfcl.waivers import WAIVERS
 
 CANONICAL: Final = Settings("canonical", "production", "sequential")
@@ -42,11 +40,6 @@ def test_the_locked_release_is_the_one_that_was_counted() -> None:
     assert "index" not in locked
 
 
-def test_nothing_of_the_package_is_in_the_project() -> None:
-    root = Path(HERE).parents[1]
-    assert "/.bfcl/" in (root / ".gitignore").read_text("utf-8").splitlines()
-
-
 def test_five_cases_are_waived_by_name() -> None:
     assert [*WAIVERS] == [
         *(f"multi_turn_{category}_173" for category in CATEGORIES),
@@ -68,17 +61,3 @@ def test_a_waived_case_has_to_break_and_with_just_its_fault() -> None:
     assert "take the waiver back" in told
     assert [*unexpected(Row(CANONICAL, 1), ["multi_turn_base_1"])] == []
     assert Row(CANONICAL, 800, other).broken == 1
-
-
-def test_the_documents_words_for_types_become_those_of_json_schema() -> None:
-    about = {"type": "string", "description": "A dict of words.", "default": "dict"}
-    points = {"type": "array", "items": {"type": "dict", "properties": {"x": {"type": "float"}}}}
-    document = {"type": "dict", "properties": {"type": about, "points": points}, "required": ["points"]}
-    assert schema(document) == {
-        "type": "object",
-        "properties": {
-            "type": about,
-            "points": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "number"}}}},
-        },
-        "required": ["points"],
-    }

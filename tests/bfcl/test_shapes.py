@@ -10,8 +10,8 @@ from typing import Final
 import httpx
 import pytest
 
-from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, answer, serving
-from benchmarks.bfcl.shapes import SHAPES, Asked, Reply
+from benchmarks.bfcl.model import DONE, WAYS, Line, Script, Way, serving
+from benchmarks.bfcl.shapes import SHAPES, Asked
 from benchmarks.bfcl.strategies import Strategy, plan
 from toolreel import Ports, Run, run
 from toolreel.http import HttpEndpoint
@@ -103,22 +103,3 @@ def test_batched_means_all_calls_in_one_reply_where_the_shape_can_hold_them() ->
     assert replies("canonical", "batched") == [3, 0]
     assert replies("canonical", "sequential") == [1, 1, 1, 0]
     assert replies("function-call", "batched") == [1, 1, 1, 0]
-
-
-def test_the_model_says_that_it_is_done_or_why_the_history_would_be_refused() -> None:
-    cue = {"role": "user", "content": "Thanks."}
-    said = answer({"model": "case/2", "messages": [cue]}, SCRIPT, SHAPES["canonical"], "sequential")
-    assert isinstance(said, Reply)
-    assert DONE.encode() in said.body
-    orphan = {"role": "tool", "tool_call_id": "call_9", "content": "{}"}
-    broken = {"model": "case/2", "messages": [orphan, cue]}
-    refused = answer(broken, SCRIPT, SHAPES["canonical"], "sequential")
-    assert refused == "a tool message with tool_call_id 'call_9', which no open call has"
-
-
-def test_the_server_refuses_a_history_as_a_strict_provider_does() -> None:
-    with serving(SCRIPT, SHAPES["canonical"], "sequential") as url, httpx.Client(trust_env=False) as client:
-        messages = [{"role": "assistant", "content": ""}, {"role": "user", "content": "Thanks."}]
-        response = client.post(f"{url}/chat/completions", json={"model": "case/2", "messages": messages})
-    assert response.status_code == 400
-    assert "neither content nor tool calls" in response.json()["error"]["message"]

@@ -31,6 +31,15 @@ def test_a_page_is_written_here_under_the_name_of_the_recording(
 
 OWN = """
 from toolreel import register_transform
+from toolreel_core._conversation import register_history_policy
+from toolreel_core._settings import register_estimator
+
+register_estimator("lab_words", lambda text: len(text.split()))
+
+
+@register_history_policy("lab_all")
+def lab_all(history, _excess, _cost):
+    return history
 
 
 @register_transform("message", "lab_shouting", about="Our gateway is hard of hearing.")
@@ -39,10 +48,12 @@ def shouting(message):
 """
 
 
-def test_a_module_that_registers_a_transform_can_be_imported_by_every_command(tmp_path: Path) -> None:
+def test_a_module_that_registers_names_can_be_imported_by_every_command(tmp_path: Path) -> None:
     (tmp_path / "lab.py").write_text(OWN)
     with serving(replying(saying("Hello."))) as server:
-        plan = ("--model", "m", "--set", 'message_transforms=["lab_shouting"]', "--record", "hello")
+        counted = ("--set", "estimator=lab_words", "--set", 'history_policies=["lab_all"]')
+        shouting = ("--set", 'message_transforms=["lab_shouting"]')
+        plan = ("--model", "m", *shouting, *counted, "--record", "hello")
         said = toolreel("run", "hi", "--base-url", server.url, *plan, "--import", "lab", cwd=tmp_path)
     assert said.code == 0, said
     assert json.loads(server.seen[0].body)["messages"][0]["content"] == "HI"
@@ -50,7 +61,7 @@ def test_a_module_that_registers_a_transform_can_be_imported_by_every_command(tm
     reading = [line.split() for line in ("view hello --no-open", "explain hello", "replay hello", fork)]
     for command in reading:
         missing = toolreel(*command, cwd=tmp_path)
-        assert_mistake(missing, "no message transform 'lab_shouting'", "--import MODULE")
+        assert_mistake(missing, "'lab_", "--import MODULE")
     for command in [*reading, ["export", "hello", "--format", "markdown"]]:
         said = toolreel(*command, "--import", "lab.py", cwd=tmp_path)
         assert said.code == 0, said

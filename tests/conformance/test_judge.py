@@ -28,63 +28,49 @@ def run(*ran: Call, text: str = FINAL, raised: Raised | None = None, seen: Seen 
     return Run(ran, text, raised, seen or Seen(taken=[[ASKED]]))
 
 
-def test_a_call_that_ran_once_and_was_answered_is_right() -> None:
-    assert judged(EXECUTES, run(LOG, seen=seen(RESULT)))[0] == "right"
-
-
-def test_a_call_that_ran_twice_is_wrong_whatever_came_of_the_run() -> None:
-    twice = run(LOG, LOG, raised=Raised("Error", "late"))
-    assert judged(EXECUTES, twice) == ("wrong", 'ran log_entry {"title": "Fog", "text": "Thick."}')
-
-
-def test_other_arguments_are_wrong() -> None:
-    assert judged(EXECUTES, run(Call("log_entry", {"title": "Fog", "text": "Thin."})))[0] == "wrong"
-
-
-def test_half_a_pair_may_be_replaced_or_handed_over() -> None:
-    replaced = replace(EXECUTES, calls=(Call("log_entry", {"text": "\ufffd"}),))
-    assert judged(replaced, run(Call("log_entry", {"text": "\ud83d"})))[0] == "right"
-
-
-def test_a_call_that_ran_is_not_right_if_the_provider_refuses_the_history() -> None:
-    refused = seen(RESULT, refused=("call id ''",))
-    assert judged(EXECUTES, run(LOG, raised=Raised("BadRequest", "400"), seen=refused))[0] == "error"
-    assert judged(EXECUTES, run(LOG, seen=refused))[0] == "silent"
-
-
-def test_telling_the_model_is_second_best_where_the_call_could_run() -> None:
-    assert judged(EXECUTES, run(seen=seen(RESULT)))[0] == "told"
-
-
-def test_telling_the_model_is_right_where_the_call_must_not_run() -> None:
-    assert judged(TELLS, run(seen=seen(RESULT)))[0] == "right"
-    assert judged(TELLS, run(LOG, seen=seen(RESULT)))[0] == "wrong"
-
-
-def test_an_end_without_the_call_and_without_a_word_is_silent() -> None:
-    assert judged(EXECUTES, run())[0] == "silent"
-    assert judged(TELLS, run(text=""))[0] == "silent"
-
-
-def test_a_part_of_the_calls_with_the_rest_told_is_right_where_only_that_part_is_whole() -> None:
-    rest = replace(EXECUTES, right=("executes_rest",))
-    assert judged(rest, run(LOG, seen=seen(RESULT, RESULT)))[0] == "right"
-    assert judged(rest, run(LOG, seen=seen(RESULT)))[0] == "silent"
+RAN = run(LOG, seen=seen(RESULT))
+TOLD = run(seen=seen(RESULT))
+REFUSED = seen(RESULT, refused=("call id ''",))
+PART = replace(EXECUTES, right=("executes_rest",))
+ANSWERS = replace(TELLS, right=("answers",), says="No ship is due.")
+LOST = replace(EXECUTES, calls=(Call("log_entry", {"text": "\ufffd"}),))
 
 
 @pytest.mark.parametrize(
-    ("kind", "verdict"), [("ProviderError", "right"), ("TypeError", "error"), ("timeout", "error")]
+    ("shape", "ran", "verdict"),
+    [
+        (EXECUTES, RAN, "right"),
+        (EXECUTES, run(LOG, LOG, raised=Raised("Error", "late")), "wrong"),
+        (EXECUTES, run(Call("log_entry", {"title": "Fog", "text": "Thin."})), "wrong"),
+        # Half a surrogate pair may be replaced or handed over.
+        (LOST, run(Call("log_entry", {"text": "\ud83d"})), "right"),
+        # The provider refuses the history.
+        (EXECUTES, run(LOG, raised=Raised("BadRequest", "400"), seen=REFUSED), "error"),
+        (EXECUTES, run(LOG, seen=REFUSED), "silent"),
+        # Telling the model is second best where the call could run, and right where it must not.
+        (EXECUTES, TOLD, "told"),
+        (TELLS, TOLD, "right"),
+        (TELLS, RAN, "wrong"),
+        (EXECUTES, run(), "silent"),
+        (TELLS, run(text=""), "silent"),
+        # Only a part of the calls is whole.
+        (PART, run(LOG, seen=seen(RESULT, RESULT)), "right"),
+        (PART, RAN, "silent"),
+        # Only an error that was raised on purpose reports a failure.
+        (FAILS, run(text="", raised=Raised("ProviderError", "")), "right"),
+        (FAILS, run(text="", raised=Raised("TypeError", "")), "error"),
+        (FAILS, run(text="", raised=Raised("timeout", "")), "error"),
+        # It was asked again, and answered.
+        (FAILS, run(), "right"),
+        (FAILS, run(text=""), "silent"),
+        (ANSWERS, run(text="No ship is due."), "right"),
+        (ANSWERS, run(text=""), "silent"),
+    ],
 )
-def test_only_an_error_that_was_raised_on_purpose_reports_a_failure(kind: str, verdict: str) -> None:
-    assert judged(FAILS, run(text="", raised=Raised(kind, "")))[0] == verdict
+def test_a_run_gets_its_verdict(shape: Shape, ran: Run, verdict: str) -> None:
+    assert judged(shape, ran)[0] == verdict
 
 
-def test_a_request_that_was_sent_again_and_answered_is_right_where_the_failure_may_pass() -> None:
-    assert judged(FAILS, run())[0] == "right"
-    assert judged(FAILS, run(text=""))[0] == "silent"
-
-
-def test_an_answer_in_text_must_say_what_the_model_said() -> None:
-    answers = replace(TELLS, right=("answers",), says="No ship is due.")
-    assert judged(answers, run(text="No ship is due."))[0] == "right"
-    assert judged(answers, run(text=""))[0] == "silent"
+def test_a_verdict_says_what_ran() -> None:
+    twice = run(LOG, LOG)
+    assert judged(EXECUTES, twice) == ("wrong", 'ran log_entry {"title": "Fog", "text": "Thick."}')

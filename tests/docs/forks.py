@@ -1,7 +1,8 @@
 """Run many short programs of one interpreter, each in a fork of a process that has imported what they import.
 
-A ``toolreel`` command spends half a second importing; a page has ten of them. As a script, this file is that
-process: it needs the standard library alone, so it runs with any interpreter.
+A ``toolreel`` command spends half a second importing; a page has ten of them, the tests of the command line
+have hundreds. As a script, this file is that process: it needs the standard library alone, so it runs with
+any interpreter.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import gc
 import importlib
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -24,24 +27,38 @@ from typing import Any, NoReturn, Self
 class Forks:
     """The process, as a context manager."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, python: Path, env: Mapping[str, str] | None = None) -> None:
         self.python = python
         self._server = subprocess.Popen(
-            [str(python), __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(python), __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=env,
+            text=True,
+            start_new_session=True,
         )
 
     def run(
-        self, argv: Sequence[str], code: str | None, folder: Path, env: Mapping[str, str], output: Path
+        self,
+        argv: Sequence[str],
+        code: str | None,
+        folder: Path,
+        env: Mapping[str, str],
+        streams: Sequence[Path],
+        timeout: float | None = None,
     ) -> int:
         """Run Python code, or the ``toolreel`` command with these arguments; its exit status.
 
-        :param output: what it prints is appended to this file
+        :param streams: the files of its stdin, stdout and stderr; what it prints is appended
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        job = {"argv": [*argv], "code": code, "folder": str(folder), "env": {**env}, "output": str(output)}
-        self._server.stdin.write(json.dumps(job) + "\n")
+        job = {"argv": [*argv], "code": code, "folder": str(folder), "env": {**env}}
+        self._server.stdin.write(json.dumps({**job, "streams": [*map(str, streams)]}) + "\n")
         self._server.stdin.flush()
+        if not select.select([self._server.stdout], [], [], timeout)[0]:
+            os.killpg(self._server.pid, signal.SIGKILL)
+            raise TimeoutError(f"it has not ended: {job}")
         return int(self._server.stdout.readline())
 
     def __enter__(self) -> Self:
@@ -82,12 +99,15 @@ def _serve() -> None:
 
 def _perform(job: Mapping[str, Any], writer: int) -> NoReturn:
     """Be the program, with its exit handlers."""
-    null, output = os.open(os.devnull, os.O_RDONLY), os.open(str(job["output"]), os.O_WRONLY | os.O_APPEND)
-    for old, new in ((null, 0), (output, 1), (output, 2)):
-        os.dup2(old, new)
-    # The reader of the jobs has read ahead; a program that reads finds an empty input.
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - in one order with stderr, as on a terminal
+    for number, name in enumerate(job["streams"]):
+        stream = os.open(name, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)
+        os.dup2(stream, number)
+        os.close(stream)
+    # The reader of the jobs has read ahead.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    # By lines, so that both are in one order, as on a terminal.
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.chdir(str(job["folder"]))
     os.environ.clear()
     os.environ.update(job["env"])

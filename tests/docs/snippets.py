@@ -164,13 +164,14 @@ def run_page(page: Path, folder: Path, forks: Forks) -> None:
 def _run(block: Block, folder: Path, forks: Forks, url: str) -> str:
     code, environment = block.commands().replace(PLACEHOLDER, url), _environment(forks.python)
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
+        streams = (Path(os.devnull), Path(printed.name), Path(printed.name))
         if block.language == "python":
-            status = forks.run((), code, folder, environment, Path(printed.name))
+            status = forks.run((), code, folder, environment, streams)
         elif commands := _plain_commands(code):
             status = 0
             for command in commands:
                 if status == 0:
-                    status = forks.run(command, None, folder, environment, Path(printed.name))
+                    status = forks.run(command, None, folder, environment, streams)
         else:
             status = _in_a_shell(code, folder, environment, Path(printed.name))
         # The server is on another port each time.

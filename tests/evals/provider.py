@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from tests.patience import NEVER
 from toolreel_core._conversation import Message
@@ -29,11 +29,19 @@ from toolreel_core.evals import (
     scripts_of,
 )
 
-__all__ = ["Provider", "provider"]
+__all__ = ["HOSTILE", "Provider", "provider"]
 
 _Body: TypeAlias = dict[str, Any]
 
 _KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")
+_LOCAL: Final[dict[str, Kind]] = {f"local-{kind}": kind for kind in get_args(Kind)}
+"""Models that play one kind, whatever is asked."""
+HOSTILE: Final = (
+    "</pre></details><script>alert('run')</script><img src=https://evil.example/x onerror=alert(1)>"
+    " {{ 7 * 7 }} \x1b[31m \u202egnp.exe \ud800 <a href='https://evil.example/'>here</a> &amp; ]]>"
+)
+_FINALS: Final = {"local-hostile": HOSTILE, "local-megabyte": "<b>much</b> " * 90_000}
+"""Models that say one thing."""
 _IDENTIFIER: Final = re.compile(r"(?<=workspace_id=)[\w-]+")
 _TRIALS: Final = 12
 """Trials of a scenario that it knows."""
@@ -159,17 +167,21 @@ class _Answering(BaseHTTPRequestHandler):
 
     def _reply(self, body: bytes) -> None:
         asked = json.loads(body)
-        kinds = self.provider.kinds
+        model, messages, kinds = asked["model"], asked["messages"], self.provider.kinds
         # By the model too, since the trials of all models are worded alike.
-        digest = sha256(f"{asked['model']} {asked['messages'][1]['content']}".encode()).hexdigest()
-        kind = kinds[int(digest[:4], 16) % len(kinds)]
-        reply = self.provider.worded({**reply_of(kind, _trial(asked["messages"]).scripts, asked["messages"])})
+        digest = sha256(f"{model} {messages[min(1, len(messages) - 1)]['content']}".encode()).hexdigest()
+        kind = _LOCAL.get(model, kinds[int(digest[:4], 16) % len(kinds)])
+        if model in _FINALS:
+            message = {"role": "assistant", "content": _FINALS[model]}
+            reply: _Body = {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
+        else:
+            reply = self.provider.worded({**reply_of(kind, _trial(messages).scripts, messages)})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
         if asked.get("stream"):
             self._say(200, scripted_stream(reply).encode(), form="text/event-stream")
         else:
-            self._say(200, canonical(reply).encode())
+            self._say(200, json.dumps(reply).encode())  # a lone surrogate too
 
     def _say(
         self,

@@ -12,10 +12,9 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from tests.evals.directories import recorded
+from tests.evals.evaluations import evaluated, plan_of, recorded, records
 from tests.evals.made import record
 from tests.evals.provider import Provider, provider
-from tests.evals.trying import evaluated, plan_of, records
 from toolreel._cli import compare_command, summarize_command
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
@@ -94,16 +93,6 @@ def test_every_run_is_made_at_each_endpoint_under_the_name_that_the_model_has_th
     for each in results.records():
         assert rerun(each, again, tmp_path).run.outcome is not None
         assert (tmp_path / each.cassette).is_file()
-
-
-def test_worlds_are_the_same_at_every_endpoint_and_keys_are_not(one: Provider, other: Provider) -> None:
-    pairs: dict[tuple[str, int], list[tuple[str, str]]] = {}
-    for sample in at(one, other).samples():
-        pairs.setdefault((sample.cell.scenario, sample.trial), []).append((sample.seed, sample.key))
-    assert len(pairs) == 4
-    for (seed, key), (other_seed, other_key) in pairs.values():
-        assert seed == other_seed
-        assert key != other_key
 
 
 def test_endpoints_are_compared_by_trial_and_shown_in_tables(

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.evals.evaluations import KEY, LOCAL, Seen, evaluated, plan_of, records
 from tests.evals.provider import Provider, provider
-from tests.evals.trying import KEY, LOCAL, Seen, evaluated, plan_of, records
-from toolreel._internal import EvalPlanError, ResultsError
+from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, plan_of_header, replays
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Budget, EvalPlan
+from toolreel_core.evals import EvalPlan
 
 
 @pytest.fixture
@@ -105,15 +104,6 @@ def test_no_key_stands_in_any_file(far: Provider, tmp_path: Path) -> None:
         assert KEY.encode() not in path.read_bytes(), path
 
 
-def test_an_evaluation_that_is_complete_makes_nothing_again(far: Provider, tmp_path: Path) -> None:
-    evaluated(plan_of(far.url), tmp_path)
-    far.seen.clear()
-    journal = (tmp_path / "journal.jsonl").read_bytes()
-    outcome = evaluated(plan_of(far.url), tmp_path)
-    assert (outcome.made, outcome.complete, far.seen) == (0, True, [])
-    assert (tmp_path / "journal.jsonl").read_bytes() == journal
-
-
 def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path: Path) -> None:
     evaluated(plan_of(far.url, eval={"trials": 1}), tmp_path)
     evaluated(plan_of(far.url, eval={"trials": 3}), tmp_path)
@@ -184,27 +174,6 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     with Journal(tmp_path, header), pytest.raises(ResultsError, match="another process is writing it"):
         evaluated(plan, tmp_path)
     assert evaluated(plan, tmp_path).complete
-
-
-def test_another_configuration_is_refused_with_what_differs_unless_accepted(
-    far: Provider, tmp_path: Path
-) -> None:
-    evaluated(plan_of(far.url), tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    changed = plan_of(far.url, sampling={"temperature": 0.5}, loop={"max_turns": 7})
-    with pytest.raises(ResultsError) as rate_limited:
-        evaluated(changed, tmp_path)
-    told = str(rate_limited.value)
-    assert "happy_path was run under another configuration:" in told
-    assert "options.temperature: (default) -> 0.5" in told
-    assert "config.max_turns: (default) -> 7" in told
-    assert "--accept-changes" in told
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    outcome = evaluated(changed, tmp_path, accept_changes=True)
-    assert (outcome.made, outcome.complete) == (12, True)
-    assert len(records(tmp_path)) == 12
-    assert len([*tmp_path.glob("cassettes/**/*.yaml")]) == 24, "the old recordings stay"
-    assert evaluated(changed, tmp_path).made == 0
 
 
 def worded_anew(plan: EvalPlan) -> EvalPlan:
@@ -281,20 +250,6 @@ def test_a_cap_of_the_cost_is_exceeded_by_one_reply_at_most(
         assert evaluated(plan, tmp_path).made == 0, "nor when it goes on"
     voids = [one for one in Results.open(tmp_path).records() if one.verdict.result == "void"]
     assert {one.verdict.reasons[0] for one in voids} == {"the budget of the evaluation is used up"}
-
-
-def test_a_cap_on_a_cost_that_nobody_knows_is_refused_before_the_first_request(
-    far: Provider, tmp_path: Path
-) -> None:
-    with pytest.raises(
-        EvalPlanError, match=r"budget\.max_cost: nobody knows what first/model, second/model will"
-    ):
-        plan_of(far.url, budget={"max_cost": 100})
-    free = plan_of(far.url)
-    capped = replace(free, options=replace(free.options, budget=Budget(max_cost=100)))
-    with pytest.raises(ConfigError, match=r"^budget\.max_cost: nobody knows"):
-        evaluated(capped, tmp_path)
-    assert far.came == 0
 
 
 @pytest.mark.parametrize("jobs", [1, 4])

@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.shared.environment import Environment, NotInstalled
+from tests.evals.evaluations import evaluated, plan_of
 from tests.evals.made import cell, record
 from tests.evals.provider import provider
-from tests.evals.trying import evaluated, plan_of
 from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, new_header, write_inspect_logs
 

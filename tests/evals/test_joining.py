@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.evals.evaluations import evaluated, plan_of, records
 from tests.evals.provider import provider
-from tests.evals.trying import evaluated, plan_of, records
 from toolreel._cli import summarize_command
 from toolreel._internal import ResultsError
 from toolreel.evals import (

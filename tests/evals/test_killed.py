@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from tests.evals.evaluations import evaluated, plan_of, records
 from tests.evals.provider import Provider, provider
-from tests.evals.trying import evaluated, plan_of, records
 from tests.patience import eventually
 from toolreel.evals import all_records, recording_of
 from toolreel_core._jsontext import Json
@@ -28,7 +28,7 @@ SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of
 PARENT: Final = """
 import json, os, sys
 from pathlib import Path
-from tests.evals.trying import evaluated
+from tests.evals.evaluations import evaluated
 from tests.evals.test_killed import plan_of_many
 
 for line in sys.stdin:

@@ -10,9 +10,8 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from tests.evals.directories import plan_with, read, recorded
+from tests.evals.evaluations import evaluated, plan_of, plan_with, read, recorded
 from tests.evals.made import cell, record
-from tests.evals.trying import evaluated, plan_of
 from toolreel._cli import summarize_command
 from toolreel._internal import ResultsError
 from toolreel.evals import LATER, Results, report_page, schema_of

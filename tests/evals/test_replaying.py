@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.evals.evaluations import evaluated, plan_of
 from tests.evals.provider import Provider, provider
-from tests.evals.trying import evaluated, plan_of, records
 from toolreel.evals import Results, replays
 from toolreel_core._conversation import UserMessage
-from toolreel_core.evals import Case, Check, EvalPlan, Scenario
+from toolreel_core.evals import Case, EvalPlan, Scenario
 
 
 @pytest.fixture
@@ -33,16 +33,6 @@ def reworded(scenario: Scenario) -> Scenario:
     return replace(scenario, begin=begin)
 
 
-def stricter(scenario: Scenario) -> Scenario:
-    never = Check("never", "outcome", lambda _: "nothing is good enough")
-
-    def begin(seed: str) -> Case:
-        case = scenario.begin(seed)
-        return replace(case, checks=(never, *case.checks))
-
-    return replace(scenario, begin=begin)
-
-
 def drifts(out: Path, plan: EvalPlan) -> list[str]:
     return [again.drift for again in replays(Results.open(out), plan)]
 
@@ -55,24 +45,7 @@ def test_other_words_of_a_scenario_are_drift(far: Provider, tmp_path: Path) -> N
     assert all("messages" in drift for drift in found)
 
 
-def test_another_oracle_is_drift_that_names_the_verdict(far: Provider, tmp_path: Path) -> None:
-    plan = plan_of(far.url)
-    evaluated(plan, tmp_path)
-    found = drifts(tmp_path, with_scenarios(plan, stricter))
-    assert len(found) == 12
-    assert all("category: " in drift and '"task.outcome:never"' in drift for drift in found)
-    assert any('result: "pass" -> "fail"' in drift for drift in found)
-
-
 def test_a_run_that_the_plan_does_not_ask_for_is_told(far: Provider, tmp_path: Path) -> None:
     evaluated(plan_of(far.url), tmp_path)
     found = drifts(tmp_path, plan_of(far.url, eval={"trials": 1}))
     assert sorted(found) == [""] * 6 + ["the plan does not ask for it any longer"] * 6
-
-
-def test_runs_are_chosen_by_the_beginnings_of_their_keys(far: Provider, tmp_path: Path) -> None:
-    plan = plan_of(far.url)
-    evaluated(plan, tmp_path)
-    keys = sorted(records(tmp_path))
-    chosen = [*replays(Results.open(tmp_path), plan, (keys[0][:12], keys[5][:12]))]
-    assert sorted(again.record.key for again in chosen) == [keys[0], keys[5]]

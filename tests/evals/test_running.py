@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.evals.trying import KEY, Seen, evaluated, plan_of, records
+from tests.evals.evaluations import KEY, Seen, evaluated, plan_of, records
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel.evals import Results, plan_of_header, replays

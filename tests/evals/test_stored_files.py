@@ -11,8 +11,8 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
+from tests.evals.evaluations import evaluated, plan_of
 from tests.evals.provider import provider
-from tests.evals.trying import evaluated, plan_of
 from tests.samples import complaint
 from toolreel._internal import ResultsError
 from toolreel.evals import Header, Results, read_header, schema_of, write_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.provided import planned
+from tests.evals.evaluations import plan_at
 from tests.evals.provider import provider
 from toolreel._internal import MissingExtra
 from toolreel.evals import Results, evaluate, replays
@@ -21,7 +21,7 @@ def test_they_are_run_for_real_and_replayed_without_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with provider(kinds=("good",)) as server:
-        plan = planned(server.url, NAMES, strategies=["baseline"])
+        plan = plan_at(server.url, NAMES, strategies=["baseline"])
         evaluate(plan, tmp_path / "results")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
     results = Results.open(tmp_path / "results")
@@ -44,4 +44,4 @@ def test_without_the_extra_the_plan_is_refused_with_both_remedies(
     with pytest.raises(
         MissingExtra, match=r"'toolreel\[mcp\]', or leave the scenario out with '!mcp_parcels'"
     ):
-        evaluate(planned("http://localhost", ("production",)), tmp_path / "results")
+        evaluate(plan_at("http://localhost", ("production",)), tmp_path / "results")

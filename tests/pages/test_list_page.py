@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.cli.commands import COMMAND, environment
-from tests.evals.evaluated import evaluated
+from tests.evals.evaluations import served
 from tests.pages.recordings import hostile, rich
 from tests.pages.watched import serious_findings, visited, widest
 from tests.patience import HANG
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hostile(folder)
     (folder / "hostile.journal.jsonl").rename(folder / "<img src=x onerror=alert(1)>\u202e.journal.jsonl")
     (folder / "settings.yaml").write_text("not: a recording\n")
-    evaluated(folder / "evaluation", "local-good", strategies=["raw"], scenarios=["chat_only"], trials=2)
+    served(folder / "evaluation", "local-good", strategies=["raw"], scenarios=["chat_only"], trials=2)
     return folder
 
 

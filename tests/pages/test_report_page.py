@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.evals.evaluated import evaluated, scripted
+from tests.evals.evaluations import scripted, served
 from tests.pages.watched import opened, serious_findings, widest
 from toolreel.evals import Results, report_page
 
@@ -22,7 +22,7 @@ GATE: Final = {"metric": "rate", "strategy": "raw", "at_least": 0.9}
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of 24 runs, of a model that does well and of a hostile one."""
     folder = tmp_path_factory.mktemp("results")
-    evaluated(folder, "local-good", "local-hostile", gate=[GATE])
+    served(folder, "local-good", "local-hostile", gate=[GATE])
     return written(folder)
 
 
@@ -60,7 +60,7 @@ def test_not_even_a_script_of_its_own_can_make_elements_of_text(browser: Browser
 
 
 def test_a_megabyte_is_cut_and_said_to_be(browser: Browser, tmp_path: Path) -> None:
-    evaluated(tmp_path, "local-megabyte", strategies=["raw"], scenarios=["chat_only"], trials=1)
+    served(tmp_path, "local-megabyte", strategies=["raw"], scenarios=["chat_only"], trials=1)
     path = written(tmp_path)
     assert path.stat().st_size < 200_000
     with opened(browser, path) as page:

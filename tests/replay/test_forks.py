@@ -17,10 +17,9 @@ from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel import FileJournal, Plan, Provider, run
 from toolreel._driver import Ports
 from toolreel._journal import companion, read_journal
-from toolreel._replay import Changes, beginning, counterfactual, diff, fork
-from toolreel.demo import workspace
+from toolreel._replay import Changes, counterfactual, diff, fork
 from toolreel.http import HttpEndpoint
-from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.testing import calling, saying
 from toolreel.tools import PythonTools
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._protocol import Completed, EmptyFinal
@@ -78,14 +77,6 @@ def test_two_sessions_part_where_one_of_them_asks_once_more() -> None:
     assert (told.now, told.carried) == (EmptyFinal(), 5)
 
 
-def test_an_empty_answer_can_be_asked_for_after_all() -> None:
-    endpoint = ScriptedEndpoint([saying("The release is ready.")])
-    ports = Ports(endpoint, PythonTools(workspace()))
-    forked = fork(cassette("empty-final"), 5, Changes(config={"fix_empty_final": True}), performer=ports)
-    endpoint.finish()
-    assert forked.outcome == Completed("The release is ready.")
-
-
 def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text_for_its_answer() -> None:
     asks = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
     assert (asks.now, asks.carried) == (None, 1)
@@ -94,13 +85,6 @@ def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text
     assert isinstance(told.now, Completed)
     assert told.now.content.startswith("```json")
     assert told.carried == 1
-
-
-def test_the_beginning_of_a_fork_has_the_recorded_fingerprints() -> None:
-    recorded = read_journal(companion(cassette("workspace")))
-    forked = fork(recorded, 4, Changes(tool_result="{}"))
-    assert forked.recorded.records[:3] == recorded.records[:3]
-    assert beginning(recorded, 3).answered == forked.begun.answered[:3]
 
 
 # A recorded run goes on in another wire form: its kept replies are read in the form that they came in.

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
     from toolreel.evals._authoring.template import template, write_new, write_template
     from toolreel.evals._authoring.toml_text import has_null, scenario_text
+    from toolreel.evals._configuration_differences import (
+        configuration_under,
+        strategy_differences,
+    )
     from toolreel.evals._replay.bisect import (
         TrialAnswer,
         bisected,
@@ -64,23 +68,33 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._report.transcripts import transcript_of
     from toolreel.evals._report.trial_table import write_trials
+    from toolreel.evals._results import (
+        Header,
+        Journal,
+        Results,
+        all_records,
+        read_header,
+        recording_of,
+        schema_of,
+        write_atomically,
+        write_json,
+    )
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
-        JobEnded,
         Watcher,
         WorkerPool,
         evaluate,
         jobs_of,
         server_of,
     )
-    from toolreel.evals._runner.exchanges import WorldHost
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
     from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
+    from toolreel.evals._runner.trial import WorldHost
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,
@@ -97,22 +111,6 @@ if TYPE_CHECKING:
         power,
         rate_of,
         wilson_bounds,
-    )
-    from toolreel.evals._store.configuration_differences import (
-        StrategyDifference,
-        configuration_under,
-        strategy_differences,
-    )
-    from toolreel.evals._store.recordings import recording_of
-    from toolreel.evals._store.results import (
-        Header,
-        Journal,
-        Results,
-        all_records,
-        read_header,
-        schema_of,
-        write_atomically,
-        write_json,
     )
     from toolreel.evals._summary.comparison import Comparison, compare, equivalence
     from toolreel.evals._summary.gates import (

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, comb, log, sqrt
+from math import ceil, comb, sqrt
 from statistics import fmean, harmonic_mean
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -549,12 +549,3 @@ def detectable(clusters: int, pairs: float) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle, clusters, pairs) >= POWER else (middle, high)
     return high
-
-
-def scenarios_at_most(margin: float) -> int:
-    """Scenarios without any difference that show a margin.
-
-    >>> scenarios_at_most(0.02), scenarios_at_most(0.1)
-    (183, 36)
-    """
-    return ceil(log(ALPHA / 2) / log(1 - margin))

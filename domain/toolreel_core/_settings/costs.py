@@ -56,7 +56,7 @@ class Price:
         currency, day = table.text("currency", "USD"), table.day("as_of")
         return cls(given, made, table.amount("cached_input"), currency, day, table.text("source"))
 
-    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+    def cost(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """The cost of this many tokens.
 
         >>> Price(2, 8, cached_input=0.5).cost(1_000_000, 500_000, cached_tokens=800_000)

@@ -84,14 +84,12 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.named_endpoints import Endpoint
+from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, prices_of
 from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
-from toolreel_core.evals._plan.prices import Price, PriceList, prices_of
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
-    Layers,
     Strategy,
     configuration_for,
     harness_preset,
@@ -106,7 +104,6 @@ from toolreel_core.evals._record import (
     record_line,
     record_of,
     record_tree,
-    run_in,
 )
 from toolreel_core.evals._request_divergence import (
     ContentMessage,
@@ -231,7 +228,6 @@ __all__ = [
     "ObservedCall",
     "ObservedTurn",
     "Options",
-    "Price",
     "Record",
     "Sample",
     "Scenario",

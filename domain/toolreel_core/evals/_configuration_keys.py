@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
-from toolreel_core._jsontext import JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._plan import LISTS
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._text_calls import short_dialects
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
-
-Section: TypeAlias = Literal["config", "provider", "request", "request_overrides"]
-
-_Settings = TypeVar("_Settings", LoopConfig, Provider)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """One difference: a setting, a name in a list of names, or a value in the request."""
 
-    section: Section
     path: tuple[str, ...]
+    """With its section first: ``config``, ``provider``, ``request`` or ``request_overrides``."""
     before: JsonText | None
     """The value; ``None`` if nothing is sent. For a name in a list, whether it is in it."""
     after: JsonText | None
@@ -33,7 +28,7 @@ class Key:
 
     def __str__(self) -> str:
         """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
-        place = ".".join((self.section, *self.path))
+        place = ".".join(self.path)
         return f"{place}{'+' if self.after == 'true' else '-'}{self.name}" if self.name else place
 
     @property
@@ -49,12 +44,7 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
     >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
     ['config.max_turns: 4 -> 12']
     """
-    return (
-        *_of_settings("config", before.config, after.config),
-        *_of_settings("provider", before.provider, after.provider),
-        *_of_trees("request", (), object_of(before.options), object_of(after.options)),
-        *_of_trees("request_overrides", (), object_of(before.overrides), object_of(after.overrides)),
-    )
+    return tuple(_between((), _whole(before), _whole(after)))
 
 
 def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
@@ -62,12 +52,21 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
 
     :raises ConfigError: if these settings contradict each other
     """
+    tree, other = _whole(before), _whole(after)
+    for path in {key.path for key in keys if key.name}:
+        old, new = (_names(as_tree(each["config"])[path[-1]]) for each in (tree, other))
+        turned = {key.name for key in keys if key.path == path}
+        left = [name for name in _joined(path, old, new) or () if (name in old) is not (name in turned)]
+        tree = _with_value(tree, path, canonical(left))
+    for key in keys:
+        if not key.name:
+            tree = _with_value(tree, key.path, key.after)
     return replace(
         before,
-        config=_with_settings("config", before.config, after.config, keys),
-        provider=_with_settings("provider", before.provider, after.provider, keys),
-        options=_with_values("request", before.options, keys),
-        overrides=_with_values("request_overrides", before.overrides, keys),
+        config=LoopConfig.of(as_tree(tree["config"])),
+        provider=Provider.of(as_tree(tree["provider"])),
+        options=canonical(tree["request"]),
+        overrides=canonical(tree["request_overrides"]),
         # A limit of the cost is a key; the price that it needs comes with it.
         price=before.price or after.price,
     )
@@ -85,65 +84,55 @@ def keys_named(words: Iterable[str], keys: Iterable[Key]) -> tuple[Key, ...]:
     return tuple(key for name, key in known.items() if name in chosen)
 
 
-def _of_settings(section: Section, before: _Settings, after: _Settings) -> Iterator[Key]:
-    for setting in fields(before):
-        old, new, path = getattr(before, setting.name), getattr(after, setting.name), (setting.name,)
-        if old == new:
-            continue
-        is_list = section == "config" and setting.name in LISTS
-        names = _joined(short_dialects(old), short_dialects(new)) if is_list else None
-        if names is None:
-            yield Key(section, path, canonical(old), canonical(new))
-            continue
-        for name in names:
-            was, now = name in short_dialects(old), name in short_dialects(new)
-            if was is not now:
-                yield Key(section, path, canonical(was), canonical(now), name)
+def _whole(made: Configuration) -> Tree:
+    """All settings of a configuration, those at their defaults too."""
+    config, provider = (
+        {each.name: getattr(settings, each.name) for each in fields(settings)}
+        for settings in (made.config, made.provider)
+    )
+    names = {key: short_dialects(config[key]) for key in LISTS}
+    return {
+        "config": {**config, **names},
+        "provider": provider,
+        "request": object_of(made.options),
+        "request_overrides": object_of(made.overrides),
+    }
 
 
-def _joined(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names of both lists in an order that both agree with; ``None`` if there is none."""
-    if [name for name in old if name in new] != [name for name in new if name in old]:
-        return None
-    rest, both = list(new), list[str]()
-    for name in old:
-        if name in rest:
-            both += rest[: rest.index(name)]
-            del rest[: rest.index(name) + 1]
-        both.append(name)
-    return (*both, *rest)
-
-
-def _with_settings(section: Section, before: _Settings, after: _Settings, keys: Collection[Key]) -> _Settings:
-    chosen = [key for key in keys if key.section == section]
-    changes: dict[str, object] = {key.path[0]: getattr(after, key.path[0]) for key in chosen if not key.name}
-    for setting in {key.path[0] for key in chosen if key.name}:
-        old, new = short_dialects(getattr(before, setting)), short_dialects(getattr(after, setting))
-        turned = {key.name for key in chosen if key.path[0] == setting}
-        # Lists that agree about the order of their names: others are replaced as a whole.
-        changes[setting] = tuple(
-            name for name in _joined(old, new) or () if (name in old) is not (name in turned)
-        )
-    return replace(before, **changes)  # type: ignore[arg-type]
-
-
-def _of_trees(section: Section, path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
-    for name in dict.fromkeys((*old, *new)):
-        one, other = old.get(name), new.get(name)
+def _between(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
+    for key in dict.fromkeys((*old, *new)):
+        one, other, place = old.get(key), new.get(key), (*path, key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _of_trees(section, (*path, name), one, other)
-            continue
-        was, now = (canonical(tree[name]) if name in tree else None for tree in (old, new))
-        if was != now:
-            yield Key(section, (*path, name), was, now)
+            yield from _between(place, one, other)
+        elif (names := _joined(place, one, other)) is not None:
+            for name in names:
+                was, now = (canonical(name in _names(each)) for each in (one, other))
+                if was != now:
+                    yield Key(place, was, now, name)
+        else:
+            before, after = (canonical(tree[key]) if key in tree else None for tree in (old, new))
+            if before != after:
+                yield Key(place, before, after)
 
 
-def _with_values(section: Section, text: JsonText, keys: Iterable[Key]) -> JsonText:
-    tree = object_of(text)
-    for key in keys:
-        if key.section == section:
-            tree = _with_value(tree, key.path, key.after)
-    return canonical(tree)
+def _joined(path: tuple[str, ...], old: Json, new: Json) -> tuple[str, ...] | None:
+    """The names of both lists in an order that both agree with; ``None`` if there is none, or no list."""
+    if path[:-1] != ("config",) or path[-1] not in LISTS:
+        return None
+    first, second = _names(old), [*_names(new)]
+    if [name for name in first if name in second] != [name for name in second if name in first]:
+        return None
+    both = list[str]()
+    for name in first:
+        if name in second:
+            both += second[: second.index(name)]
+            del second[: second.index(name) + 1]
+        both.append(name)
+    return (*both, *second)
+
+
+def _names(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def _with_value(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:

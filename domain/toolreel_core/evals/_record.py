@@ -106,7 +106,6 @@ class Record:
         return sum(attempt.ms for attempt in self.attempts)
 
 
-_OF_CELL: Final = ("model", "profile", "strategy", "scenario")
 _PARTS: Final = (Cell, Verdict)
 """What a record or an attempt has among its own fields."""
 
@@ -140,19 +139,6 @@ def record_of(line: str, place: str = "record") -> Record:
             return cast("Record", _read(Record, fields, place))
         case tree:
             raise _wrong(place, "an object", tree)
-
-
-def run_in(tree: Mapping[str, object]) -> tuple[Cell, int] | None:
-    """What a record of this version is about, a cell and a trial, without a look at the rest of it.
-
-    :return: ``None`` if the record has another version, or does not say it
-    """
-    axes = [tree.get(axis) for axis in _OF_CELL]
-    names = [name for name in (*axes, tree.get("endpoint", "")) if isinstance(name, str)]
-    trial = tree.get("trial")
-    if tree.get("record") != VERSION or len(names) <= len(_OF_CELL) or type(trial) is not int:
-        return None
-    return Cell(*names), trial
 
 
 def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import fsum
-from typing import Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chain
@@ -200,17 +200,12 @@ class Tally:
     def of(cls, trials: Iterable[Trial]) -> Tally:
         """The tally of some trials; the missing ones are no runs."""
         rows = [*trials]
+        sums = {name: sum(getattr(one, name) for one in rows) for name in _SUMS}
         return cls(
             Counter(one.outcome for one in rows),
             sum(one.ok and one.after_silence for one in rows),
-            sum(one.requests for one in rows),
-            sum(one.turns for one in rows),
-            sum(one.calls for one in rows),
-            sum(one.prompt_tokens for one in rows),
-            sum(one.completion_tokens for one in rows),
-            sum(one.reasoning_tokens for one in rows),
-            fsum(one.cost for one in rows),
-            sum(one.unpriced for one in rows),
+            known_cost=fsum(one.cost for one in rows),
+            **sums,
         )
 
     @property
@@ -243,9 +238,7 @@ class Tally:
         return {
             "runs": self.runs,
             "ok": self.ok,
-            **{name: self.outcomes[name] for name in ("pass", "pass_unexercised", "fail")},
-            "unsupported": self.outcomes["unsupported"],
-            "void": self.outcomes["void"],
+            **{name: self.outcomes[name] for name in get_args(Result)},
             "valid": self.valid,
             "rate": self.ok / self.valid if self.valid else None,
             "coverage": self.coverage,
@@ -257,13 +250,15 @@ class Tally:
             "requests": self.requests,
             "turns": self.turns,
             "tool_calls": self.calls,
-            **{name: getattr(self, name) for name in _TOKENS},
+            **{name: getattr(self, name) for name in _SUMS if name.endswith("_tokens")},
             "cost": self.cost,
             "known_cost": self.known_cost,
         }
 
 
-_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+_SUMS: Final = (
+    *("requests", "turns", "calls", "prompt_tokens", "completion_tokens", "reasoning_tokens", "unpriced"),
+)
 
 
 def copies(trials: Iterable[Trial]) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._internal import unknown_name
-from toolreel_core._jsontext import Json, Tree, read
+from toolreel_core._jsontext import Json, as_tree, read, tree_at
 from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
@@ -31,7 +31,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import ProblemCode
 from toolreel_core.evals._scenarios.evidence import Evidence
-from toolreel_core.evals._scenarios.scenario import Case, Layer
+from toolreel_core.evals._scenarios.scenario import Case
 
 TAXONOMY: Final = 1
 """Version of the categories."""
@@ -164,17 +164,10 @@ def provider_hint(body: Json) -> str:
 
     :param body: the body of an error response: parsed, or as text
     """
-    tree = _parsed(body)
-    metadata = _tree(_tree(_tree(tree).get("error")).get("metadata"))
-    name = metadata.get("provider_name")
-    parts = (name.strip() if isinstance(name, str) else "", _message(metadata.get("raw")).strip())
-    return ": ".join(part for part in parts if part)
-
-
-def _message(raw: Json) -> str:
-    if not isinstance(raw, str):
-        return _said(raw)
-    return _said(_parsed(raw)) or raw
+    metadata = tree_at(tree_at(as_tree(_parsed(body)), "error"), "metadata")
+    name, raw = metadata.get("provider_name"), metadata.get("raw")
+    said = _said(_parsed(raw)) or (raw if isinstance(raw, str) else "")
+    return ": ".join(filter(None, (name.strip() if isinstance(name, str) else "", said.strip())))
 
 
 def _said(value: Json) -> str:
@@ -183,18 +176,14 @@ def _said(value: Json) -> str:
         return value
     if isinstance(value, Sequence):
         return _said(next((item for item in value if isinstance(item, Mapping)), None))
-    tree = _tree(value)
+    tree = as_tree(value)
     error = tree.get("error")
-    words = (_tree(error).get("message"), tree.get("message"), error)
+    words = (as_tree(error).get("message"), tree.get("message"), error)
     return next((word for word in words if isinstance(word, str) and word), "")
 
 
 def _parsed(value: Json) -> Json:
     return read(value).value_or(value) if isinstance(value, str) else value
-
-
-def _tree(value: Json) -> Tree:
-    return value if isinstance(value, Mapping) else {}
 
 
 Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]
@@ -221,7 +210,9 @@ class Verdict:
         return self.result in {"pass", "pass_unexercised", "fail"}
 
 
-def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
+def judge(  # noqa: PLR0912 - one sentence an outcome
+    case: Case, seen: Evidence, *, control: bool = False
+) -> Verdict:
     """The verdict about one run, by the first thing that ended it.
 
     :param control: whether its scenario is a plain conversation without tools
@@ -230,10 +221,6 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
         return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
     if not control and not seen.tools_sent:
         return _because("loop.tools_off", "the model was told of no tools")
-    return _by_outcome(case, seen)
-
-
-def _by_outcome(case: Case, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one sentence an outcome
     outcome = seen.outcome
     match outcome:
         case Completed():
@@ -270,7 +257,7 @@ def _by_outcome(case: Case, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one s
         case ContentFiltered():
             return _because("loop.content_filter", outcome.reason)
         case InvalidReply():
-            return _because(_of_problem(outcome.problem), outcome.problem, outcome.detail)
+            return _because(_OF_PROBLEM[outcome.problem], outcome.problem, outcome.detail)
         case TransportFailed():
             return _because(_of_transport(outcome, seen), outcome.message)
         case TransformFailed():
@@ -282,49 +269,35 @@ def _by_outcome(case: Case, seen: Evidence) -> Verdict:  # noqa: PLR0912 - one s
 
 
 def _by_checks(case: Case, seen: Evidence) -> Verdict:
-    wrong = _findings(case, seen, "outcome")
-    if wrong and any(turn.finish == "length" for turn in seen.turns):
-        return _because("loop.truncated", "a reply was cut at the token limit", *wrong.values())
-    if wrong:
-        return _because(f"task.outcome:{next(iter(wrong))}", *wrong.values())
-    skipped = _findings(case, seen, "exercise")
-    if skipped:
-        return _because(f"task.exercise:{next(iter(skipped))}", *skipped.values())
+    for layer in ("outcome", "exercise"):
+        found = {check.name: check.finding(seen) for check in case.checks if check.layer == layer}
+        reasons = [*filter(None, found.values())]
+        if layer == "outcome" and reasons and any(turn.finish == "length" for turn in seen.turns):
+            return _because("loop.truncated", "a reply was cut at the token limit", *reasons)
+        if reasons:
+            return _because(f"task.{layer}:{next(name for name in found if found[name])}", *reasons)
     return Verdict("pass")
-
-
-def _findings(case: Case, seen: Evidence, layer: Layer) -> dict[str, str]:
-    """What the checks of one layer find, by their names."""
-    found = ((check.name, check.finding(seen)) for check in case.checks if check.layer == layer)
-    return {name: finding for name, finding in found if finding}
 
 
 def _because(name: str, *reasons: str) -> Verdict:
     return Verdict(category(name).result, name, tuple(filter(None, reasons)))
 
 
-def _of_problem(problem: ProblemCode) -> str:
-    match problem:
-        case "RATE_LIMITED":
-            return "transport.rate_limit"
-        case "PROVIDER_ERROR":
-            return "wire.provider_error"
-        case "INVALID_BODY" | "NO_CHOICES" | "NO_MESSAGE":
-            return "wire.invalid_body"
-        case "CALL_WITHOUT_NAME" | "UNSUPPORTED_CALL_TYPE" | "MALFORMED_FUNCTION_CALL":
-            return "wire.malformed_call"
-        case "EMPTY_RESPONSE":
-            return "wire.empty_response"
-        case "TRUNCATED":
-            return "loop.truncated"
-        case "CONTEXT_OVERFLOW":
-            return "loop.context_overflow"
-        case "REFUSAL":
-            return "loop.refused"
-        case "CONTENT_FILTER":
-            return "loop.content_filter"
-        case _:
-            assert_never(problem)
+_OF_PROBLEM: Final[Mapping[ProblemCode, str]] = {
+    "RATE_LIMITED": "transport.rate_limit",
+    "PROVIDER_ERROR": "wire.provider_error",
+    "INVALID_BODY": "wire.invalid_body",
+    "NO_CHOICES": "wire.invalid_body",
+    "NO_MESSAGE": "wire.invalid_body",
+    "CALL_WITHOUT_NAME": "wire.malformed_call",
+    "UNSUPPORTED_CALL_TYPE": "wire.malformed_call",
+    "MALFORMED_FUNCTION_CALL": "wire.malformed_call",
+    "EMPTY_RESPONSE": "wire.empty_response",
+    "TRUNCATED": "loop.truncated",
+    "CONTEXT_OVERFLOW": "loop.context_overflow",
+    "REFUSAL": "loop.refused",
+    "CONTENT_FILTER": "loop.content_filter",
+}
 
 
 def _of_transport(failed: TransportFailed, seen: Evidence) -> str:

@@ -8,10 +8,7 @@ import httpx2
 import pytest
 
 from tests.servers.chat_server import Answer, nobody_listens, serving
-from toolreel.cassette import (
-    AsyncHttpx2Transport,
-    Httpx2Transport,
-)
+from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
 
 ASKED = {"model": "m", "messages": []}
 

@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette import (
-    ABSENT,
-    Change,
-    changes,
-    clipped,
-    drift,
-    first_change,
-)
+from toolreel.cassette import ABSENT, Change, changes, clipped, drift, first_change
 from toolreel_core._jsontext import Json, canonical
 
 SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}

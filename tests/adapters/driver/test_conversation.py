@@ -40,15 +40,7 @@ from toolreel._journal import (
     read_journal,
     unfinished,
 )
-from toolreel._replay import (
-    DRIVERS,
-    AsyncRehearsal,
-    Rehearsal,
-    aresume,
-    replay,
-    resume,
-    retrace,
-)
+from toolreel._replay import DRIVERS, AsyncRehearsal, Rehearsal, aresume, replay, resume, retrace
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage

@@ -46,13 +46,7 @@ from toolreel import (
     speak,
     stream,
 )
-from toolreel._driver import (
-    ImmediateClock,
-    ImmediateEndpoint,
-    InstantClock,
-    LapTimes,
-    Wanted,
-)
+from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes, Wanted
 from toolreel._internal import JournalError
 from toolreel._journal import companion, sealed, unfinished
 from toolreel._replay import DRIVERS, Driver, recover_runs

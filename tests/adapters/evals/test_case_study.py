@@ -10,8 +10,7 @@ from typing import Final
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.directories import plan_with, recorded
-from tests.evals.evaluated import scripted
+from tests.evals.evaluations import plan_with, recorded, scripted
 from tests.evals.made import cell, record
 from toolreel._cli import eval_command
 from toolreel.evals import as_markdown, case_study, case_study_tables

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.evals.evaluated import evaluated
+from tests.evals.evaluations import served
 from toolreel.evals import Results, plan_of_header, report_page, run_data, transcript_of
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Trial
@@ -41,7 +41,7 @@ ALLOWED: Final = """
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("results")
-    evaluated(folder, "local-good", "local-hostile", "local-skipping")
+    served(folder, "local-good", "local-hostile", "local-skipping")
     return Results.open(folder)
 
 
@@ -206,7 +206,7 @@ def test_a_run_is_told_turn_by_turn_from_its_cassette(trials: tuple[Trial, ...],
 
 def test_runs_of_one_task_that_went_otherwise_are_listed_in_pairs(tmp_path: Path) -> None:
     tight = {"extends": "raw", "config": {"max_tool_args_bytes": 20}}
-    evaluated(
+    served(
         tmp_path,
         "local-good",
         strategies=["raw", "tight"],
@@ -250,7 +250,7 @@ def test_texts_are_shortened_until_all_runs_fit(
 
 
 def test_a_run_that_cannot_be_made_again_says_why(tmp_path: Path) -> None:
-    evaluated(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
+    served(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
     results = Results.open(tmp_path)
     (record,) = results.records()
     (tmp_path / record.cassette).unlink()
@@ -276,7 +276,7 @@ def test_a_run_that_would_be_another_now_is_not_told(
 
 
 def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
-    evaluated(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
+    served(tmp_path, "local-bad", scenarios=["happy_path"], trials=1, strategies=["raw"])
     (tmp_path / "journal.jsonl").write_bytes(b"")
     page = report_page(Results.open(tmp_path))
     Strict(page)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.evals.directories import evaluated, plan_with, read, recorded
+from tests.evals.evaluations import evaluated, plan_with, read, recorded
 from tests.evals.made import CELL, cell, record
 from toolreel._internal import ResultsError
 from toolreel.evals import (
@@ -65,7 +65,8 @@ def judged(out: Path) -> tuple[GateResult, ...]:
 
 def test_what_is_written_live_is_written_again_byte_for_byte(tmp_path: Path) -> None:
     plan = plan_with("scripted:good", "scripted:bad", strategies=["raw", "production"], trials=2)
-    out = evaluated(tmp_path / "one", plan)
+    out = tmp_path / "one"
+    evaluated(plan, out)
     write_summaries(Results.open(out), plan)
     live = {name: (out / name).read_bytes() for name in FILES}
     journal = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)

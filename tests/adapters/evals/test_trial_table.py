@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
-from tests.evals.directories import plan_with, read, recorded
+from tests.evals.evaluations import plan_with, read, recorded
 from tests.evals.made import cell, record
 from toolreel._cli import eval_command
 from toolreel.evals import Results, plan_of_header, write_summaries

@@ -12,16 +12,7 @@ import pytest
 
 from tests.adapters.http.ways import Ask, each
 from tests.patience import NEVER, eventually_async
-from tests.servers.chat_server import (
-    KEPT_ALIVE,
-    STALL,
-    Answer,
-    asking,
-    chunk,
-    replying,
-    serving,
-    streaming,
-)
+from tests.servers.chat_server import KEPT_ALIVE, STALL, Answer, asking, chunk, replying, serving, streaming
 from toolreel._driver import Listener
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.testing import saying

@@ -13,20 +13,11 @@ from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on, run
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import (
-    Changes,
-    Rehearsal,
-    Stop,
-    Underway,
-    beginning,
-    counterfactual,
-    fork,
-)
-from toolreel.presets import shipped
+from toolreel._replay import Changes, Rehearsal, Stop, Underway, beginning, counterfactual, fork
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -339,29 +330,3 @@ def test_settings_options_and_overrides_go_over_the_recorded_ones() -> None:
     assert (now.config.max_tool_calls, now.config.max_turns) == (None, 3)
     assert now.options == '{"temperature":0,"parallel_tool_calls":true,"top_p":1}'
     assert now.overrides == '{"provider":{"order":["a"],"sort":"price"}}'
-
-
-def test_a_preset_goes_over_what_was_recorded_and_joins_lists_of_names() -> None:
-    now = Changes(preset=shipped().merged(["qwen2_5_coder"])).plan(WAS)
-    assert now.config.text_dialects[0] == "hermes_json"
-    assert len(now.config.text_dialects) > 1
-    assert (now.config.max_turns, now.provider, now.options) == (3, WAS.provider, WAS.options)
-    assert now.presets == ("mine", "qwen2_5_coder")
-
-
-def test_a_setting_goes_over_the_preset() -> None:
-    preset = shipped().merged(["qwen2_5_coder"])
-    assert Changes(preset=preset, config={"text_dialects": []}).plan(WAS).config.text_dialects == ()
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        (Changes(config={"max_turn": 3}), "did you mean 'max_turns'?"),
-        (Changes(provider={"id_stile": "keep"}), "did you mean 'id_style'?"),
-        (Changes(options={"messages": []}), "'messages' is set by the run itself"),
-        (Changes(model=""), "expected the name of a model"),
-    ],
-)
-def test_what_makes_no_plan_is_refused(changes: Changes, why: str) -> None:
-    assert why in complaint(ConfigError, lambda: changes.plan(WAS))

@@ -83,6 +83,13 @@ KINDS: Final[Mapping[str, Planted]] = {
 """By what they are."""
 
 INNOCENT: Final = (
+    "sk-some-long-and-hyphenated-class-name-2",
+    "the bearer of responsibilities123 said Bearer <token> or $API_KEY, or Bearer responsibilitiesandmore",
+    "Cookie: a biscuit with chocolate; xoxo-hugs-and-kisses; AKIA alone, AIza too",
+    "authorization: basic knowledge of it",
+    "eyJhbGciOiJIUzI1NiJ9 without the rest",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "req_011CTv3iTuXQZw5SPh3QRHML system_fingerprint fp_44709d6fcb",
     "commit 3f786850e387550fdab836ed7e6dc881de23001b, tree 89e6c98d92887913cadf06b2adb97f26cde4849b",
     "id 6ba7b810-9dad-11d1-80b4-00c04fd430c8",
     "call_AbCdEf0123456789abcdef0123456789 and toolu_01A09q90qw90lq917835lq9",

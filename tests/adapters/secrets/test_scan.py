@@ -9,70 +9,25 @@ from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
 from toolreel._secrets import Leak, known_secrets, leaks
 
-# Put together here, so that no scanner takes this file for a leak.
-SHAPED = {
-    "API key": [
-        "sk-" + "proj-" + "Ab1" * 20,
-        "sk-" + "ant-api03-" + "xY9_z-" * 4 + "Q" * 30,
-        "sk-" + "or-v1-" + "0a" * 32,
-        "sk-" + "abcdefghij0123456789",
-    ],
-    "bearer token": ["Bearer " + "abc123" * 5, "bearer  " + "0123456789abcdef"],
-    "authorization header": [
-        "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
-        "proxy-authorization=Token abcd1234",
-    ],
-    "GitHub token": ["ghp_" + "a1" * 18, "github_pat_" + "A1b2" * 8],
-    "AWS access key": ["AKIA" + "IOSFODNN7EXAMPL3"],
-    "Google API key": ["AIza" + "Sy_-" * 9],
-    "Slack token": ["xoxb-" + "123456789012-abcdef"],
-    "Hugging Face token": ["hf_" + "aB" * 17],
-    "private key": ["-----BEGIN RSA PRIVATE KEY-----\nMIIE==\n-----END RSA PRIVATE KEY-----"],
-    "cookie header": ["Set-Cookie: session=0a1b2c3d; Path=/", "cookie: sid=deadbeef1"],
-    "JSON web token": ["eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxMjM0In0" + ".c2lnbmF0dXJl"],
+LABELS = {
+    "an OpenRouter key": "API key",
+    "a bearer token": "bearer token",
+    "basic authorization": "authorization header",
+    "a GitHub token": "GitHub token",
+    "an AWS key id": "AWS access key",
+    "a Google key": "Google API key",
+    "a Slack token": "Slack token",
+    "a Hugging Face token": "Hugging Face token",
+    "an RSA key": "private key",
+    "a cookie": "cookie header",
+    "a JSON web token": "JSON web token",
 }
-ALL = [(kind, secret) for kind, secrets in SHAPED.items() for secret in secrets]
 
 
-@pytest.mark.parametrize(("kind", "secret"), ALL)
-def test_a_secret_is_found_by_its_shape_and_never_shown(kind: str, secret: str) -> None:
-    found = leaks(f"line one\nhere: {secret} and more", {})
+@pytest.mark.parametrize(("name", "kind"), LABELS.items())
+def test_a_secret_is_named_with_its_line(name: str, kind: str) -> None:
+    found = leaks(f"line one\nhere: {KINDS[name].text} and more", {})
     assert [(leak.kind, leak.line) for leak in found] == [(kind, 2)]
-    assert found[0].excerpt.removeprefix("here: ") in {f"[{kind}]", f"proxy-[{kind}]"}
-
-
-@pytest.mark.parametrize(("kind", "secret"), ALL)
-@pytest.mark.parametrize("before", ["\n", "\t", "\x01", '"', " "])
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_secret_is_found_in_json_too(kind: str, secret: str, before: str, times: int) -> None:
-    text = before + secret
-    for _ in range(times):
-        text = json.dumps(text)
-    assert kind in [leak.kind for leak in leaks(text, {})]
-
-
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "use sk- keys, as in sk-... or sk-YOUR_KEY",
-        "task-management-and-scheduling-in-2024-for-everyone",
-        "sk-some-long-and-hyphenated-class-name-2",
-        "chatcmpl-tv3iTuXQZw5SPh3QRHMLMEt802eur5fd",
-        "call_AbCdEf0123456789abcdef0123456789",
-        "the bearer of responsibilities123 said Bearer <token> or Bearer $API_KEY",
-        "Bearer responsibilitiesandmore",
-        "Cookie: a biscuit with chocolate. Cookies: 12",
-        "authorization: basic knowledge of it",
-        "xoxo-hugs-and-kisses",
-        "hf_model_name AKIA alone, AIza too",
-        "eyJhbGciOiJIUzI1NiJ9 without the rest",
-        "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
-        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "req_011CTv3iTuXQZw5SPh3QRHML system_fingerprint fp_44709d6fcb",
-    ],
-)
-def test_ordinary_text_is_left_alone(prose: str) -> None:
-    assert leaks(prose, {"NEVER": "hunter2-hunter2"}) == ()
 
 
 @pytest.mark.parametrize("value", ["correct horse/battery", 'with "quotes" and \\', "umlaut-ä-€-end"])
@@ -112,8 +67,8 @@ def test_the_rest_of_a_private_key_that_was_cut_off_is_struck_out_too() -> None:
 
 
 def test_lines_are_counted_behind_a_secret_of_several_lines() -> None:
-    text = SHAPED["private key"][0] + "\nhunter2-hunter2"
-    assert [leak.line for leak in leaks(text, {"A": "hunter2-hunter2"})] == [1, 4]
+    text = KINDS["an RSA key"].secret + "\nhunter2-hunter2"
+    assert [leak.line for leak in leaks(text, {"A": "hunter2-hunter2"})] == [1, 5]
 
 
 def test_the_environment_tells_what_is_secret_by_its_names() -> None:
@@ -178,7 +133,9 @@ def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
 
 @pytest.mark.parametrize("planted", KINDS.values(), ids=[*KINDS])
 def test_every_kind_is_found_in_plain_text_and_in_json_in_json(planted: Planted) -> None:
-    for text in (planted.text, json.dumps(planted.text), json.dumps(json.dumps({"a": planted.text}))):
+    behind = [f"{before}{planted.text}" for before in ("", "\n", "\t", "\x01", '"')]
+    twice = [json.dumps(json.dumps({"a": text})) for text in behind]
+    for text in (planted.text, *map(json.dumps, behind), *twice):
         found = leaks(f"see {text} there", {})
         assert found
         assert not any(planted.secret in leak.excerpt for leak in found)

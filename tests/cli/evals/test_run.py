@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from tests.cli import commands
 from tests.cli.commands import Said, assert_mistake, environment
+from tests.evals.evaluations import KEY, LOCAL
 from tests.evals.provider import Provider, provider
-from tests.evals.trying import KEY, LOCAL
 from tests.patience import HANG, NEVER
 from toolreel._cli import eval_command
 from toolreel.evals import Results
@@ -177,16 +177,6 @@ def test_too_few_runs_leave_an_evaluation_incomplete_and_are_not_repeated(far: P
         assert (told.code, "Incomplete" in told.stderr) == (3, True), command
 
 
-def test_another_category_is_repeated_as_before(far: Provider) -> None:
-    far.refused = LOCAL[1]
-    others = ("--accept-void", "transport.timeout", "--min-coverage", "0.5")
-    said = evaluating(*at(far, *others, "--json"))
-    tree = json.loads(said.stdout)
-    assert (said.code, tree["void"], tree["accepted_void"], tree["complete"]) == (3, 3, 0, False)
-    far.refused = ""
-    assert json.loads(evaluating(*at(far, *others, "--json")).stdout)["made"] == 3
-
-
 def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) -> None:
     assert evaluating(*at(far)).code == 0
     assert_mistake(
@@ -195,8 +185,10 @@ def test_another_configuration_is_a_mistake_until_it_is_accepted(far: Provider) 
         "options.temperature: (default) -> 0.5",
         "--accept-changes",
     )
+    recorded = {*Path("results").rglob("*.yaml")}
     said = evaluating(*at(far, "--temperature", "0.5", "--accept-changes", "--json"))
     assert (said.code, said.data["made"]) == (0, 6)
+    assert len({*Path("results").rglob("*.yaml")} - recorded) == 6, "the old recordings stay"
 
 
 def test_a_key_that_is_missing_is_told_before_anything_is_made(tmp_path: Path) -> None:

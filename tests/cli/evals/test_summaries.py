@@ -13,9 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.cli.commands import toolreel
-from tests.evals import directories
-from tests.evals.directories import plan_with, read, recorded
-from tests.evals.evaluated import scripted
+from tests.evals.evaluations import evaluated, plan_with, read, recorded, scripted
 from tests.evals.made import cell, record
 from toolreel._cli import compare_command, report_command, summarize_command
 from toolreel_core.evals import Record
@@ -65,7 +63,8 @@ def recovered(tmp_path: Path) -> Path:
 
 def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     plan = plan_with("scripted:good", "scripted:bad", strategies=["raw", "production"], trials=2)
-    out = directories.evaluated(tmp_path / "results", plan)
+    out = tmp_path / "results"
+    evaluated(plan, out)
     result = said(summarize_command, out, "--markdown", tmp_path / "s.md", "--junit", tmp_path / "s.xml")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
@@ -159,16 +158,14 @@ def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
     assert tree["rows"][0]["pairs"] == {"both": 8, "lost": 1, "gained": 1, "neither": 2}
     assert [(flip["scenario"], flip["trial"]) for flip in tree["lost"]] == [("happy_path", 2)]
     assert [(flip["scenario"], flip["trial"]) for flip in tree["gained"]] == [("type_error_recovery", 2)]
-    shown = said(compare_command, before, after, "--gate", "difference_low>=-0.01")
-    assert shown.exit_code == 1
+    shown = said(compare_command, before, after, "--gate", "margin[these-scenarios]=0.01")
+    assert shown.exit_code == 3
     assert "plan.options.eval.seeds: false -> true" in shown.stdout
 
 
 def test_what_differs_between_configurations_is_listed(tmp_path: Path) -> None:
-    out = directories.evaluated(
-        tmp_path, plan_with("scripted:good", strategies=["raw", "production"], trials=1)
-    )
-    tree = told(compare_command, out, "--by", "strategy", "raw", "production")
+    evaluated(plan_with("scripted:good", strategies=["raw", "production"], trials=1), tmp_path)
+    tree = told(compare_command, tmp_path, "--by", "strategy", "raw", "production")
     changes = [one for one in tree["configurations"] if one["change"].startswith("presets: ")]
     assert sum(one["pairs"] for one in changes) == 5
 

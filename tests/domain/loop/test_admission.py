@@ -20,15 +20,7 @@ from tests.playbook import (
 from tests.samples import printed_under
 from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._loop import (
-    admit,
-    call_key,
-    coerced_arguments,
-    needs_approval,
-    pending,
-    start,
-    step,
-)
+from toolreel_core._loop import admit, call_key, coerced_arguments, needs_approval, pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,

@@ -59,12 +59,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core._tools import (
-    ToolDefinition,
-    ToolFlags,
-    ToolSurface,
-    call_abandoned,
-)
+from toolreel_core._tools import ToolDefinition, ToolFlags, ToolSurface, call_abandoned
 from toolreel_core._transforms import TransformKind, register_transform, registry
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation import BLOCK, Transcript, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
-from toolreel_core._plan import (
-    Bodies,
-    IgnoredWhy,
-    Request,
-    RequestOptions,
-    bodies_of,
-    reserved_keys,
-)
+from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, bodies_of, reserved_keys
 from toolreel_core._settings import LoopConfig, Provider, StreamMode
 
 HI = Transcript.of([UserMessage("hi")])
@@ -53,16 +46,6 @@ def test_the_digest_of_a_history_that_grew_is_that_of_the_whole() -> None:
     assert Request("m", grown, NO_OPTIONS).digest == Request("m", whole, NO_OPTIONS).digest
 
 
-def test_the_digest_differs_with_every_part() -> None:
-    requests = [
-        Request("m", HI, NO_OPTIONS),
-        Request("other", HI, NO_OPTIONS),
-        Request("m", Transcript.of([UserMessage("hello")]), NO_OPTIONS),
-        Request("m", HI, RequestOptions(canonical({"n": 1}))),
-    ]
-    assert len({request.digest for request in requests}) == len(requests)
-
-
 @pytest.mark.parametrize(
     ("options", "streamed"),
     [({"stream": True}, True), ({"stream": False}, False), ({"stream": 1}, False), ({}, False), ([], False)],
@@ -83,7 +66,6 @@ def test_a_request_copies_only_the_end_of_what_the_request_before_it_has_sent() 
 TOOLS: tuple[Json, ...] = ({"type": "function", "function": {"name": "ping"}},)
 SENT: dict[str, Json] = {"tools": [TOOLS[0]]}
 ABOUT_TOOLS: dict[str, Json] = {"tool_choice": "auto", "parallel_tool_calls": False}
-AS_JSON: dict[str, Json] = {"response_format": {"type": "json_object"}}
 STREAMED: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -118,12 +100,6 @@ def test_tools_stand_before_the_options_and_what_is_about_them_goes_with_them() 
     )
     assert made.without_tools.text == canonical({"temperature": 0})
     assert (made.quirks, made.ignored) == ((), ())
-
-
-def test_a_run_without_tools_sends_nothing_that_is_about_them() -> None:
-    made = bodies({"temperature": 0, **ABOUT_TOOLS}, tools=())
-    assert trees(made) == ({"temperature": 0},) * 3
-    assert ignored(made) == [("tool_choice", "without_tools"), ("parallel_tool_calls", "without_tools")]
 
 
 @pytest.mark.parametrize(
@@ -207,25 +183,6 @@ def test_every_reply_is_streamed_where_that_is_wanted() -> None:
     unasked = trees(bodies(stream="always", known={"supports_stream_options": "no"}))
     assert [one["stream"] for one in unasked] == [True] * 3
     assert not any("stream_options" in one for one in unasked)
-
-
-def test_what_changed_and_what_was_left_out_is_told_in_one_order() -> None:
-    made = bodies(
-        {**AS_JSON, "parallel_tool_calls": False, "temperature": 2, "max_tokens": 9},
-        {"stream": True, "model": "other"},
-        known={
-            "max_tokens_field": "max_completion_tokens",
-            "temperature_rule": "max1",
-            "supports_parallel_tool_calls": "no",
-        },
-    )
-    assert made.quirks == ("max_tokens_field", "temperature_rule")
-    assert ignored(made) == [
-        ("stream", "reserved"),
-        ("model", "reserved"),
-        ("parallel_tool_calls", "unsupported"),
-        ("response_format", "with_tools"),
-    ]
 
 
 def test_only_the_top_of_a_body_is_reserved() -> None:

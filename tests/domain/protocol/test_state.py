@@ -10,11 +10,7 @@ from tests.samples import PLAN
 from tests.strategies import runs
 from toolreel_core._conversation import AssistantMessage, SentCall, Transcript, UserMessage
 from toolreel_core._plan import FallbackPlan, Plan
-from toolreel_core._protocol import (
-    State,
-    Step,
-    Tally,
-)
+from toolreel_core._protocol import State, Step, Tally
 from toolreel_core._replies import Usage
 from toolreel_core._settings import Provider
 

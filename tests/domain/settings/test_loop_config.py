@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import IF_YOUR_OWN, complaint
+from tests.samples import IF_YOUR_OWN, ROOT, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import VERSION
 from toolreel_core._settings import LoopConfig
@@ -93,64 +94,8 @@ def test_every_setting_is_tried_here() -> None:
 
 def test_records_leave_the_defaults_out_so_one_that_changes_takes_a_new_version_of_the_codec() -> None:
     assert VERSION == 1
-    assert asdict(LoopConfig()) == {
-        "tool_use_mode": "relaxed",
-        "tool_failure_policy": "fatal",
-        "max_turns": 12,
-        "max_tool_calls_per_turn": None,
-        "max_tool_args_bytes": 200_000,
-        "max_tool_output_bytes": 200_000,
-        "max_tool_parts_bytes": 20_000_000,
-        "max_argument_depth": 64,
-        "max_total_tokens": None,
-        "max_cost": None,
-        "max_wall_ms": None,
-        "max_tool_calls": None,
-        "max_conversation_turns": None,
-        "max_conversation_tokens": None,
-        "max_conversation_cost": None,
-        "unknown_cost": "stop",
-        "repetition_warn": 3,
-        "repetition_stop": 5,
-        "nudge_no_tool_calls": 0,
-        "output_mode": "auto",
-        "output_retries": 2,
-        "fix_empty_final": True,
-        "fix_empty_final_disable_tools": True,
-        "fix_empty_final_text": "Now answer in words: what is the result?",
-        "stream": "never",
-        "max_tries": 3,
-        "retry_base_ms": 1_000,
-        "retry_cap_ms": 60_000,
-        "fallback_without_tools": False,
-        "parallel_tools": False,
-        "context_window_tokens": None,
-        "reserved_response_tokens": 0,
-        "text_dialects": MARKED,
-        "estimator": "bytes_per_4",
-        "history_policies": (),
-        "dialects_in_reasoning": False,
-        "text_calls_for": "all",
-        "untrusted_tools": (),
-        "message_transforms": (),
-        "tool_transforms": (),
-        "response_transforms": (),
-        "tool_call_transforms": (),
-        "tool_result_transforms": (),
-        "require_first_call": False,
-        "argument_repairs": "safe",
-        "result_format": "envelope",
-        "max_tool_definitions_count": 128,
-        "max_tool_definitions_bytes": 200_000,
-        "null_for_optional_is_absent": False,
-        "accept_suspected_calls": False,
-        "constrained_calls": "off",
-        "restate_task": False,
-        "final_check": 0,
-        "claim_check": False,
-        "repeated_effects": "run",
-        "withhold_repeated": 0,
-    }
+    defaults = (ROOT / "tests" / "corpora" / "loop-config.json").read_text("utf-8")
+    assert json.dumps(asdict(LoopConfig()), indent=1, ensure_ascii=False) == defaults.rstrip()
 
 
 def test_the_default_dialects_are_read_only_where_tools_are_offered() -> None:

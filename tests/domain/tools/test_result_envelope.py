@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
-from toolreel_core._tools import (
-    Envelope,
-    Fault,
-    ToolFailure,
-    already_done,
-    envelope_of,
-    failed,
-    plain_text,
-)
+from toolreel_core._tools import Envelope, Fault, ToolFailure, already_done, envelope_of, failed, plain_text
 
 
 def enveloped(output: str, limit: int = 1000) -> Envelope:

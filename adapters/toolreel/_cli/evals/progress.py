@@ -41,21 +41,15 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     connection = connect(plan)
     withhold(connection.secrets)
     ways = (connection, *connection.at_endpoints.values())
-    servers = (plan.endpoint_at(name) for name in plan.endpoints)
-    variables = (variable for server in servers for _, variable in server.headers_env)
+    variables = (name for each in plan.places.values() for _, name in each.server.headers_env)
     for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
         if notice := key_notice(name, os.environ.get(name, "")):
             err.print(notice, style="yellow")
-    if _loses_presets(plan):
+    unnamed = not all(plan.endpoint_at(name).provider for name in plan.endpoints)
+    asks = not all(map(kind_of, plan.models))
+    if asks and unnamed and any(each.provider_defaults for each in plan.strategies):
         err.print(NO_PRESETS, style="yellow")
     return connection
-
-
-def _loses_presets(plan: EvalPlan) -> bool:
-    """Whether a strategy takes its settings from a provider, and none is named."""
-    asks = not all(map(kind_of, plan.models))
-    unnamed = any(not plan.endpoint_at(name).provider for name in plan.endpoints)
-    return asks and unnamed and any(each.provider_defaults for each in plan.strategies)
 
 
 _SHOWN: Final = 4
@@ -123,7 +117,7 @@ class EvaluationProgress:
 
     def __init__(self, plan: EvalPlan, *, lines: bool, quiet: bool = False) -> None:
         self._total = plan.count
-        self._prices, self._max_cost = plan.options.price_list, plan.budget.max_cost
+        self._prices, self._max_cost = plan.options.price, plan.budget.max_cost
         self._spent = Spent()
         self._quiet = quiet
         self._lines = (lines or not err.is_terminal) and not quiet
@@ -163,7 +157,16 @@ class EvaluationProgress:
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
         if self._lines:
-            err.print(printable(self._line(record)), style=_style(record))
+            cell, verdict = record.cell, record.verdict
+            names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
+            why = ": ".join((verdict.category, *verdict.reasons[:1]))
+            why = why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
+            style = {"pass": "green", "fail": "red", "void": "yellow"}.get(verdict.result, "")
+            line = (
+                f"[{self._done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
+                f"trial {record.trial} {record.ms} ms  {why}"
+            )
+            err.print(printable(line.rstrip()), style=style)
         self._show()
 
     @contextmanager
@@ -194,40 +197,23 @@ class EvaluationProgress:
     @property
     def status_text(self) -> str:
         """Counts, rate, cost and remaining time in one line."""
-        made = self._results.total()
+        made, spent = self._results.total(), time.monotonic() - self._since
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
-        left = self._total - self._before - made
-        spent = time.monotonic() - self._since
+        left = self._total - self._done
         rest = f", {_duration(spent / made * left)} left" if made and left else ""
         rate = f", {made / spent * 60:.1f} a minute" if made else ""
-        return f"{counts or 'waiting for the first run'}{rate}{rest}{self._cost}"
+        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
+        # What all runs have cost, those made before too.
+        cost = f", cost {self._spent.cost:.6g}{limit}" if self._spent.cost else ""
+        return f"{counts or 'waiting for the first run'}{rate}{rest}{cost}"
 
     @property
-    def _cost(self) -> str:
-        """What all runs have cost, those made before too; empty if that is nothing, or unknown."""
-        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
-        return f", cost {self._spent.cost:.6g}{limit}" if self._spent.cost else ""
-
-    def _line(self, record: Record) -> str:
-        cell, verdict = record.cell, record.verdict
-        axes = (cell.model, cell.profile, cell.strategy, cell.endpoint)
-        names = ":".join(filter(None, axes))
-        why = verdict.category + (f": {verdict.reasons[0]}" if verdict.reasons else "")
-        sample = f"  {why[:_REASON_LENGTH]}{'…' if len(why) > _REASON_LENGTH else ''}" if why else ""
-        done = self._before + self._results.total()
-        return (
-            f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
-            f"trial {record.trial} {record.ms} ms{sample}"
-        )
+    def _done(self) -> int:
+        return self._before + self._results.total()
 
     def _show(self) -> None:
         if self._bar:
-            done = self._before + self._results.total()
-            self._bar.show(done)
-
-
-def _style(record: Record) -> str:
-    return {"pass": "green", "fail": "red", "void": "yellow"}.get(record.verdict.result, "")
+            self._bar.show(self._done)
 
 
 def _duration(seconds: float) -> str:

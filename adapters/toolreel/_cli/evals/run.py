@@ -14,9 +14,9 @@ from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.dry_run import show_plan
 from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
-from toolreel._internal import counted
+from toolreel._internal import MissingExtra, counted
 from toolreel.evals import sharded
-from toolreel_core.evals import EvalPlan, Record, acceptance, incompleteness
+from toolreel_core.evals import EvalPlan, acceptance, incompleteness
 
 if TYPE_CHECKING:
     from toolreel.evals import EvaluationOutcome
@@ -105,66 +105,39 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
             accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )
-    summed = _summed_up(folder, plan)
+    try:
+        from toolreel.evals import Results, write_summaries
+
+        write_summaries(Results.open(folder), plan)
+        unsummed = ""
+    except MissingExtra:
+        unsummed = "Not summed up here: intervals need pip install 'toolreel[evals]'."
     if as_machine:
-        failed = [record.key for record in progress.failed]
-        say({"out": str(folder), **_tree(outcome), "first_failed": failed})
+        say(
+            {
+                "out": str(folder),
+                "asked_for": plan.count,
+                "made": outcome.made,
+                "left": outcome.left,
+                "void": outcome.void,
+                **({"accepted_void": outcome.accepted} if plan.options.accept_void else {}),
+                "complete": outcome.complete,
+                **({"shard": str(plan.shard)} if plan.shard else {}),
+                "stopped": outcome.stopped,
+                "first_failed": [record.key for record in progress.failed],
+            }
+        )
     else:
-        _tell_problems(outcome)
-        if level:
-            _tell(outcome, folder, progress)
-        if not summed:
-            err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
+        _tell(outcome, folder, progress, quiet=not level)
+        if unsummed:
+            err.print(unsummed, style="yellow")
     if progress.interrupted and not outcome.complete:
         return INTERRUPTED
     return 0 if outcome.complete else DRIFT
 
 
-def _summed_up(folder: Path, plan: EvalPlan) -> bool:
-    """Write the summary files, if what computes intervals is installed."""
-    from toolreel._internal import MissingExtra
-
-    try:
-        from toolreel.evals import write_summaries
-    except MissingExtra:
-        return False
-    from toolreel.evals import Results
-
-    write_summaries(Results.open(folder), plan)
-    return True
-
-
-def _tree(outcome: EvaluationOutcome) -> dict[str, bool | int | str]:
-    plan = outcome.plan
-    return {
-        "asked_for": plan.count,
-        "made": outcome.made,
-        "left": outcome.left,
-        "void": outcome.void,
-        **({"accepted_void": outcome.accepted} if plan.options.accept_void else {}),
-        "complete": outcome.complete,
-        **({"shard": str(plan.shard)} if plan.shard else {}),
-        "stopped": outcome.stopped,
-    }
-
-
-def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
-    if outcome.made:
-        out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")
-    elif outcome.complete:
-        out.print("Nothing was left to be run.")
-    place = quote(str(folder))
-    labelled(out, "results", str(folder))
-    if outcome.plan.shard:
-        following = [f"toolreel eval summarize {place} ... --out DIR  # with the other shards"]
-    else:
-        following = [f"toolreel eval summarize {place}", f"toolreel eval report {place}"]
-    labelled(out, "next", "\n".join(following))
-    if failed := [_replaying(record, place) for record in progress.failed[:_SHOWN]]:
-        labelled(out, "failed", "\n".join(failed))
-
-
-def _tell_problems(outcome: EvaluationOutcome) -> None:
+def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress, *, quiet: bool) -> None:
+    """What the evaluation came to, and what can be done next."""
     if outcome.stopped:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
@@ -174,9 +147,22 @@ def _tell_problems(outcome: EvaluationOutcome) -> None:
         err.print(f"{accepted[0].upper()}{accepted[1:]}.", style="" if outcome.complete else "yellow")
     if lacks := incompleteness(outcome.trials, options.min_coverage):
         err.print(lacks, style="yellow")
-
-
-def _replaying(record: Record, place: str) -> str:
-    """The command that replays a run, with what is wrong with it."""
-    what = f"{record.cell.model}, {record.cell.scenario}: {record.verdict.category}"
-    return f"toolreel eval replay {place} {record.key[:_KEY]}  # {what}"
+    if quiet:
+        return
+    if outcome.made:
+        out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")
+    elif outcome.complete:
+        out.print("Nothing was left to be run.")
+    place = quote(str(folder))
+    labelled(out, "results", str(folder))
+    following = f"toolreel eval summarize {place}\ntoolreel eval report {place}"
+    if outcome.plan.shard:
+        following = f"toolreel eval summarize {place} ... --out DIR  # with the other shards"
+    labelled(out, "next", following)
+    failed = [
+        f"toolreel eval replay {place} {record.key[:_KEY]}  # {record.cell.model}, {record.cell.scenario}: "
+        f"{record.verdict.category}"
+        for record in progress.failed[:_SHOWN]
+    ]
+    if failed:
+        labelled(out, "failed", "\n".join(failed))

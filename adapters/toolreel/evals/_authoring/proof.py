@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from toolreel._driver import InstantClock
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.exchanges import converse, live_tools
+from toolreel.evals._runner.trial import RunContext, converse, live_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, judge
 
@@ -87,7 +87,7 @@ def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[s
     plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
     endpoint = ScriptedEndpoint(kind, case.scripts)
     tools = live_tools(scenario, seed)
-    seen = converse(case, plan, endpoint, InstantClock(), outside=tools).evidence(case, plan)
+    seen = converse(case, plan, RunContext(endpoint, InstantClock(), outside=tools)).evidence
     return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
 
 

@@ -14,13 +14,9 @@ from math import comb
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel._internal import CassetteError, ResultsError
-from toolreel.cassette import Recording
-from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._replay.whatif import Rejudged, plan_under, rerun_by_recording, strategy_meant
-from toolreel.evals._runner.evaluation import recorded_job
-from toolreel.evals._runner.trial import Job
-from toolreel.evals._store.recordings import recording_of
-from toolreel.evals._store.results import Results
+from toolreel.evals._replay.replay import RecordedRun
+from toolreel.evals._replay.whatif import Rejudged, plan_under, strategy_meant
+from toolreel.evals._results import Results
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._internal import unknown_name
 from toolreel_core.evals import (
@@ -156,19 +152,14 @@ def with_only(
     keys_named(names, known.values())
     for run in runs:
         if all(name in map(str, run.keys) for name in names):
-            yield run.record, *run.outcome(keys_named(names, run.keys))
+            yield run.run.record, *run.outcome(keys_named(names, run.keys))
 
 
 @dataclass(frozen=True, slots=True)
-class _RecordedRun:
-    """A run with its recording, and the two configurations that it is put through."""
+class _TwoWays:
+    """A run, and the two configurations that it is put through."""
 
-    results: Results
-    url: str
-    record: Record
-    job: Job
-    """As it was recorded."""
-    recording: Recording | None
+    run: RecordedRun
     before: Configuration
     after: Configuration
 
@@ -178,10 +169,9 @@ class _RecordedRun:
 
     def verdict(self, configuration: Configuration) -> tuple[Verdict | None, str]:
         """The verdict by the recorded replies, or why there is none."""
-        if self.recording is None:
+        if not self.run.record.cassette:
             return None, "the run was not recorded"
-        job = replace(self.job, configuration=configuration)
-        made, where, _ = rerun_by_recording(job, self.recording, self.url, self.record.attempts, held=True)
+        made, where, _ = self.run.under(replace(self.run.job, configuration=configuration), held=True)
         if made is None:
             return None, f"the recording has no answer at {where.partition(' by')[0]}"
         return made.verdict, ""
@@ -197,49 +187,50 @@ class _RecordedRun:
 
 def _recorded(
     results: Results, plan: EvalPlan, first: str, second: str, wanted: Callable[[Record], bool]
-) -> Iterator[_RecordedRun]:
+) -> Iterator[_TwoWays]:
     """The runs of two strategies, which may be named by a tag.
 
     :raises ConfigError: if these are not two strategies
     """
-    one, other = strategy_meant(plan, first), strategy_meant(plan, second)
-    if one == other:
-        raise ConfigError(f"--from and --to both mean {one!r}; name two strategies")
-    both = plan_under(plan, (one, other))
+    names = strategy_meant(plan, first), strategy_meant(plan, second)
+    if names[0] == names[1]:
+        raise ConfigError(f"--from and --to both mean {names[0]!r}; name two strategies")
+    both = plan_under(plan, names)
     known, some = dict[str, None](), False
     for record in results.records():
         known[record.cell.strategy] = None
-        if record.cell.strategy in {one, other} and wanted(record):
-            some = True
+        if record.cell.strategy in names and wanted(record):
+            some, run = True, RecordedRun.of(record, both, results.path)
             # The configuration that was recorded is one of the two; the plan says what the other is.
-            job, is_first = recorded_job(both, record), record.cell.strategy == one
-            beside = both.configuration(replace(record.cell, strategy=other if is_first else one))
-            before, after = (job.configuration, beside) if is_first else (beside, job.configuration)
-            recording = recording_of(results.path, record.cassette) if record.cassette else None
-            url = both.endpoint_at(record.cell.endpoint).chat_url
-            yield _RecordedRun(results, url, record, job, recording, before, after)
-    if not {one, other} & {*known}:
-        raise ResultsError(f"{results.path}: {unknown_name('strategy', one, known)}")
+            before, after = (
+                run.job.configuration
+                if name == record.cell.strategy
+                else both.configuration(replace(record.cell, strategy=name))
+                for name in names
+            )
+            yield _TwoWays(run, before, after)
+    if not {*names} & {*known}:
+        raise ResultsError(f"{results.path}: {unknown_name('strategy', names[0], known)}")
     if not some:
-        raise ResultsError(f"{results.path}: no run of {one} or {other} is meant; name fewer conditions")
+        raise ResultsError(f"{results.path}: no run of {' or '.join(names)} is meant; name fewer conditions")
 
 
-def _bisected(run: _RecordedRun) -> Bisected:
-    if run.recording is not None:
+def _bisected(ways: _TwoWays) -> Bisected:
+    record = ways.run.record
+    if record.cassette:
         try:
-            replay_record(run.job, run.record, run.results.path, run.url)
+            ways.run.replayed()
         except (ReplayMismatch, CassetteError) as error:
-            why = f"the run cannot be replayed: {str(error).splitlines()[0]}"
-            return Bisected(run.record, why=why)
-    (before, no_before), (after, no_after) = run.verdict(run.before), run.verdict(run.after)
-    judged = Bisected(run.record, before, after, no_before or no_after)
+            return Bisected(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
+    (before, no_before), (after, no_after) = ways.verdict(ways.before), ways.verdict(ways.after)
+    judged = Bisected(record, before, after, no_before or no_after)
     if judged.fate != "gained":
         return judged
 
     def ask(some: tuple[Key, ...]) -> TrialAnswer:
-        verdict, _ = run.outcome(some)
+        verdict, _ = ways.outcome(some)
         if verdict is None or not verdict.valid:
             return "undecided"
         return "no" if verdict.result == "fail" else "yes"
 
-    return replace(judged, keys=run.keys, found=smallest_set(run.keys, ask))
+    return replace(judged, keys=ways.keys, found=smallest_set(ways.keys, ask))

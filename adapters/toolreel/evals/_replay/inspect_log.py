@@ -18,8 +18,8 @@ from toolreel._internal import ResultsError
 from toolreel._replay import LOG_VERSION, STOP_REASONS, inspect_message
 from toolreel._secrets import shown_url
 from toolreel.evals._replay.replay import rerun
+from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results, write_json
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core._settings import LoopConfig

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from toolreel._internal import ResultsError
-from toolreel.evals._replay.replay import replay_record
-from toolreel.evals._replay.whatif import rerun_by_recording
+from toolreel.evals._replay.replay import RecordedRun
+from toolreel.evals._results import Results, recording_bytes
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
-from toolreel.evals._store.recordings import recording_bytes, recording_of
-from toolreel.evals._store.results import Results
 from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core.evals import (
     Configuration,
     EvalPlan,
@@ -85,27 +82,22 @@ class Promoted:
             answer then for as long as the model is told the same
         :raises toolreel.ReplayMismatch: if the run would ask for something that was not recorded
         """
-        job = self._job(changes)
+        record, stored = self.record, as_tree(parse(self.record.configuration))
+        name = record.cell.scenario
+        posed = scenario(name) if self.own == NOTHING else scenario_of_tree(name, parse(self.own))
+        sample = Sample(record.cell, record.trial, record.version, record.digest)
+        text = canonical(merged(stored, changes)) if changes else record.configuration
+        job = Job(sample, posed, Configuration.of(text), self.retries)
+        run = RecordedRun(job, record, self.folder, self.url)
         if not changes:
-            return replay_record(job, self.record, self.folder, self.url).verdict
-        recording = recording_of(self.folder, self.record.cassette)
-        made, where, how = rerun_by_recording(job, recording, self.url, self.record.attempts)
+            return run.replayed().verdict
+        made, where, how = run.under(job)
         if made is None:
             raise ReplayMismatch(
-                f"{self.record.cassette}: with these changes the run parts from its recording at {where}: "
+                f"{record.cassette}: with these changes the run parts from its recording at {where}: "
                 f"{how}; only a model can say what comes next, so record it again"
             )
         return made.verdict
-
-    def _job(self, changes: Tree) -> Job:
-        record = self.record
-        stored = parse(record.configuration)
-        text = canonical(merged(stored, changes)) if isinstance(stored, Mapping) else record.configuration
-        sample = Sample(record.cell, record.trial, record.version, record.digest)
-        name = record.cell.scenario
-        builtin = self.own == NOTHING
-        posed = scenario(name) if builtin else scenario_of_tree(name, parse(self.own))
-        return Job(sample, posed, Configuration.of(text), self.retries)
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
@@ -172,7 +164,8 @@ def promote(
             "scripted models never are, and others not with --no-cassettes"
         )
     cell = record.cell
-    name = _word(name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}")
+    words = name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}"
+    name = _UNFIT.sub("_", words.lower()).strip("_") or "run"
     job = recorded_job(plan, record)
     own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
     recorded = Promoted(record, results.path, url, job.retries, own)
@@ -185,32 +178,23 @@ def promote(
     others[1].write_bytes(recording_bytes(results.path, record.cassette))
     beside = replace(record, cassette=others[1].name)
     Promoted(beside, folder, url, job.retries, own).save(others[0])
-    test.write_text(_text(record, job.scenario.about, name, verdict), encoding="utf-8")
-    return test, verdict
-
-
-def _text(record: Record, about: str, name: str, verdict: Verdict) -> str:
-    cell = record.cell
-    return (
-        _TEST.format(
-            scenario=cell.scenario,
-            about=_plain(about),
-            model=_plain(cell.model),
-            strategy=_plain(cell.strategy),
-            trial=record.trial,
-            verdict="".join((":\n\n", *_lines(verdict))),
-            name=name,
-            result=json.dumps(verdict.result),
-            category=json.dumps(verdict.category),
-        ).rstrip("\n")
-        + "\n"
+    told = (
+        f"    {verdict.result}  {verdict.category}".rstrip(),
+        *(f"    {_plain(why)}" for why in verdict.reasons),
     )
-
-
-def _lines(verdict: Verdict) -> Iterator[str]:
-    yield f"    {verdict.result}  {verdict.category}".rstrip()
-    for reason in verdict.reasons:
-        yield f"\n    {_plain(reason)}"
+    text = _TEST.format(
+        scenario=cell.scenario,
+        about=_plain(job.scenario.about),
+        model=_plain(cell.model),
+        strategy=_plain(cell.strategy),
+        trial=record.trial,
+        verdict=":\n\n" + "\n".join(f"    {line}" for line in told),
+        name=name,
+        result=json.dumps(verdict.result),
+        category=json.dumps(verdict.category),
+    )
+    test.write_text(text, encoding="utf-8")
+    return test, verdict
 
 
 def _plain(text: str) -> str:
@@ -218,7 +202,3 @@ def _plain(text: str) -> str:
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).translate(
         {ord("\\"): "/", ord('"'): "'"}
     )
-
-
-def _word(text: str) -> str:
-    return _UNFIT.sub("_", text.lower()).strip("_") or "run"

@@ -2,25 +2,147 @@
 
 The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
 else can be recomputed from them.
+
+A replay requires byte-identical requests. Another configuration encodes the conversation differently, so
+there a recorded reply is used if the provider-neutral content of the request is the same
+(:mod:`toolreel_core.evals._request_divergence`). A request with other options, such as a constraint, is
+another request: what the model would have said to it, only the model can tell. Replies are used in their
+order, each at most once.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
-from toolreel._driver import Run
+import httpx
+
 from toolreel._internal import CassetteError, ResultsError
-from toolreel.evals._runner.connection import catalogue_of, replay_context
+from toolreel.cassette import Recording, replayed
+from toolreel.evals._configuration_differences import configuration_differences
+from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
+from toolreel.evals._runner.connection import catalogue_of, offline_context, replay_context
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
-from toolreel.evals._runner.exchanges import converse
-from toolreel.evals._runner.trial import Job, RunContext, run_job
-from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.recordings import copy_recordings
-from toolreel.evals._store.results import Journal, Results
+from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
+from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core.evals import TAXONOMY, EvalPlan, Evidence, Record, record_line
+from toolreel_core._jsontext import Tree
+from toolreel_core._protocol import Note, RequestSent, SummaryRequested
+from toolreel_core.evals import (
+    TAXONOMY,
+    EvalPlan,
+    Record,
+    RequestContent,
+    first_divergence,
+    record_line,
+    request_content,
+)
+
+
+class Diverged(Exception):
+    """A run sent a request that its recording does not answer: by which kind of divergence, and how."""
+
+
+class RecordedAnswers(httpx.BaseTransport):
+    """Answers from a recording; a request that it does not answer raises :class:`Diverged`.
+
+    :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+    """
+
+    def __init__(self, recording: Recording, *, held: bool = False) -> None:
+        self._path = recording.path
+        self._held = held
+        self._left = [(self._content(one.body), one) for one in recording.exchanges]
+        self._last: RequestContent | None = None
+        """What the recorded run asked last, of what has been passed."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The next recorded answer to the same; what was asked between was of the recorded strategy alone.
+
+        :raises Diverged: if there is none
+        """
+        asked = self._content(request.read())
+        for place, (content, exchange) in enumerate(self._left, 1):
+            if content == asked:
+                self._last, self._left = content, self._left[place:]
+                return replayed(exchange.answer, self._path, request)
+        # What the recorded run asked at this place; the last that it asked, if it asked nothing more.
+        expected = next((content for content, _ in self._left), self._last)
+        raise Diverged(*first_divergence(expected, asked))
+
+    def _content(self, body: bytes) -> RequestContent:
+        content = request_content(cast("Tree", json.loads(body)))
+        return content.conversation if self._held else content
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run that has ended, with all that it takes to make it again, offline."""
+
+    job: Job
+    record: Record
+    folder: Path
+    """The directory that its cassette is relative to."""
+    url: str
+    """Where it was recorded."""
+
+    @classmethod
+    def of(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
+        """A run of a plan, under the configuration that it had.
+
+        :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
+        """
+        url = plan.endpoint_at(record.cell.endpoint).chat_url
+        return cls(recorded_job(plan, record), record, folder, url)
+
+    def replayed(self) -> Record:
+        """The record that its cassette gives now.
+
+        What no replay has is as the record says: times, and where the run was made.
+
+        :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+        :raises toolreel.ReplayMismatch: if the run would ask something else now
+        """
+        record = self.record
+        with replay_context(self.folder, record.cassette, self.url, self.job, record.attempts) as context:
+            return _timed(replace(run_job(self.job, context), cassette=record.cassette), record)
+
+    def under(self, job: Job, *, held: bool = False) -> tuple[Record | None, str, str]:
+        """How far its answers carry another run; whatever they do not answer ends it.
+
+        :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+        :return: its record; if it diverged, none, but where it did (``turn 2 by calls``), and how, in words
+        """
+        turn, recording = 1, recording_of(self.folder, self.record.cassette)
+
+        def observe(note: Note, /) -> None:
+            nonlocal turn
+            if isinstance(note, RequestSent | SummaryRequested):
+                turn = note.turn
+
+        with HttpEndpoint(self.url, transport=RecordedAnswers(recording, held=held)) as endpoint:
+            try:
+                return run_job(job, offline_context(endpoint, self.record.attempts[-1:], observe)), "", ""
+            except Diverged as diverged:
+                kind, how = diverged.args
+                return None, f"turn {turn} by {kind}", how
+            except ReplayMismatch as unrecorded:
+                # A real tool was called as it was not in the recording.
+                return None, f"turn {turn} by calls", str(unrecorded)
+
+
+def _timed(record: Record, measured: Record) -> Record:
+    """A record with the times and servers of another, attempt by attempt and request by request."""
+    attempts = [*record.attempts]
+    for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
+        asked = [*attempt.asked]
+        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
+            asked[place] = replace(request, ms=before.ms)
+        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked), base_url=then.base_url)
+    return replace(record, attempts=tuple(attempts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,59 +174,24 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
         if sample is None:
             yield Replayed(record, drift="the plan does not ask for it any longer")
             continue
-        job = job_for(sample)
-        if changed := configuration_differences(record.configuration, job.configuration.text):
-            # Presets of another version of toolreel are no matter of this run; another plan is.
-            if same_catalogue:
-                yield Replayed(record, drift="another configuration: " + "; ".join(changed))
-                continue
-            job = recorded_job(plan, record)
+        job, url = job_for(sample), plan.endpoint_at(record.cell.endpoint).chat_url
+        changed = configuration_differences(record.configuration, job.configuration.text)
+        # Presets of another version of toolreel are no matter of this run; another plan is.
+        if changed and same_catalogue:
+            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
+            continue
+        job = recorded_job(plan, record) if changed else job
         try:
-            now = replay_record(job, record, results.path, plan.endpoint_at(record.cell.endpoint).chat_url)
+            now = RecordedRun(job, record, results.path, url).replayed()
         except (ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
-        yield Replayed(record, now, _drift(record, now))
+        before, after = record_line(record), record_line(now)
+        drift = "another record: " + "; ".join(configuration_differences(before, after))
+        yield Replayed(record, now, "" if before == after else drift)
 
 
-def replay_record(job: Job, record: Record, folder: Path, base_url: str) -> Record:
-    """The record that a run's cassette gives now.
-
-    What no replay has is as the record says: times, and where the run was made.
-
-    :param base_url: where the run was recorded
-    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
-    :raises toolreel.ReplayMismatch: if the run would ask something else now
-    """
-    with replay_context(folder, record.cassette, base_url, job, record.attempts) as context:
-        return _timed(replace(run_job(job, context), cassette=record.cassette), record)
-
-
-def _drift(record: Record, now: Record) -> str:
-    before, after = record_line(record), record_line(now)
-    return "" if before == after else "another record: " + "; ".join(configuration_differences(before, after))
-
-
-def _timed(record: Record, measured: Record) -> Record:
-    """A record with the times and servers of another, attempt by attempt and request by request."""
-    attempts = [*record.attempts]
-    for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
-        asked = [*attempt.asked]
-        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
-            asked[place] = replace(request, ms=before.ms)
-        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked), base_url=then.base_url)
-    return replace(record, attempts=tuple(attempts))
-
-
-@dataclass(frozen=True, slots=True)
-class Rerun:
-    """One attempt, replayed."""
-
-    run: Run
-    evidence: Evidence
-
-
-def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
+def rerun(record: Record, plan: EvalPlan, folder: Path) -> Exchanges:
     """The last attempt of a run: out of its cassette, or by the script that spoke in it.
 
     It is made under the configuration of its record, whatever presets say today.
@@ -112,23 +199,16 @@ def rerun(record: Record, plan: EvalPlan, folder: Path) -> Rerun:
     :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
     :raises toolreel.ReplayMismatch: if the run would ask something else now
     """
-    job = recorded_job(plan, record)
+    made = RecordedRun.of(record, plan, folder)
+    job = made.job
     if job.scenario.version != record.version:
         now = job.scenario.version
         raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
     if job.configuration.digest != record.digest:
         raise CassetteError("its configuration is not the one that its digest names; restore the journal")
-    url = plan.endpoint_at(record.cell.endpoint).chat_url
-    with replay_context(folder, record.cassette, url, job, record.attempts) as context:
-        *_, last = [_made(job, context) for _ in record.attempts]
+    with replay_context(folder, record.cassette, made.url, job, record.attempts) as context:
+        *_, last = [converse(case := job.case, job.plan(case), context) for _ in record.attempts]
     return last
-
-
-def _made(job: Job, context: RunContext) -> Rerun:
-    case = job.case
-    plan = job.plan(case)
-    ended = converse(case, plan, context.endpoint, context.clock, outside=context.outside)
-    return Rerun(ended.run, ended.evidence(case, plan))
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:

@@ -13,14 +13,14 @@ from typing import Final
 
 from toolreel._internal import asset, framed
 from toolreel.evals import _report as report
+from toolreel.evals._configuration_differences import strategy_differences
 from toolreel.evals._report.rendering import Content, Link, TextTable, as_html, html_text, percent
 from toolreel.evals._report.run_data import cell_name, run_data, run_name
 from toolreel.evals._report.tables import RESULTS, failures_table, split_words, summary_tables
 from toolreel.evals._report.transcripts import LONGEST, transcript_of
+from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
-from toolreel.evals._store.configuration_differences import strategy_differences
-from toolreel.evals._store.results import Results
 from toolreel.evals._summary.gates import GateResult, gates_set_later, plan_changes, plan_results
 from toolreel.evals._summary.totals import (
     answer,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
+from toolreel.evals._results import Results, write_atomically
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._store.results import Results, write_atomically
 from toolreel_core.evals import Trial
 
 TrialFile: TypeAlias = Literal["csv", "parquet"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from importlib.metadata import version
 from itertools import starmap
 from operator import or_
@@ -20,11 +20,9 @@ from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
-from toolreel.evals._runner.endpoints import ScriptedEndpoint, SharedLimit
-from toolreel.evals._runner.exchanges import live_tools, recorded_tools
-from toolreel.evals._runner.trial import Job, RunContext
-from toolreel.evals._store.recordings import recording_of
-from toolreel.evals._store.results import Header
+from toolreel.evals._results import Header, recording_of
+from toolreel.evals._runner.endpoints import ScriptedEndpoint, SendingBy, SharedLimit
+from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
 from toolreel.http import (
     AUTHORIZATION,
     TIMEOUT,
@@ -34,7 +32,6 @@ from toolreel.http import (
     request_headers,
 )
 from toolreel_core._jsontext import chain
-from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core.evals import (
     SCENARIOS,
     TAXONOMY,
@@ -131,7 +128,7 @@ class RunRecorder:
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
-            limited = _LimitedEndpoint(endpoint, server.limit_of(model))
+            limited = SendingBy(partial(server.limit_of(model).send, endpoint))
             context = RunContext(limited, connection.clock, connection.pause, outside=outside)
             yield context, lambda: self._saved(session, name)
 
@@ -188,17 +185,6 @@ def limits(max_requests: int, now: Callable[[], float] = time.monotonic) -> Call
     return cache(lambda _model: SharedLimit(max_requests, now))
 
 
-@dataclass(frozen=True, slots=True)
-class _LimitedEndpoint:
-    """Passes requests on as a limit allows."""
-
-    endpoint: EndpointPort
-    limit: SharedLimit
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        return self.limit.send(self.endpoint, effect)
-
-
 class _SharedTransport(httpx.BaseTransport):
     """A transport of all runs, which outlives each of them."""
 
@@ -243,7 +229,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     """
     environ = os.environ if environ is None else environ
     first, *others = (_connect(plan, plan.endpoint_at(name), environ) for name in plan.endpoints)
-    if not plan.named_endpoints:
+    if "" in plan.places:
         return first
     ways = (first, *others)
     secrets = reduce(or_, (dict(each.secrets) for each in ways))

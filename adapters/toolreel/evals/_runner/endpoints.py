@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Condition
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from toolreel._driver import Endpoint
-from toolreel_core._jsontext import Json, Tree, canonical, read, read_tolerant
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read, read_tolerant
 from toolreel_core._protocol import (
     Note,
     ReplyReceived,
@@ -19,15 +20,24 @@ from toolreel_core._protocol import (
     SummaryRequested,
 )
 from toolreel_core._replies import as_chat, finish_of, served_in, usage_in
-from toolreel_core._settings import WireForm
 from toolreel_core.evals import (
     ConcurrencyLimit,
     Kind,
     ScenarioScripts,
+    Sent,
     SentRequest,
     reply_of,
     scripted_stream,
 )
+
+Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
+
+
+@dataclass(frozen=True, slots=True)
+class SendingBy:
+    """An endpoint that is one function."""
+
+    send: Sending
 
 
 class ScriptedEndpoint:
@@ -60,62 +70,51 @@ class SharedLimit:
     """
 
     def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._limit_now = ConcurrencyLimit.of(max_requests)
+        self._limit = ConcurrencyLimit.of(max_requests)
         self._under_way = 0
         self._now = now
         self._free = Condition()
 
     def send(self, endpoint: Endpoint, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait, send a request, and adapt the limit to its answer."""
-        self.enter()
+        """Wait until one more request may go out, send it, and adapt the limit to its answer."""
+        with self._free:
+            while not self._limit.may_send(self._under_way, self._ms()):
+                closed = self._limit.closed_until_ms - self._ms()
+                self._free.wait(closed / 1000 if closed > 0 else None)
+            self._under_way += 1
         event: ReplyReceived | RequestFailed | None = None
         try:
             event = endpoint.send(effect)
             return event
         finally:
-            self.leave(event)
-
-    def enter(self) -> None:
-        """Wait until one more request may go out."""
-        with self._free:
-            while not self._limit_now.may_send(self._under_way, self._ms()):
-                closed = self._limit_now.closed_until_ms - self._ms()
-                self._free.wait(closed / 1000 if closed > 0 else None)
-            self._under_way += 1
-
-    def leave(self, event: ReplyReceived | RequestFailed | None) -> None:
-        """Adapt the limit to an answer; ``None`` if there is none."""
-        with self._free:
-            self._under_way -= 1
-            self._limit_now = _after(self._limit_now, event, self._ms())
-            self._free.notify_all()
+            with self._free:
+                self._under_way -= 1
+                if isinstance(event, ReplyReceived):
+                    self._limit = self._limit.succeeded(self._ms())
+                elif event and event.status == _RATE_LIMITED:
+                    self._limit = self._limit.rate_limited(self._ms(), event.retry_after_ms)
+                elif event and event.status in _SERVER_ERRORS:
+                    self._limit = self._limit.server_failed(self._ms())
+                self._free.notify_all()
 
     def _ms(self) -> int:
         return int(self._now() * 1000)
 
 
-def _after(
-    limit_now: ConcurrencyLimit, event: ReplyReceived | RequestFailed | None, now_ms: int
-) -> ConcurrencyLimit:
-    if isinstance(event, ReplyReceived):
-        return limit_now.succeeded(now_ms)
-    if event is None or event.status is None:
-        return limit_now
-    if event.status == _RATE_LIMITED:
-        return limit_now.rate_limited(now_ms, event.retry_after_ms)
-    return limit_now.server_failed(now_ms) if event.status in _SERVER_ERRORS else limit_now
-
-
 class ObservedEndpoint:
-    """Measures each request that it passes on."""
+    """Measures each request that it passes on, and keeps those that were answered.
 
-    def __init__(self, endpoint: Endpoint, now: Callable[[], float] = time.monotonic) -> None:
+    :param asked: gets what is measured
+    """
+
+    def __init__(self, endpoint: Endpoint, now: Callable[[], float], asked: list[SentRequest]) -> None:
+        self.asked = asked
+        self.sent: list[Sent] = []
+        self.failed: RequestFailed | None = None
+        """The last request, if it failed."""
         self._endpoint = endpoint
         self._now = now
         self._turn = 1
-        self.asked: list[SentRequest] = []
-        self.failed: RequestFailed | None = None
-        """The failure of the last request, if it failed."""
 
     def note(self, note: Note) -> None:
         """Take the turn of the next request from the run's notes."""
@@ -127,22 +126,31 @@ class ObservedEndpoint:
         since = self._now()
         event = self._endpoint.send(effect)
         self.failed = event if isinstance(event, RequestFailed) else None
-        ms = round((self._now() - since) * 1000)
-        self.asked.append(_asked_of(self._turn, ms, event, effect.request.form))
+        self.asked.append(measured(effect, event, self._turn, round((self._now() - since) * 1000)))
+        if isinstance(event, ReplyReceived):
+            self.sent.append(Sent(effect.request, event.body))
         return event
 
 
-def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed, form: WireForm) -> SentRequest:
+def measured(
+    effect: SendRequest, event: ReplyReceived | RequestFailed, turn: int = 0, ms: int = 0
+) -> SentRequest:
     """One request, from what answered it."""
     if isinstance(event, RequestFailed):
         return SentRequest(turn, ms, event.status, failure=event.failure)
-    body = _tree(event.body, form)
+    whole = as_chat(event.body, effect.request.form).body
+    body: Tree = as_tree(read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole)
     usage, served = usage_in(body), served_in(body)
+    match body.get("choices"):
+        case [{"finish_reason": word}, *_]:
+            finish = finish_of(word)
+        case _:
+            finish = finish_of(None)
     return SentRequest(
         turn,
         ms,
         event.status,
-        finish=finish_of(_finish_word(body)),
+        finish=finish,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
@@ -152,20 +160,6 @@ def _asked_of(turn: int, ms: int, event: ReplyReceived | RequestFailed, form: Wi
         fingerprint=served.fingerprint,
         request_id=served.request_id,
     )
-
-
-def _tree(body: str, form: WireForm) -> Tree:
-    whole = as_chat(body, form).body
-    tree = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
-    return tree if isinstance(tree, dict) else {}
-
-
-def _finish_word(body: Tree) -> Json:
-    match body.get("choices"):
-        case [{"finish_reason": word}, *_]:
-            return word
-        case _:
-            return None
 
 
 _KEPT: Final = 20_000

@@ -6,7 +6,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,12 +18,12 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
+from toolreel.evals._configuration_differences import configuration_differences
+from toolreel.evals._results import Header, Journal, Results, all_records, trials_in
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
-from toolreel.evals._runner.trial import Job
-from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.results import Header, Journal, Results, all_records
+from toolreel.evals._runner.trial import Job, run_job
 from toolreel_core._jsontext import NOTHING
 from toolreel_core.evals import (
     Cell,
@@ -36,16 +36,7 @@ from toolreel_core.evals import (
     check_cost_cap,
     incompleteness,
     kind_of,
-    trials_of,
 )
-
-
-def located(record: Record, plan: EvalPlan) -> Record:
-    """A record with where its plan sends requests; that of a script goes nowhere."""
-    if kind_of(record.cell.model):
-        return record
-    base_url = server_of(plan, record.cell.endpoint)
-    return replace(record, attempts=tuple(replace(each, base_url=base_url) for each in record.attempts))
 
 
 def server_of(plan: EvalPlan, endpoint: str) -> str:
@@ -53,33 +44,8 @@ def server_of(plan: EvalPlan, endpoint: str) -> str:
     return scrubbed_url(plan.endpoint_at(endpoint).base_url)
 
 
-def check_locations(out: Path, there: Mapping[str, Set[str]], plan: EvalPlan) -> None:
-    """Refuse to mix runs of two servers under one name.
-
-    :param there: where the runs of the plan were made that need not be repeated
-    :raises ResultsError: if an endpoint is somewhere else now
-    """
-    for name, urls in there.items():
-        now = server_of(plan, name)
-        if others := sorted(urls - {now}):
-            endpoint = f"the endpoint {name!r}" if name else "the endpoint"
-            raise ResultsError(
-                f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} now; "
-                "evaluate into another directory, give each server a table [endpoints.NAME], or go on with "
-                "--accept-endpoint-change if both are the same server"
-            )
-
-
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True)
-class JobEnded(Generic[_Result]):
-    """A job that has ended, with what came of it or with what went wrong in this program."""
-
-    result: _Result | None = None
-    error: BaseException | None = None
 
 
 class WorkerPool(Generic[_Job, _Result]):
@@ -97,35 +63,41 @@ class WorkerPool(Generic[_Job, _Result]):
         self._jobs = jobs
         self._run = run
         self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[JobEnded[_Result] | None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[tuple[_Result] | BaseException | None] = queue.SimpleQueue()
         self._working = threads
         self._stop = stop
         for _ in range(threads):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def next_ended(self) -> Sequence[JobEnded[_Result]]:
-        """Wait for the next job that ends; returns all that have by then, and none when there are no more."""
-        found = list[JobEnded[_Result]]()
-        while self._working and not (found and self._ended.empty()):
+    def next_ended(self) -> tuple[list[_Result], BaseException | None]:
+        """Wait for the next job that ends.
+
+        :return: the results of all jobs that have ended by then, and none when there are no more; and what
+            went wrong in this program
+        """
+        found, error = list[_Result](), None
+        while self._working and not ((found or error) and self._ended.empty()):
             ended = self._ended.get()
             if ended is None:
                 self._working -= 1
+            elif isinstance(ended, tuple):
+                found += ended
             else:
-                found.append(ended)
-        return found
+                error = error or ended
+        return found, error
 
     def _work(self) -> None:
         try:
-            while (job := self._next()) is not None:
-                self._ended.put(JobEnded(self._run(job)))
+            while True:
+                with self._lock:
+                    job = None if self._stop.is_set() else next(self._jobs, None)
+                if job is None:
+                    break
+                self._ended.put((self._run(job),))
         except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
-            self._ended.put(JobEnded(error=error))
+            self._ended.put(error)
         finally:
             self._ended.put(None)
-
-    def _next(self) -> _Job | None:
-        with self._lock:
-            return None if self._stop.is_set() else next(self._jobs, None)
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -231,7 +203,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, since, prices = 0, time.monotonic(), plan.options.price_list
+    made, since, prices = 0, time.monotonic(), plan.options.price
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
@@ -243,12 +215,21 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         def run_one(job: Job) -> Record:
             if watcher:
                 watcher.began(job.sample)
-            with recorder.context(job, cassette_name(job.sample)) as (context, saved):
-                record = located(guard.run(job, context), plan)
-                return replace(record, cassette=saved())
+            cell, name = job.sample.cell, cassette_name(job.sample)
+            with recorder.context(job, name) as (context, saved):
+                record = run_job(job, replace(context, endpoint=guard.guarded(context.endpoint, cell)))
+                server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
+                attempts = tuple(replace(each, base_url=server) for each in record.attempts)
+                return replace(record, attempts=attempts, cassette=saved())
 
-        if not accept_endpoint_change:
-            check_locations(out, found.locations, plan)
+        for name, urls in () if accept_endpoint_change else found.locations.items():
+            if others := sorted(urls - {now := server_of(plan, name)}):
+                endpoint = f"the endpoint {name!r}" if name else "the endpoint"
+                raise ResultsError(
+                    f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
+                    "now; evaluate into another directory, give each server a table [endpoints.NAME], or go "
+                    "on with --accept-endpoint-change if both are the same server"
+                )
         journal.begin(header)
         if watcher:
             watcher.found(found)
@@ -256,19 +237,21 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         if why := spent.over(plan.budget, 0):
             stop.set()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
-        runs = WorkerPool(jobs, plan.jobs, run_one, stop)
-        while ended := runs.next_ended():
-            for record in journal.append(*(one.result for one in ended if one.result is not None)):
+        runs, error = WorkerPool(jobs, plan.jobs, run_one, stop), None
+        while error is None:
+            ended, error = runs.next_ended()
+            if not ended and error is None:
+                break
+            for record in journal.append(*ended):
                 made += 1
                 spent = spent.after(record, prices)
                 if watcher:
                     watcher.ended(record)
                 if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
-            error = next((one.error for one in ended if one.error is not None), None)
-            if error is not None:
-                stop.set()
-                raise error
+        if error is not None:
+            stop.set()
+            raise error
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
 
@@ -279,16 +262,27 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     :raises ResultsError: if runs there were made under another configuration, with what differs
     """
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    latest, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price_list
+    latest, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price
     for record in all_records(out):
         spent = spent.after(record, prices)
         latest[record.cell, record.trial] = record
     changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
     if changed and not accept_changes:
-        raise ResultsError(_changed(out, plan, samples[changed[0]], latest[changed[0]]))
+        sample, record = samples[changed[0]], latest[changed[0]]
+        cell, own = sample.cell, plan.scenario(sample.cell.scenario).tree != NOTHING
+        if sample.version != record.version and own:
+            how = " from its scenario file, which has changed since"
+        elif sample.version != record.version:
+            how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
+        else:
+            changes = configuration_differences(record.configuration, plan.configuration(cell).text)
+            how = "\n  ".join((" under another configuration:", *changes))
+        raise ResultsError(
+            f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run{how}\n"
+            "evaluate into another directory, or run what has changed again (--accept-changes)"
+        )
     kept = [record for run, record in latest.items() if run in samples and run not in changed]
-    planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
-    rows = [one for one in trials_of(kept, planned, (), plan.options) if one.key]
+    rows = [one for one in trials_in(kept, plan) if one.key]
     ended = [one for one in rows if not one.lacking]
     there: dict[str, set[str]] = {}
     for one in ended:
@@ -319,13 +313,10 @@ def cassette_name(sample: Sample) -> str:
 
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
     """All that decides about each run of a plan; what a cell's runs have in common is made once."""
-    retries, configuration = _retries(plan), cache(plan.configuration)
-
-    def job(sample: Sample) -> Job:
-        cell = sample.cell
-        return Job(sample, plan.scenario(cell.scenario), configuration(cell), retries)
-
-    return job
+    configuration = cache(plan.configuration)
+    return lambda sample: Job(
+        sample, plan.scenario(sample.cell.scenario), configuration(sample.cell), _retries(plan)
+    )
 
 
 def recorded_job(plan: EvalPlan, record: Record) -> Job:
@@ -350,18 +341,3 @@ def _fair(plan: EvalPlan) -> Iterator[Sample]:
     """
     for of_each in zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints))):
         yield from filter(None, of_each)
-
-
-def _changed(out: Path, plan: EvalPlan, sample: Sample, record: Record) -> str:
-    """What has changed since a record was made, in words."""
-    cell = sample.cell
-    what = f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run"
-    if sample.version != record.version and plan.scenario(cell.scenario).tree != NOTHING:
-        how = " from its scenario file, which has changed since"
-    elif sample.version != record.version:
-        how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
-    else:
-        changes = configuration_differences(record.configuration, plan.configuration(cell).text)
-        how = "\n  ".join((" under another configuration:", *changes))
-    remedy = "evaluate into another directory, or run what has changed again (--accept-changes)"
-    return f"{what}{how}\n{remedy}"

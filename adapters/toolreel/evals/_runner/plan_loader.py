@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
+from toolreel.evals._results import Header
 from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
-from toolreel.evals._store.results import Header
 from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
@@ -76,60 +77,83 @@ def planned(
     :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
     """
     environ = os.environ if environ is None else environ
-    layers = (
-        *_of_environment(environ),
-        *([_of_file(Path(path))] if path else []),
-        _Layer(given, lambda place: _nearest(flags, place)),
-    )
+    variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
+    try:
+        lowest = _Layer(environment(environ), partial(_nearest, variables))
+    except ConfigError as error:
+        raise EvalPlanError(str(error)) from None
+    layers = (lowest, *([_of_file(Path(path))] if path else []), _Layer(given, partial(_nearest, flags)))
     for layer in layers:
         _blamed((layer,), partial(Options.of, layer.tree))
     options = _blamed(layers, lambda: Options.of(layered(layer.tree for layer in layers)))
     presets = with_files(catalogues, environ)
-    return _blamed(layers, lambda: _plan(options, presets))
 
+    def whole() -> EvalPlan:
+        try:
+            scenarios = select_all(options.scenarios)
+        except ConfigError as error:
+            raise PlaceError(("eval", "scenarios"), str(error).removeprefix("scenarios: ")) from None
+        try:
+            catalogue = presets.extended(Presets.of(parse(options.catalogue)))
+        except PlaceError as error:
+            raise PlaceError(("catalogue", *error.place), error.what) from None
+        gates_of(options)  # whether they can be read, before anything is run
+        plan = EvalPlan(options, catalogue, scenarios)
+        check_cost_cap(plan)
+        return plan
 
-def _plan(options: Options, presets: Presets) -> EvalPlan:
-    scenarios = _found("scenarios", lambda: select_all(options.scenarios))
-    try:
-        whole = presets.extended(Presets.of(parse(options.catalogue)))
-    except PlaceError as error:
-        raise PlaceError(("catalogue", *error.place), error.what) from None
-    gates_of(options)  # whether they can be read, before anything is run
-    plan = EvalPlan(options, whole, scenarios)
-    check_cost_cap(plan)
-    return plan
-
-
-def _found(key: str, find: Callable[[], _Built]) -> _Built:
-    """The result of ``find``; an error names the option."""
-    try:
-        return find()
-    except ConfigError as error:
-        raise PlaceError(("eval", key), str(error).removeprefix(f"{key}: ")) from None
-
-
-def _of_environment(environ: Mapping[str, str]) -> tuple[_Layer, ...]:
-    names = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
-    try:
-        return (_Layer(environment(environ), lambda place: _nearest(names, place)),)
-    except ConfigError as error:
-        raise EvalPlanError(str(error)) from None
+    return _blamed(layers, whole)
 
 
 def _of_file(path: Path) -> _Layer:
     text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
-    tree: dict[str, Any] = read_toml(str(path), text, _checked, EvalPlanError)
+
+    def checked(tree: dict[str, Any]) -> dict[str, Any]:
+        Options.of(tree)
+        return tree
+
+    tree: dict[str, Any] = read_toml(str(path), text, checked, EvalPlanError)
     section = tree.get("eval", {})
     if "scenarios" in section:
         words = section["scenarios"]
         listed = comma_separated(words) if isinstance(words, str) else words
         tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
+    tree = _with_preset_files(tree, path.parent)
     return _Layer(tree, lambda place: f"{path}, line {line_at(text, place)}")
 
 
-def _checked(tree: dict[str, Any]) -> dict[str, Any]:
-    Options.of(tree)
-    return tree
+def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A plan whose catalogue holds the presets of the files that its strategies name.
+
+    So the results have them, and are replayed without the files.
+    """
+    own = dict[str, Any]()
+
+    def names(preset: object) -> Iterable[object]:
+        if not isinstance(preset, str) or not preset.endswith(".toml"):
+            return [preset]
+        missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
+        text = read_file(folder / preset, EvalPlanError, missing)
+        found = read_toml(str(folder / preset), text, _presets_in, EvalPlanError)
+        own.update(found)
+        return found
+
+    strategies = {
+        name: {**strategy, "presets": [*chain.from_iterable(map(names, strategy["presets"]))]}
+        if isinstance(strategy, dict) and isinstance(strategy.get("presets"), list)
+        else strategy
+        for name, strategy in tree.get("strategy", {}).items()
+    }
+    if not own:
+        return tree
+    catalogue = tree.get("catalogue", {})
+    whole = {**catalogue, "preset": {**catalogue.get("preset", {}), **own}}
+    return {**tree, "strategy": strategies, "catalogue": whole}
+
+
+def _presets_in(tree: dict[str, Any]) -> dict[str, Any]:
+    Presets.of(tree)
+    return dict(tree.get("preset", {}))
 
 
 def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:

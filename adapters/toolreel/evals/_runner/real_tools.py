@@ -14,30 +14,35 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from toolreel._driver import ToolHost
 from toolreel._internal import EvalPlanError, MissingExtra
 from toolreel.tools import PythonTools, load_tools
 from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel_core._jsontext import Json, JsonText, as_tree, chain, parse, tree_at
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals import Scenario
 
 
 class _Host(ToolHost):
-    """Passes each call to the host that has its tool.
+    """Passes each call of one attempt to the host that has its tool, with a key that no other attempt has.
+
+    The loop computes idempotency keys from the plan, which is the same at two endpoints, and when a run is
+    made again. A tool that remembers keys would act for the first of them alone.
 
     :param hosts: with the inner name of the tool, by the name that the model sees, which is the scenario's
     """
 
     def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
         self._hosts = hosts
+        self._attempt = uuid4().hex
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Run the call where its tool is."""
+        """Run the call where its tool is; a call that is repeated within the attempt keeps its key."""
         inner, host = self._hosts[effect.name]
-        return host.run(replace(effect, name=inner))
+        return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
 
 
 def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
@@ -46,9 +51,7 @@ def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
     :param stack: stops them
     :raises AdapterError: if they cannot be loaded or started
     """
-    scenario = parse(tree)
-    real = scenario.get("real", {}) if isinstance(scenario, Mapping) else {}
-    surfaces = _hosts(real if isinstance(real, Mapping) else {}, stack)
+    surfaces = _hosts(tree_at(as_tree(parse(tree)), "real"), stack)
     return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
 
 
@@ -93,34 +96,28 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "real" not in tree:
         return tree
     table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
-    real = _placed(table, folder)
+    real: dict[str, Json] = {}
+    if "python" in table.values:
+        text = table.values["python"]
+        named = (text,) if isinstance(text, str) else table.names("python")
+        # A file of tools is next to the scenario's; a module is wherever Python finds it.
+        real["python"] = [
+            str(folder / one) if one.partition(":")[0].endswith(".py") else one for one in named
+        ]
+    if "mcp" in table.values:
+        real["mcp"] = str(folder / table.text("mcp"))
+    if not real:
+        raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
     with ExitStack() as stack:
         found = [one for surface, _ in _hosts(real, stack) for one in surface.definitions]
     names = [one.outward for one in found]
     effects = table.names("effects")
+    real["effects"] = [*effects]
     for name in effects:
         if name not in names:
             raise table.complaint(unknown_name("real tool", name, names), "effects")
     tables: list[Json] = [_entry(one, effect=one.outward in effects) for one in found]
     return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
-
-
-def _placed(table: Table, folder: Path) -> dict[str, Json]:
-    placed: dict[str, Json] = {}
-    if "python" in table.values:
-        text = table.values["python"]
-        names = (text,) if isinstance(text, str) else table.names("python")
-        placed["python"] = [_beside(folder, name) for name in names]
-    if "mcp" in table.values:
-        placed["mcp"] = str(folder / table.text("mcp"))
-    if not placed:
-        raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
-    return {**placed, "effects": [*table.names("effects")]}
-
-
-def _beside(folder: Path, name: str) -> str:
-    """A file of tools is next to the scenario's; a module is wherever Python finds it."""
-    return str(folder / name) if name.partition(":")[0].endswith(".py") else name
 
 
 def _hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
@@ -130,17 +127,13 @@ def _hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSur
         tools = PythonTools(load_tools(map(str, python)))
         hosts.append((tools.surface, tools))
     if isinstance(mcp, str):
-        servers = _mcp_tools(mcp, stack)
+        try:
+            from toolreel.tools.mcp import McpTools, read_mcp_servers
+        except ImportError as error:
+            raise MissingExtra.of("mcp", "mcp") from error
+        servers = stack.enter_context(McpTools(read_mcp_servers(Path(mcp), os.environ)))
         hosts.append((servers.surface, servers))
     return hosts
-
-
-def _mcp_tools(path: str, stack: ExitStack) -> Any:  # noqa: ANN401 - its module needs an extra
-    try:
-        from toolreel.tools.mcp import McpTools, read_mcp_servers
-    except ImportError as error:
-        raise MissingExtra.of("mcp", "mcp") from error
-    return stack.enter_context(McpTools(read_mcp_servers(Path(path), os.environ)))
 
 
 def _entry(tool: ToolDefinition, *, effect: bool) -> Json:

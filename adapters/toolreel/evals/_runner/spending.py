@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 from threading import Condition, Event
-from typing import Final
+from typing import Final, TypeAlias
 
-from toolreel.evals._runner.endpoints import ObservedEndpoint
-from toolreel.evals._runner.trial import Job, RunContext, run_job
-from toolreel_core._jsontext import digest
-from toolreel_core._protocol import Note, ReplyReceived, RequestFailed, SendRequest
-from toolreel_core.evals import Attempt, Budget, Cell, PriceList, Record, SentRequest, Verdict, kind_of
+from toolreel._driver import Endpoint
+from toolreel.evals._runner.endpoints import SendingBy, measured
+from toolreel.evals._runner.trial import Stopped
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._settings import Price
+from toolreel_core.evals import Budget, Cell, Record, SentRequest, kind_of
+
+PriceOf: TypeAlias = Callable[[str, str], Price | None]
+"""What a model costs at an endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Spent:
     unpriced: int = 0
     """Answered requests whose cost is neither."""
 
-    def after(self, record: Record, prices: PriceList) -> Spent:
+    def after(self, record: Record, prices: PriceOf) -> Spent:
         """With one more run; a script costs nothing."""
         if kind_of(record.cell.model):
             return self
@@ -61,7 +66,7 @@ class Spent:
         return ""
 
 
-def _cost_of(asked: SentRequest, cell: Cell, prices: PriceList) -> float | None:
+def _cost_of(asked: SentRequest, cell: Cell, prices: PriceOf) -> float | None:
     """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
 
     A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
@@ -69,17 +74,13 @@ def _cost_of(asked: SentRequest, cell: Cell, prices: PriceList) -> float | None:
     """
     if asked.cost is not None:
         return asked.cost
-    price = prices.price(cell.model, cell.endpoint)
+    price = prices(cell.model, cell.endpoint)
     if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
         return None
     return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
 _NO_REPLY: Final = ("", "unknown", "error")
-
-
-class _Stopped(Exception):
-    """Ends a run before its next request."""
 
 
 class CostGuard:
@@ -93,7 +94,7 @@ class CostGuard:
     :param spent: what runs of before have cost
     """
 
-    def __init__(self, budget: Budget, prices: PriceList, stop: Event, spent: float = 0.0) -> None:
+    def __init__(self, budget: Budget, prices: PriceOf, stop: Event, spent: float = 0.0) -> None:
         self._cap, self._prices, self._stop = budget.max_cost, prices, stop
         self._spent, self._held, self._flying = spent, 0.0, 0
         self._largest = 0.0
@@ -101,33 +102,46 @@ class CostGuard:
         self._changed = Condition()
         self._why = ""
 
-    def run(self, job: Job, context: RunContext) -> Record:
-        """Run a sample; it ends void if the guard lets none of its further requests out."""
-        if self._cap is None or kind_of(job.sample.cell.model):
-            return run_job(job, context)
-        observed = ObservedEndpoint(context.endpoint, context.now)
-        guarded = _Guarded(lambda effect: self.send(observed, effect, job.sample.cell))
+    def guarded(self, endpoint: Endpoint, cell: Cell) -> Endpoint:
+        """The endpoint of a run, which ends the run with :class:`Stopped` at the end of the budget."""
+        if self._cap is None or kind_of(cell.model):
+            return endpoint
+        return SendingBy(partial(self.send, endpoint, cell, self._cap))
 
-        def observe(note: Note, /) -> None:
-            observed.note(note)
-            context.observe(note)
-
+    def send(
+        self, endpoint: Endpoint, cell: Cell, cap: float, effect: SendRequest
+    ) -> ReplyReceived | RequestFailed:
+        """Send a request once it may go out."""
+        price, body = self._prices(cell.model, cell.endpoint), effect.request.body
+        estimate = None
+        if price:
+            most = json.loads(body).get("max_tokens")
+            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
+        reserved = self._reserve(cap, estimate)
+        event = None
         try:
-            return run_job(job, replace(context, endpoint=guarded, observe=observe))
-        except _Stopped as stopped:
-            return _abandoned(job, observed.asked, str(stopped))
+            event = endpoint.send(effect)
+            return event
+        finally:
+            with self._changed:
+                self._held -= reserved
+                self._flying -= 1
+                if isinstance(event, ReplyReceived):
+                    cost = _cost_of(measured(effect, event), cell, self._prices)
+                    if cost is None:
+                        self._end("the cost of a reply is unknown, and the cost of the evaluation is limited")
+                    self._spent += cost or 0.0
+                    self._largest = max(self._largest, cost or 0.0)
+                self._changed.notify_all()
 
-    def enter(self, cap: float, estimate: float | None) -> float:
-        """Wait until a request may go out, and reserve what it may cost.
-
-        :param estimate: by the price; ``None`` if there is none
-        """
+    def _reserve(self, cap: float, estimate: float | None) -> float:
+        """Wait until a request may go out, and reserve what it may cost."""
         with self._changed:
             while True:
                 if not self._why and self._spent >= cap:
                     self._end("the budget of the evaluation is used up")
                 if self._why:
-                    raise _Stopped(self._why)
+                    raise Stopped(self._why)
                 left = cap - self._spent - self._held
                 # As long as nothing has come, a reply without a price may cost anything.
                 wanted = estimate if estimate is not None else self._largest or inf
@@ -138,37 +152,6 @@ class CostGuard:
                     return reserved
                 self._changed.wait()
 
-    def leave(self, reserved: float, asked: SentRequest | None, cell: Cell) -> None:
-        """Count what a request has cost; ``None`` if it never came to an answer."""
-        with self._changed:
-            self._held -= reserved
-            self._flying -= 1
-            if asked and not asked.failure:
-                cost = _cost_of(asked, cell, self._prices)
-                if cost is None:
-                    self._end("the cost of a reply is unknown, and the cost of the evaluation is limited")
-                self._spent += cost or 0.0
-                self._largest = max(self._largest, cost or 0.0)
-            self._changed.notify_all()
-
-    def send(
-        self, observed: ObservedEndpoint, effect: SendRequest, cell: Cell
-    ) -> ReplyReceived | RequestFailed:
-        """Send a request once it may go out."""
-        price, body = self._prices.price(cell.model, cell.endpoint), effect.request.body
-        estimate = None
-        if price:
-            most = json.loads(body).get("max_tokens")
-            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
-        reserved = self.enter(self._cap or 0.0, estimate)
-        asked = None
-        try:
-            event = observed.send(effect)
-            asked = observed.asked[-1]
-            return event
-        finally:
-            self.leave(reserved, asked, cell)
-
     def _end(self, why: str) -> None:
         self._why = self._why or why
         self._stop.set()
@@ -178,32 +161,3 @@ _BYTES: Final = 3
 """Of a token: few, so that estimates are high."""
 _COMPLETION: Final = 1_000
 """Tokens of a reply that nothing limits."""
-
-
-class _Guarded:
-    """The endpoint of one run, as the guard lets it be used."""
-
-    def __init__(self, send: Callable[[SendRequest], ReplyReceived | RequestFailed]) -> None:
-        self.send = send
-
-
-def _abandoned(job: Job, asked: Sequence[SentRequest], why: str) -> Record:
-    """The record of a run that was left in the middle; its requests are in it, since they cost something."""
-    sample, case, configuration = job.sample, job.case, job.configuration.text
-    verdict = Verdict("void", "loop.budget", (why,))
-    return Record(
-        key=sample.key,
-        cell=sample.cell,
-        trial=sample.trial,
-        version=sample.version,
-        configuration=configuration,
-        digest=digest(configuration),
-        tools_sent=bool(case.tools.definitions),
-        verdict=verdict,
-        loop="cancelled",
-        final="",
-        world=case.world.contents(),
-        turns=max((one.turn for one in asked), default=0),
-        calls=0,
-        attempts=(Attempt(sum(one.ms for one in asked), verdict, tuple(asked)),),
-    )

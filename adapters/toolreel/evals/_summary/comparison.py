@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from toolreel.evals._configuration_differences import configuration_differences
+from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import Difference, PairedCell, difference, holm
-from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.results import Results
 from toolreel.evals._summary.gates import Sides
 from toolreel.evals._summary.totals import (
     AXES,
@@ -86,20 +87,22 @@ class Comparison:
         """Why there is nothing to compare, and what would help; empty if any run has a partner."""
         if self.pairs:
             return ""
-        apart = []
+        apart: dict[str, str] = {}
         for axis in ("scenario", *AXES):
             ours, others = (
                 dict.fromkeys(getattr(one.cell, axis) for one in side if one.key) for side in self.sides
             )
             if axis not in self.axes and not {*ours} & {*others}:
-                apart.append((axis, f"{axis}: {', '.join(ours)} and {', '.join(others)}"))
-        what = f"the two differ in {'; '.join(words for _, words in apart)}"
-        why = what if apart else "they have no trial of the same cell"
-        names = [axis for axis, _ in apart]
-        said = f"No run of the one has the same task as a run of the other: {why}"
-        if not names or "scenario" in names:
+                apart[axis] = f"{axis}: {', '.join(ours)} and {', '.join(others)}"
+        what = (
+            f"the two differ in {'; '.join(apart.values())}"
+            if apart
+            else "they have no trial of the same cell"
+        )
+        said = f"No run of the one has the same task as a run of the other: {what}"
+        if not apart or "scenario" in apart:
             return f"{said}."
-        return f"{said}; to compare them, add {' '.join(f'--as {axis}' for axis in (*self.axes, *names))}."
+        return f"{said}; to compare them, add {' '.join(f'--as {axis}' for axis in (*self.axes, *apart))}."
 
     @property
     def incomplete(self) -> str:
@@ -148,16 +151,20 @@ def compare(
             raise ConfigError(f"--as is about two directories; within one, --by {by} says what is compared")
         if len(others) != 2:
             raise ConfigError(f"--by {by}: name a directory and two values, such as raw production")
-        results = Results.open(folder)
-        plan = plan_of_header(results.header)
-        whole, names = results.trials(plan), (others[0], others[1])
-        sides = tuple(_of_value(whole, by, value, str(results.path)) for value in names)
-        return _compared((results, results), (plan, plan), (sides[0], sides[1]), names, (by,))
-    if len(others) != 1:
+        opened = [Results.open(folder)]
+    elif len(others) != 1:
         raise ConfigError("name two directories, or one with --by and two values")
-    opened = Results.open(folder), Results.open(others[0])
-    plans = plan_of_header(opened[0].header), plan_of_header(opened[1].header)
-    tables = opened[0].trials(plans[0]), opened[1].trials(plans[1])
+    else:
+        opened = [Results.open(folder), Results.open(others[0])]
+    plans = [plan_of_header(each.header) for each in opened]
+    tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
+    names = [*others] if by else [str(each.path) for each in opened]
+    if by:
+        groups = grouped(tables[0], lambda one: str(getattr(one.cell, by)))
+        for value in names:
+            if value not in groups:
+                raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
+        tables = [tuple(groups[value]) for value in names]
     for axis in pairing:
         for results, table in zip(opened, tables, strict=True):
             values = dict.fromkeys(getattr(one.cell, axis) for one in table if one.planned)
@@ -166,33 +173,20 @@ def compare(
                     f"--as {axis}: {results.path} has {len(values)}, {', '.join(values)}; it pairs "
                     f"directories that have one {axis} each"
                 )
-    return _compared(opened, plans, tables, (str(opened[0].path), str(opened[1].path)), tuple(pairing))
-
-
-def _of_value(trials: Iterable[Trial], axis: str, value: str, place: str) -> tuple[Trial, ...]:
-    groups = grouped(trials, lambda one: str(getattr(one.cell, axis)))
-    if value not in groups:
-        raise ConfigError(f"{place}: {unknown_name(axis, value, groups)}")
-    return tuple(groups[value])
-
-
-def _compared(
-    opened: tuple[Results, Results],
-    plans: tuple[EvalPlan, EvalPlan],
-    sides: tuple[tuple[Trial, ...], tuple[Trial, ...]],
-    names: tuple[str, str],
-    axes: tuple[str, ...],
-) -> Comparison:
+    axes, sides = (by,) if by else tuple(pairing), (tables[0], tables[1])
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
-    headers = (canonical(replace(each.header, created="", since="", earlier=()).tree()) for each in opened)
-    changes = _changes(pairs, *(_configurations(each) for each in opened))
-    differ = configuration_differences(*headers) if opened[0] is not opened[1] else ()
-    rows = tuple(_rows(sides, pairs, axes))
-    return Comparison(*names, axes, sides, tuple(pairs), rows, tuple(changes), plans, differ)
-
-
-def _configurations(results: Results) -> Mapping[str, JsonText]:
-    return {record.digest: record.configuration for record in results.records()}
+    headers = [canonical(replace(each.header, created="", since="", earlier=()).tree()) for each in opened]
+    known = [{record.digest: record.configuration for record in each.records()} for each in opened]
+    return Comparison(
+        *(names[0], names[1]),
+        axes,
+        sides,
+        tuple(pairs),
+        tuple(_rows(sides, pairs, axes)),
+        tuple(_changes(pairs, known[0], known[-1])),
+        (plans[0], plans[-1]),
+        configuration_differences(headers[0], headers[-1]),
+    )
 
 
 def _rows(
@@ -213,12 +207,10 @@ def _rows(
         first, second = ([one for one in side if counts(one)] for side in sides)
         return Row(by, value, (first, second), cells, sample, difference(cells, THESE))
 
-    whole = row("", "")
-    yield replace(whole, p_holm=whole.shown.p_value if whole.shown else None)
-    for by in ("strategy", "model", "scenario"):
+    for by in ("", "strategy", "model", "scenario"):
         shown = (one for one in every if by == "scenario" or one.cell.scenario not in plain)
-        values = dict.fromkeys(getattr(one.cell, by) for one in shown)
-        if len(values) > 1 and by not in axes:
+        values = dict.fromkeys(getattr(one.cell, by) if by else "" for one in shown) or {"": None}
+        if not by or (len(values) > 1 and by not in axes):
             rows = [row(by, value) for value in values]
             adjusted = holm({one.value: one.shown.p_value for one in rows if one.shown})
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)
@@ -228,12 +220,10 @@ def _changes(
     pairs: Iterable[Pair], before: Mapping[str, JsonText], after: Mapping[str, JsonText]
 ) -> Iterator[tuple[str, int, str]]:
     """What differs between the configurations, each set of differences once."""
-    groups: dict[tuple[str, str], list[Pair]] = {}
-    for pair in pairs:
-        groups.setdefault((pair[0].digest, pair[1].digest), []).append(pair)
     found: dict[tuple[str, ...], list[Pair]] = {}
-    for (one, other), those in groups.items():
-        found.setdefault(configuration_differences(before[one], after[other]), []).extend(those)
+    differences = cache(lambda one, other: configuration_differences(before[one], after[other]))
+    for pair in pairs:
+        found.setdefault(differences(pair[0].digest, pair[1].digest), []).append(pair)
     for lines, those in found.items():
         cell = those[0][0].cell
         yield from ((line, len(those), f"{cell.model}, {cell.scenario}") for line in lines)

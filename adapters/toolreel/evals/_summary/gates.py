@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel._internal import ResultsError
+from toolreel._internal import counted as count
+from toolreel.evals._configuration_differences import configuration_differences
+from toolreel.evals._results import Header
 from toolreel.evals._statistics import (
     Difference,
     PairedCell,
@@ -21,12 +24,10 @@ from toolreel.evals._statistics import (
     more_to_show,
     scenarios_to_tell,
 )
-from toolreel.evals._store.configuration_differences import configuration_differences
-from toolreel.evals._store.results import Header
 from toolreel.evals._summary.totals import Pair, Total, counted, paired_cells, pairs_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import Json, canonical, items_of, tree_at
 from toolreel_core.evals import (
     SAMPLE,
     THESE,
@@ -108,17 +109,43 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
 
     :raises ConfigError: if a gate is about what there is not
     """
-    tests = {
-        gate: paired_cells(sides.pairs(gate), *sides.compared) for gate in gates if gate.kind != "figure"
-    }
-    asked = [gate for gate in tests if gate.kind == "no-regression"]
-    found: dict[tuple[Gate, About], Difference] = {}
+    pairs = {gate: sides.pairs(gate) for gate in gates if gate.kind != "figure"}
+    cells = {gate: paired_cells(each, *sides.compared) for gate, each in pairs.items()}
+    asked = [gate for gate in cells if gate.kind == "no-regression"]
+    tested: dict[Gate, dict[About, Difference]] = {gate: {} for gate in asked}
     for about in (SAMPLE, THESE):
         # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
-        measured = {gate: difference(tests[gate], about) for gate in asked if about in {gate.about, THESE}}
-        kept = {gate: each for gate, each in measured.items() if each}
-        found |= {(gate, about): each for gate, each in adjusted_differences(kept).items()}
-    return tuple(_checked(gate, sides, tests.get(gate, []), found) for gate in gates)
+        measured = {gate: difference(cells[gate], about) for gate in asked if about in {gate.about, THESE}}
+        known = {gate: each for gate, each in measured.items() if each}
+        for gate, each in adjusted_differences(known).items():
+            tested[gate][about] = each
+    found = []
+    for gate in gates:
+        second, first = sides.called(gate)
+        if gate.kind == "figure":
+            found.append(_figure(gate, sides))
+            continue
+        if not cells[gate]:
+            asks = f"{second} is compared with {first}, and nothing compares them."
+            found.append(GateResult(gate, "undecided", asks))
+            continue
+        match gate.kind:
+            case "margin":
+                standing, sentence = _margin(gate, second, first, cells[gate])
+            case "no-regression":
+                standing, sentence = _regression(gate, second, first, tested[gate])
+            case _:
+                standing, sentence = _nothing_broke(gate, second, first, cells[gate])
+        lacking = sum(
+            one.lacking
+            or other.lacking
+            or ({one.valid, other.valid} == {True, False} and "unsupported" in {one.outcome, other.outcome})
+            for one, other in pairs[gate]
+        )
+        valid = sum(one.valid and other.valid for one, other in pairs[gate])
+        result = GateResult(gate, standing, sentence)
+        found.append(_complete(result, lacking, valid, len(pairs[gate]), sides.min_coverage))
+    return tuple(found)
 
 
 def overall_standing(results: Iterable[GateResult]) -> Standing:
@@ -131,56 +158,25 @@ def overall_standing(results: Iterable[GateResult]) -> Standing:
     return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
 
 
-def _checked(
-    gate: Gate, sides: Sides, cells: list[PairedCell], tested: Mapping[tuple[Gate, About], Difference]
-) -> GateResult:
-    if gate.kind == "figure":
-        return _figure(gate, sides)
-    pairs = sides.pairs(gate)
-    second, first = sides.called(gate)
-    if not cells:
-        asked = f"{second} is compared with {first}"
-        return GateResult(gate, "undecided", f"{asked}, and nothing compares them.")
-    match gate.kind:
-        case "margin":
-            standing, sentence = _margin(gate, second, first, cells)
-        case "no-regression":
-            about: dict[About, Difference] = {
-                each: found for (of, each), found in tested.items() if of == gate
-            }
-            standing, sentence = _regression(gate, second, first, about)
-        case _:
-            standing, sentence = _nothing_broke(gate, second, first, cells)
-    lacking = sum(
-        one.lacking
-        or other.lacking
-        or ({one.valid, other.valid} == {True, False} and "unsupported" in {one.outcome, other.outcome})
-        for one, other in pairs
-    )
-    valid = sum(one.valid and other.valid for one, other in pairs)
-    return _complete(GateResult(gate, standing, sentence), lacking, valid, len(pairs), sides)
-
-
-def _complete(result: GateResult, lacking: int, valid: int, asked: int, sides: Sides) -> GateResult:
+def _complete(result: GateResult, lacking: int, valid: int, asked: int, min_coverage: float) -> GateResult:
     """The result, undecided where runs lack or too few of them say something."""
+    why = ""
     if lacking:
-        are = "run is" if lacking == 1 else "runs are"
-        why = f"but {lacking} {are} missing"
-    elif valid < sides.min_coverage * asked - 1e-9:
-        share = f"{valid} of {asked} runs say something ({100 * valid / asked:.0f} %)"
-        why = f"but only {share}, less than min_coverage ({100 * sides.min_coverage:g} %)"
-    else:
+        why = f"{lacking} {'run is' if lacking == 1 else 'runs are'} missing"
+    elif valid < min_coverage * asked - 1e-9:
+        share = f"only {valid} of {asked} runs say something ({100 * valid / asked:.0f} %)"
+        why = f"{share}, less than min_coverage ({100 * min_coverage:g} %)"
+    if not why:
         return replace(result, sentence=f"{result.sentence}.")
-    return GateResult(result.gate, "undecided", f"{result.sentence}, {why}.")
+    return GateResult(result.gate, "undecided", f"{result.sentence}, but {why}.")
 
 
 def _figure(gate: Gate, sides: Sides) -> GateResult:
     rows = counted(_part_of(sides.second, gate.part))
-    metrics = {**Total("", tuple(rows), sides.k).metrics, **_beside(gate, sides)}
+    metrics = Total("", tuple(rows), sides.k).metrics
     if gate.metric not in metrics:
         raise ConfigError(unknown_name("metric", gate.metric, metrics))
-    value = metrics[gate.metric]
-    of = " / ".join(gate.part.values()) or "all runs"
+    value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
     side = "at least" if gate.sign == ">=" else "at most"
     asked = f"{gate.metric} of {of} has to be {side} {gate.limit:g}"
     if value is None:
@@ -190,21 +186,8 @@ def _figure(gate: Gate, sides: Sides) -> GateResult:
     found = GateResult(gate, "passed" if holds else "failed", f"{asked}, and is {value:.4g}")
     about_them = gate.metric in {"coverage", "runs", "valid", "fail", "unsupported", "void"}
     valid = len(planned) if about_them else sum(one.valid for one in planned)
-    return _complete(found, sum(one.lacking for one in planned), valid, len(planned), sides)
-
-
-def _beside(gate: Gate, sides: Sides) -> dict[str, float | None]:
-    """How the second side differs from the first, as metrics."""
-    if sides.first is None:
-        return {}
-    cells = paired_cells(sides.pairs(gate), *sides.compared)
-    found = difference(cells, THESE if gate.scenario else SAMPLE)
-    return {
-        "difference": found.difference if found else None,
-        "difference_low": found.low if found else None,
-        "gained": sum(cell.gained for cell in cells),
-        "lost": sum(cell.lost for cell in cells),
-    }
+    lacking = sum(one.lacking for one in planned)
+    return _complete(found, lacking, valid, len(planned), sides.min_coverage)
 
 
 def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
@@ -219,29 +202,34 @@ def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tup
         return "failed", sentence
     needed = more_to_show(cells, gate.limit, gate.about)
     there, noun = (found.scenarios, "scenarios") if gate.about == SAMPLE else (found.runs, "runs")
-    if needed is None:
-        takes = f"more {noun} like these would not show it"
-    else:
-        takes = f"it takes about {max(needed, there + 1)} {noun} like these to show so little"
-        takes += f", and there are {there}"
+    takes = f"more {noun} like these would not show it"
+    if needed is not None:
+        least = max(needed, there + 1)
+        takes = f"it takes about {least} {noun} like these to show so little, and there are {there}"
     return "undecided", f"{sentence}, and {takes}"
 
 
 def _regression(
     gate: Gate, second: str, first: str, tested: Mapping[About, Difference]
 ) -> tuple[Standing, str]:
-    asked, found, these = (
-        f"{second} must not be significantly worse than {first}",
-        tested[gate.about],
-        tested[THESE],
-    )
-    alone = (
-        f'. On these scenarios alone ("these-scenarios") the difference is {_tested(these)}'
-        if gate.about == SAMPLE
-        else ""
-    )
-    if found.smallest_p > gate.limit:
-        return "undecided", f"{asked}, and {_too_few(found, gate.limit)}{alone}"
+    asked, alone = f"{second} must not be significantly worse than {first}", ""
+    found, these = tested[gate.about], tested[THESE]
+    if gate.about == SAMPLE:
+        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_tested(these)}'
+    if found.smallest_p > gate.limit:  # no difference can be significant; this would change it
+        among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
+        there = count(found.scenarios, "scenario")
+        least = scenarios_to_tell(gate.limit, found.comparisons)
+        if gate.about == THESE:
+            there, more = f"{count(found.runs, 'run')} on {there}", "more trials"
+        elif found.scenarios < least:
+            more = f"{least} or more"
+        else:
+            there, more = f"{there} on {found.models} models", "more models"
+        return (
+            "undecided",
+            f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",
+        )
     finding = f"{asked}: the difference is {_tested(found)} for {_kind(gate.about)}"
     finding += f", and the level is {gate.limit:g}"
     if found.difference < 0 and found.p_value <= gate.limit:
@@ -250,21 +238,6 @@ def _regression(
         # No sample of scenarios shows it, but it is no accident of the trials: nothing that may pass.
         return "undecided", f"{finding}{alone}"
     return "passed", finding
-
-
-def _too_few(found: Difference, alpha: float) -> str:
-    """Why no difference can be significant, and what would change that."""
-    among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
-    if found.about == THESE:
-        trials = f"{_counted(found.runs, 'run')} on {_counted(found.scenarios, 'scenario')}"
-        return f"with {trials} no difference{among} can reach {alpha:g}; more trials can"
-    least = scenarios_to_tell(alpha, found.comparisons)
-    there = _counted(found.scenarios, "scenario")
-    if found.scenarios >= least:
-        return (
-            f"with {there} on {found.models} models no difference{among} can reach {alpha:g}; more models can"
-        )
-    return f"with {there} no difference{among} can reach {alpha:g}; {least} or more can"
 
 
 def _nothing_broke(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
@@ -277,16 +250,12 @@ def _nothing_broke(gate: Gate, second: str, first: str, cells: list[PairedCell])
         more = f" and {len(fell) - 1} more" if len(fell) > 1 else ""
         lost = f"{cells[worst].passes[0]} to {cells[worst].passes[1]} of {cells[worst].runs} runs"
         return "failed", f"{asked}: {names[worst]} fell from {lost} (p {_p(found[worst])}, Holm){more}"
-    weak = [cell for cell in cells if len(cells) * broken(cell.all_lost) > gate.limit]
-    if weak:
-        trials = next(
-            many
-            for many in range(1, 1_000)
-            if len(cells) * broken(PairedCell("", "", 0, many, 0, 0)) <= gate.limit
-        )
+    if any(len(cells) * broken(cell.all_lost) > gate.limit for cell in cells):
+        weakest = (PairedCell("", "", 0, many, 0, 0) for many in range(1, 1_000))
+        trials = next(each.lost for each in weakest if len(cells) * broken(each) <= gate.limit)
         takes = f"it takes {trials} trials of a cell to see one of {len(cells)} break"
         return "undecided", f"{asked}: none is seen to, and {takes}"
-    return "passed", f"{asked}: none of {_counted(len(cells), 'cell')} did"
+    return "passed", f"{asked}: none of {count(len(cells), 'cell')} did"
 
 
 def _tested(found: Difference) -> str:
@@ -299,10 +268,6 @@ def _p(value: float) -> str:
 
 def _kind(about: About) -> str:
     return "these scenarios" if about == THESE else "scenarios such as these"
-
-
-def _counted(many: int, noun: str) -> str:
-    return f"{many} {noun}{'' if many == 1 else 's'}"
 
 
 def _points(share: float) -> str:
@@ -326,12 +291,9 @@ def plan_results(plan: EvalPlan, trials: Sequence[Trial], header: Header) -> tup
 def gates_set_later(gates: Iterable[Gate], header: Header) -> tuple[Gate, ...]:
     """The gates that are not in the plan under which the first run was made."""
     first = next((each.plan for each in header.earlier if each.records), header.plan)
-    options = first.get("options")
-    trees = options.get("gate", []) if isinstance(options, Mapping) else []
     try:
-        before = (
-            [gate_from(Table.of(tree, "gate")) for tree in trees] if isinstance(trees, list | tuple) else []
-        )
+        trees = items_of(tree_at(first, "options"), "gate")
+        before = [gate_from(Table.of(tree, "gate")) for tree in trees]
     except ConfigError as error:
         raise ResultsError(f"the gates of an earlier plan cannot be read: {error}") from None
     return tuple(gate for gate in gates if gate not in before)
@@ -346,16 +308,12 @@ def plan_changes(header: Header) -> tuple[str, ...]:
 
     A setting that was changed and changed back is named too, since runs were made under it.
     """
-    made_under = [each for each in header.earlier if each.records]
-    plans = [
-        canonical(tree.get("options", {})) for tree in (*(each.plan for each in made_under), header.plan)
-    ]
-    lines = (line for plan in plans[1:] for line in configuration_differences(plans[0], plan))
-    named = [
-        place
-        for place in dict.fromkeys(line.partition(":")[0] for line in lines)
-        if place not in _UNREMARKABLE
-    ]
+    made_under = (*(each.plan for each in header.earlier if each.records), header.plan)
+    first, *others = (canonical(tree.get("options", {})) for tree in made_under)
+    lines = (line for plan in others for line in configuration_differences(first, plan))
+    named = dict.fromkeys(line.partition(":")[0] for line in lines)
+    for place in _UNREMARKABLE:
+        named.pop(place, None)
     if not named:
         return ()
     return (f"The plan was changed after the first run (last: {header.since}): {', '.join(named)}.",)

@@ -6,10 +6,11 @@ Gates are judged on drawn tables of trials, by the code that judges them on real
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from toolreel._internal import counted
 from toolreel.evals._statistics import MODELS_OF_A_SAMPLE, SPREAD, WITHIN, detectable, scenarios_to_tell
 from toolreel.evals._summary.gates import GateResult, Sides, check_gates
 from toolreel_core.evals import (
@@ -35,7 +36,7 @@ def power_sentence(plan: EvalPlan) -> str:
     by_model = len(plan.strategies) == 1 and len(plan.models) > 1
     pairs = plan.count // len(plan.scenarios) // (len(plan.models) if by_model else len(plan.strategies))
     models = len(plan.models) if not by_model and len(plan.models) >= MODELS_OF_A_SAMPLE else 0
-    there = f"{_counted(scenarios, 'scenario')} of {_counted(pairs, 'pair')} each"
+    there = f"{counted(scenarios, 'scenario')} of {counted(pairs, 'pair')} each"
     there += f", on {models} models" if models else ""
     basis = (
         f"if differences vary by {100 * SPREAD:.0f} points among scenarios, and {100 * WITHIN:.0f} % of "
@@ -43,8 +44,9 @@ def power_sentence(plan: EvalPlan) -> str:
     )
     found = [detectable(scenarios, pairs)]
     found += [detectable(models, pairs * scenarios / models)] if models else []
-    if None not in found:
-        most = max(each for each in found if each is not None)
+    known = [each for each in found if each is not None]
+    if len(known) == len(found):
+        most = max(known)
         return (
             f"with {there}, differences of about {100 * most:.0f} points can be seen (for scenarios such as "
             f"these; power 80 %, level 5 %, {basis})"
@@ -69,33 +71,32 @@ def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
         for trial in plan.trials_of(cell)
     ]
 
-    def judged(passes: Callable[[Trial], bool]) -> Sequence[GateResult]:
+    def judged(passes: Callable[[Trial], bool]) -> tuple[GateResult, ...]:
         rows = [replace(one, outcome="pass" if passes(one) else "fail") for one in empty]
         return check_gates(gates, Sides(rows, k=plan.trials))
 
     # All pass; all fail; and of two sides, only the one or the other passes.
     compared = {gate.strategy for gate in gates if gate.against}
     clearest = [
-        judged(passes)
-        for passes in (
-            lambda _: True,
-            lambda _: False,
-            lambda one: one.cell.strategy in compared,
-            lambda one: one.cell.strategy not in compared,
-        )
+        judged(lambda _: True),
+        judged(lambda _: False),
+        judged(lambda one: one.cell.strategy in compared),
+        judged(lambda one: one.cell.strategy not in compared),
     ]
     tables = max(10, min(100, _ROWS // max(1, len(empty))))
     drawn = [judged(_drawn(plan, random.Random(number))) for number in range(tables)]  # noqa: S311 - no secret
     found = []
-    for place, gate in enumerate(gates):
-        if all(each[place].standing != "passed" for each in clearest):
-            why = next(each[place].sentence for each in clearest)
-            never = any(each[place].standing == "failed" for each in clearest)
-            found.append(f"{gate}: this gate can never {'pass' if never else 'be decided'}: {why}")
+    for gate, extremes, chances in zip(
+        gates, zip(*clearest, strict=True), zip(*drawn, strict=True), strict=True
+    ):
+        standings = {one.standing for one in extremes}
+        if "passed" not in standings:
+            never = "pass" if "failed" in standings else "be decided"
+            found.append(f"{gate}: this gate can never {never}: {extremes[0].sentence}")
             continue
-        green = sum(each[place].standing == "passed" for each in drawn) / tables
-        open_ = next((each[place].sentence for each in drawn if each[place].standing == "undecided"), "")
-        such = f"; if it is undecided, then such as: {open_}" if open_ else ""
+        green = sum(one.standing == "passed" for one in chances) / tables
+        undecided = (one.sentence for one in chances if one.standing == "undecided")
+        such = next((f"; if it is undecided, then such as: {one}" for one in undecided), "")
         found.append(f"{gate}: green in {100 * green:.0f} % of such plans if nothing changed{such}")
     return tuple(found)
 
@@ -104,7 +105,3 @@ def _drawn(plan: EvalPlan, draws: random.Random) -> Callable[[Trial], bool]:
     """Trials of which all strategies are equally good: a rate for each scenario, 85 % on average."""
     rates = {scenario.name: draws.betavariate(*_RATE) for scenario in plan.scenarios}
     return lambda one: draws.random() < rates[one.cell.scenario]
-
-
-def _counted(many: int, noun: str) -> str:
-    return f"{many:,} {noun}{'' if many == 1 else 's'}"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from toolreel._secrets import shown_url
+from toolreel.evals._results import Results, write_json
 from toolreel.evals._statistics import Rate, pass_hat, rate_of
-from toolreel.evals._store.results import Results, write_json
 from toolreel.evals._summary.totals import (
     Findings,
     Total,
@@ -81,9 +81,7 @@ def summary_trees(
                     {
                         "first": each.first,
                         "second": each.second,
-                        "difference": each.difference.difference,
-                        "low": each.difference.low,
-                        "high": each.difference.high,
+                        **{name: getattr(each.difference, name) for name in ("difference", "low", "high")},
                         "p_holm": each.difference.p_value,
                     }
                     for each in contrasts
@@ -113,8 +111,8 @@ def rate_tree(rate: Rate | None) -> Json:
 
 
 def _total(total: Total) -> Tree:
-    rate, hat = total.rate, pass_hat(total.trials, total.k)
-    metrics = total.metrics
+    rate, metrics = total.rate, total.metrics
+    hat = dict(zip(("rate", "cells", "left_out"), pass_hat(total.trials, total.k), strict=True))
     return {
         **total.tally.counts(),
         "rate": metrics["rate"],
@@ -124,7 +122,7 @@ def _total(total: Total) -> Tree:
         "exercised_rate": metrics["exercised_rate"],
         "ok_after_silence": total.tally.after_silence,
         "pass_at_1": metrics["pass_at_1"],
-        "pass_hat_k": {"k": total.k, "rate": hat[0], "cells": hat[1], "left_out": hat[2]},
+        "pass_hat_k": {"k": total.k, **hat},
         "last_attempt_ms_p50_nearest_rank": metrics["p50_ms"],
         "last_attempt_ms_p95_nearest_rank": metrics["p95_ms"],
         "usage": total.tally.usage(),
@@ -183,9 +181,7 @@ def _part(prefix: str, trials: Sequence[Trial]) -> dict[str, Json]:
     """
     counts, found = Tally.of(trials).counts(), rate_of(trials)
     return {
-        f"{prefix}_runs": counts["runs"],
-        f"{prefix}_ok": counts["ok"],
-        f"{prefix}_valid": counts["valid"],
+        **{f"{prefix}_{name}": counts[name] for name in ("runs", "ok", "valid")},
         f"{prefix}_ok_rate": counts["rate"],
         f"{prefix}_coverage": counts["coverage"],
         **_times(f"{prefix}_", trials),
@@ -198,10 +194,8 @@ def _times(prefix: str, trials: Sequence[Trial]) -> dict[str, Json]:
     """As the reference takes them, of all attempts; and by nearest rank, of the last attempt."""
     every, total = [one.ms for one in trials], Total("", tuple(trials), 1)
     return {
-        f"{prefix}ms_p50": reference_percentile(every, 50),
-        f"{prefix}ms_p95": reference_percentile(every, 95),
-        f"{prefix}last_attempt_ms_p50_nearest_rank": total.ms(50),
-        f"{prefix}last_attempt_ms_p95_nearest_rank": total.ms(95),
+        **{f"{prefix}ms_p{at}": reference_percentile(every, at) for at in (50, 95)},
+        **{f"{prefix}last_attempt_ms_p{at}_nearest_rank": total.ms(at) for at in (50, 95)},
     }
 
 
@@ -247,7 +241,7 @@ def _tallied(names: Iterable[str]) -> dict[str, Json]:
 def _about(made: Iterable[Trial], results: Results, plan: EvalPlan) -> dict[str, Json]:
     """The options of the evaluation, by the reference's names and in its order."""
     options, endpoint, header = plan.options, plan.endpoint, results.header
-    places: Tree = {each.name: shown_url(each.server.base_url) for each in plan.named_endpoints}
+    places: Tree = {name: shown_url(each.server.base_url) for name, each in plan.places.items() if name}
     earlier: list[Json] = [
         {"since": each.since, "digest": digest(canonical(each.plan))} for each in header.earlier
     ]

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from toolreel._internal import counted as number
 from toolreel.evals._statistics import (
     ALPHA,
     Difference,
     PairedCell,
     Rate,
+    adjusted_differences,
     difference,
-    holm,
     pass_hat,
     rate_of,
     scenarios_to_tell,
@@ -127,9 +128,7 @@ class Total:
             "pass_hat_k": pass_hat(self.trials, self.k)[0],
             "runs": tally.runs,
             "valid": tally.valid,
-            "fail": tally.outcomes["fail"],
-            "unsupported": tally.outcomes["unsupported"],
-            "void": tally.outcomes["void"],
+            **{name: tally.outcomes[name] for name in ("fail", "unsupported", "void")},
             "p50_ms": self.ms(50),
             "p95_ms": self.ms(95),
             "cost": tally.cost,
@@ -222,40 +221,44 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         cell = one.cell
         return f"{cell.model}:{cell.profile}" if cell.model in several else cell.model
 
-    by = {
-        "strategies": grouped(trials, lambda one: one.cell.strategy),
-        "models": grouped(trials, candidate),
-    }
-    totals = {what: [Total.of(name, rows, plan.trials) for name, rows in by[what].items()] for what in by}
+    by = {"strategies": grouped(trials, lambda one: one.cell.strategy), "models": grouped(trials, candidate)}
     axes = {"strategies": ("strategy",), "models": ("model", "profile")}
-    contrasts = {what: tuple(_contrasts(by[what], axes[what])) for what in by}
-    best = (note for model in several if (note := _best_profile(model, profiles[model])))
-    notes = (*(note for what, groups in by.items() for note in _notes(what, groups)), *best)
-    whole = Total.of("all runs", trials, plan.trials)
-    return Findings(whole, tuple(totals["strategies"]), tuple(totals["models"]), contrasts, notes)
+    totals = {
+        what: tuple(Total.of(name, rows, plan.trials) for name, rows in groups.items())
+        for what, groups in by.items()
+    }
+    notes = [
+        *(note for what, groups in by.items() for note in _notes(what, groups)),
+        *filter(None, (_best_profile(model, profiles[model]) for model in several)),
+    ]
+    return Findings(
+        Total.of("all runs", trials, plan.trials),
+        totals["strategies"],
+        totals["models"],
+        {what: tuple(_contrasts(by[what], axes[what])) for what in by},
+        tuple(notes),
+    )
 
 
 def _contrasts(groups: Mapping[str, Iterable[Trial]], axes: tuple[str, ...]) -> Iterator[Contrast]:
     """Each candidate with each that comes after it in the plan, where they share a valid task."""
-    found: dict[tuple[str, str], tuple[list[PairedCell], Difference]] = {}
-    for one, other in combinations(groups, 2):
-        cells = paired_cells(pairs_of(counted(groups[one]), counted(groups[other]), *axes), *axes)
-        if (measured := difference(cells)) is not None:
-            found[one, other] = cells, measured
-    values = holm({name: measured.p_value for name, (_, measured) in found.items()})
-    for name, (cells, measured) in found.items():
-        adjusted = replace(measured, p_value=values[name], comparisons=len(found))
-        yield Contrast(*name, tuple(cells), adjusted)
+    cells = {
+        (one, other): paired_cells(pairs_of(counted(groups[one]), counted(groups[other]), *axes), *axes)
+        for one, other in combinations(groups, 2)
+    }
+    measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
+    for pair, found in adjusted_differences(measured).items():
+        yield Contrast(*pair, tuple(cells[pair]), found)
 
 
 def _notes(what: str, groups: Mapping[str, Iterable[Trial]]) -> Iterator[str]:
-    scenarios = {one.cell.scenario for rows in groups.values() for one in counted(rows) if one.key}
+    scenarios = len({one.cell.scenario for rows in groups.values() for one in counted(rows) if one.key})
     comparisons = len(groups) * (len(groups) - 1) // 2
-    if comparisons and len(scenarios) < (least := scenarios_to_tell(ALPHA, comparisons)):
+    if comparisons and scenarios < (least := scenarios_to_tell(ALPHA, comparisons)):
         pairs = f" of {comparisons} comparisons" if comparisons > 1 else ""
         yield (
-            f"{what} are compared on {len(scenarios)} scenario{'' if len(scenarios) == 1 else 's'}; "
-            f"with fewer than {least}, no difference{pairs} is significant"
+            f"{what} are compared on {number(scenarios, 'scenario')}; with fewer than {least}, no "
+            f"difference{pairs} is significant"
         )
 
 
@@ -267,27 +270,24 @@ def _best_profile(model: str, trials: Iterable[Trial]) -> str:
     """
     profiles = grouped(counted(trials), lambda one: one.cell.profile)
 
-    def rates(rest: int | None) -> dict[str, float]:
-        halves = {
-            name: rate_of(one for one in rows if rest is None or one.trial % 2 == rest)
+    def rates(*remainders: int) -> dict[str, float]:
+        found = {
+            name: rate_of(one for one in rows if one.trial % 2 in remainders)
             for name, rows in profiles.items()
         }
-        return {name: found.rate for name, found in halves.items() if found}
+        return {name: rate.rate for name, rate in found.items() if rate}
 
-    whole = rates(None)
+    whole, odd, even = rates(0, 1), rates(1), rates(0)
     if len(whole) < 2:
         return ""
     best = max(whole, key=lambda name: whole[name])
-    judged = [
-        by.get(max(chosen, key=lambda name: chosen[name], default=""))
-        for chosen, by in ((rates(1), rates(0)), (rates(0), rates(1)))
+    other = "one trial of each cell does not tell how much of it is luck"
+    chosen = [
+        by.get(max(half, key=lambda name: half[name], default="")) for half, by in ((odd, even), (even, odd))
     ]
-    known = [rate for rate in judged if rate is not None]
-    other = (
-        f"judged on the other half of its trials: {100 * fmean(known):.1f} %"
-        if len(known) == 2
-        else "one trial of each cell does not tell how much of it is luck"
-    )
+    known = [rate for rate in chosen if rate is not None]
+    if len(known) == 2:
+        other = f"judged on the other half of its trials: {100 * fmean(known):.1f} %"
     return f"models: best of {len(whole)} profiles of {model}: {best}, {100 * whole[best]:.1f} %; {other}"
 
 
@@ -301,13 +301,12 @@ def answer(findings: Findings) -> tuple[str, ...]:
         *_best("model", "models", findings.models, findings.contrasts["models"]),
         *_best("strategy", "strategies", findings.strategies, findings.contrasts["strategies"]),
     )
-    if found:
-        return found
-    whole = findings.whole
-    return (f"{_rate(whole)} of the tool scenarios pass." if whole.rate else NOTHING_YET,)
-
-
-NOTHING_YET: Final = "No run says anything about a model yet."
+    known = findings.whole.rate
+    return found or (
+        f"{_rate(findings.whole)} of the tool scenarios pass."
+        if known
+        else "No run says anything about a model yet.",
+    )
 
 
 def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]) -> Iterator[str]:
@@ -316,22 +315,32 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     ranked = sorted(known, key=lambda name: (-value[name], name))
     if len(ranked) < 2:
         return
-    best, following = ranked[:2]
-    found = {frozenset((each.first, each.second)): each for each in contrasts}
-    p_values = {
-        name: each.difference.p_value if (each := found.get(frozenset((best, name)))) else 1.0
-        for name in ranked[1:]
+    best, *others = ranked
+    found = {
+        other: (each, 1 if each.second == best else -1)
+        for each in contrasts
+        for other in ({each.first, each.second} - {best} if best in {each.first, each.second} else ())
     }
-    equals = [name for name, p in p_values.items() if p > ALPHA]
-    ahead = _ahead(best, following, value, found.get(frozenset((best, following))))
+    p_values = {name: found[name][0].difference.p_value if name in found else 1.0 for name in others}
+    equals = [name for name in others if p_values[name] > ALPHA]
+    # By how much: on the tasks that both have where they were compared, else the difference of the rates.
+    if others[0] in found:
+        contrast, sign = found[others[0]]
+        measured = contrast.difference
+        low, high = sorted((sign * measured.low, sign * measured.high))
+        ahead = (
+            f"{100 * sign * measured.difference:+.1f} points over {others[0]} "
+            f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
+        )
+    else:
+        ahead = f"{100 * (value[best] - value[others[0]]):+.1f} points over {others[0]}"
     if not equals:
-        others = f"the other {len(ranked) - 1}" if len(ranked) > 2 else following
+        rest = f"the other {len(others)}" if len(others) > 1 else others[0]
         yield (
             f"{best} is the best {one} for scenarios such as these: {_rate(known[best])}, {ahead}; a test "
-            f"separates it from {others} (p {max(p_values.values()):.3g}, Holm)."
+            f"separates it from {rest} (p {max(p_values.values()):.3g}, Holm)."
         )
         return
-    level = f"p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm"
     alike = [name for name in equals if value[name] == value[best]]
     highest = (
         f"{_named([best, *alike])} have the highest rate, {_rate(known[best])}, and no test separates {best}"
@@ -340,26 +349,13 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     )
     yield (
         f"Undecided which of the {len(ranked)} {several} is best for scenarios such as these: {highest} from "
-        f"{_named(equals)} ({level})."
+        f"{_named(equals)} (p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm)."
     )
 
 
 def _rate(total: Total) -> str:
     rate = total.rate
     return f"{100 * rate.rate:.1f} % (95 % interval {rate})" if rate else "no valid run"
-
-
-def _ahead(best: str, following: str, value: Mapping[str, float], found: Contrast | None) -> str:
-    """By how much: on the tasks that both have where they were compared, else the difference of the rates."""
-    if found is None:
-        return f"{100 * (value[best] - value[following]):+.1f} points over {following}"
-    sign = 1 if found.second == best else -1
-    measured = found.difference
-    low, high = sorted((sign * measured.low, sign * measured.high))
-    return (
-        f"{100 * sign * measured.difference:+.1f} points over {following} "
-        f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
-    )
 
 
 def _named(names: Sequence[str]) -> str:

@@ -205,10 +205,13 @@ class Types:
         except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
             why, _, _ = str(error).partition("\n")
             raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
+        # Where an alias is a path, pydantic's schema has the name of the field, which it reads since 2.11.
+        knows_names = "by_name" in inspect.signature(adapter.validate_json).parameters
+        named = {"by_alias": True, "by_name": True} if knows_names else {}
 
         def read(value: Json) -> object:
             try:
-                return adapter.validate_json(canonical(value))
+                return adapter.validate_json(canonical(value), **named)
             except pydantic.ValidationError as error:
                 first, *_ = error.errors(include_url=False, include_context=False)
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None

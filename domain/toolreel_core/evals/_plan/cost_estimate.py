@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,32 +21,26 @@ def check_cost_cap(plan: EvalPlan) -> None:
 
     :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
     """
-    places = [name for name in plan.endpoints if not _reports_cost(plan, name)]
-    measured = [model for model in plan.models if not kind_of(model)]
-    if plan.budget.max_cost is not None:
-        _check(plan, ("budget", "max_cost"), measured, places)
-    if plan.budget.run_max_cost is not None:
-        _check(plan, ("budget", "run", "max_cost"), measured, places)
-
-
-def _check(
-    plan: EvalPlan, place: tuple[str, ...], models: Collection[str], endpoints: Collection[str]
-) -> None:
-    unknown = unpriced(plan, models, endpoints)
-    if not unknown:
-        return
-    names = ", ".join(unknown[:_SHOWN]) + (f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else "")
-    where = ' or [endpoints.NAME.prices."MODEL"]' if plan.named_endpoints else ""
-    what = (
-        f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
-        "name a provider that reports costs, such as openrouter, or leave max_cost out and limit max_tokens"
-    )
-    raise PlaceError(place, what)
-
-
-def _reports_cost(plan: EvalPlan, endpoint: str) -> bool:
-    known = plan.presets.defaults(plan.endpoint_at(endpoint).provider).changes()["provider"]
-    return Provider.of(known).reports_cost == "yes"
+    known = {
+        name: plan.presets.defaults(plan.endpoint_at(name).provider).changes()["provider"]
+        for name in plan.endpoints
+    }
+    places = [name for name in plan.endpoints if Provider.of(known[name]).reports_cost != "yes"]
+    unknown = _unpriced(plan, [model for model in plan.models if not kind_of(model)], places)
+    caps = {
+        ("budget", "max_cost"): plan.budget.max_cost,
+        ("budget", "run", "max_cost"): plan.budget.run_max_cost,
+    }
+    for place in (place for place, cap in caps.items() if unknown and cap is not None):
+        names = ", ".join(unknown[:_SHOWN])
+        names += f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else ""
+        where = "" if "" in plan.places else ' or [endpoints.NAME.prices."MODEL"]'
+        what = (
+            f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
+            "name a provider that reports costs, such as openrouter, or leave max_cost out and limit "
+            "max_tokens"
+        )
+        raise PlaceError(place, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +79,6 @@ class Estimate:
     unpriced: tuple[str, ...]
     """Models without a price, with their endpoints if there are several; they are unknown, not free."""
 
-    @property
-    def tokens(self) -> float:
-        """Prompts and completions together."""
-        return self.prompt_tokens + self.completion_tokens
-
 
 def estimate_cost(plan: EvalPlan) -> Estimate:
     """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
@@ -101,9 +90,7 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
         for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
     )
     pairs, places = len(plan.pairs), len(plan.endpoints)
-    prices = [
-        plan.options.price_list.price(model, place) for model, _ in plan.pairs for place in plan.endpoints
-    ]
+    prices = [plan.options.price(model, place) for model, _ in plan.pairs for place in plan.endpoints]
     costs = [price.cost(prompt / places, completion / places) for price in prices if price]
     return Estimate(
         plan.count,
@@ -112,16 +99,16 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
         completion * pairs,
         seconds * pairs / 60 / plan.jobs,
         sum(costs) if costs else None,
-        unpriced(plan, plan.models, plan.endpoints),
+        _unpriced(plan, plan.models, plan.endpoints),
     )
 
 
-def unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
+def _unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
     """The models without a price at some of these endpoints, with its name if the plan has several."""
-    places, prices = [*endpoints], plan.options.price_list
+    places = [*endpoints]
     return tuple(
         f"{model} at {place}" if len(plan.endpoints) > 1 else model
         for model in models
         for place in places
-        if prices.price(model, place) is None
+        if plan.options.price(model, place) is None
     )

@@ -7,7 +7,7 @@ in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Protocol, TypeVar
@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest, parse
-from toolreel_core._plan import Preset, Presets, SamplingProfile
+from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.filters import (
     AUTO,
@@ -29,13 +29,7 @@ from toolreel_core.evals._plan.filters import (
 from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import (
-    Layers,
-    Strategy,
-    configuration_for,
-    harness_preset,
-    strategies_of,
-)
+from toolreel_core.evals._plan.strategies import Strategy, configuration_for, strategies_of
 from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 
@@ -68,54 +62,46 @@ class EvalPlan:
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
     """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
-    named_endpoints: tuple[NamedEndpoint, ...] = field(init=False)
-    """Where runs are made; empty: at the one endpoint without a name."""
-    _layers: Mapping[str, Layers] = field(init=False, repr=False)
-    """By the name of the endpoint."""
+    places: Mapping[str, NamedEndpoint] = field(init=False, repr=False)
+    """Where runs are made, by name; the one endpoint that has none is named with an empty text."""
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
-        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
-        auto = AUTO in Filter(options.profiles).inclusions
         models = _at("models", lambda: select_models(presets, options.models, options.add_models))
-        profiles = {
-            model: profiles_for(*(presets, model, select), auto=auto, enforce=options.enforce_applicability)
-            for model in models
-        }
+        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
+        auto, enforce = AUTO in Filter(options.profiles).inclusions, options.enforce_applicability
         known = strategies_of(parse(options.own_strategies), presets)
         words = Filter(options.strategies or ("production",))
-        endpoints = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
-        _check_spellings(endpoints, {*models, *(each.name for each in presets.models)})
+        chosen = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
+        endpoints = chosen or (NamedEndpoint("", options.endpoint),)
+        for endpoint in endpoints:
+            place = ("endpoints", endpoint.name) if endpoint.name else ("endpoint",)
+            provider = endpoint.server.provider
+            if provider and not presets.defaults(provider).names:
+                raise PlaceError((*place, "provider"), unknown_name("provider", provider, presets.providers))
+            spelled = {*models, *(each.name for each in presets.models)}
+            for model, _ in endpoint.models:  # another name for a model that there is not changes nothing
+                if model not in spelled:
+                    raise PlaceError((*place, "models", model), unknown_name("model", model, spelled))
+        scenarios = self.scenarios
+        if options.tool_use_mode == "disabled":
+            scenarios = tuple(each for each in scenarios if each.control)
+            if not scenarios:
+                what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+                raise PlaceError(("eval", "scenarios"), what)
         derived: Mapping[str, object] = {
             "models": models,
-            "profiles": profiles,
+            "profiles": {
+                each: profiles_for(presets, each, select, auto=auto, enforce=enforce) for each in models
+            },
             "strategies": _at(
                 "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
             ),
-            "scenarios": _usable(self.scenarios, options),
-            "named_endpoints": endpoints,
-            "_layers": {each.name: self._build_layers(each, ("endpoints", each.name)) for each in endpoints}
-            or {"": self._build_layers(NamedEndpoint("", options.endpoint), ("endpoint",))},
+            "scenarios": scenarios,
+            "places": {each.name: each for each in endpoints},
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
-
-    def _build_layers(self, endpoint: NamedEndpoint, place: tuple[str, ...]) -> Layers:
-        options = self.options
-        provider = endpoint.server.provider
-        if provider and not self.presets.defaults(provider).names:
-            what = unknown_name("provider", provider, self.presets.providers)
-            raise PlaceError((*place, "provider"), what)
-        return Layers(
-            self.presets,
-            provider,
-            harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
-            options.sampling,
-            options.content_tag_fallback,
-            options.tool_allowlist,
-            options.seeds,
-            endpoint.models,
-        )
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -179,17 +165,21 @@ class EvalPlan:
 
         :raises ConfigError: if the cell names something that is not in the plan
         """
-        if cell.endpoint not in self._layers:
-            raise ConfigError(unknown_name("endpoint", cell.endpoint, filter(None, self._layers)))
-        price = self.options.price_list.price(cell.model, cell.endpoint)
+        price, script = self.options.price(cell.model, cell.endpoint), bool(kind_of(cell.model))
         found = configuration_for(
-            self._layers[cell.endpoint],
+            self.presets,
+            self.options,
+            self._place(cell.endpoint),
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
         )
-        return found.unbilled() if kind_of(cell.model) else found.priced(price.of_run if price else None)
+        if not found.config.limits_cost:
+            return found
+        if script:  # nobody says what it costs, and it costs nothing
+            return replace(found, config=replace(found.config, unknown_cost="allow"))
+        return replace(found, price=price)
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
@@ -200,21 +190,19 @@ class EvalPlan:
 
         A profile chosen by ``auto`` is marked ``auto=``.
         """
+        words = self.options.profiles
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
-        chosen_by = f"{AUTO}=" if self._chosen_by_auto(cell) else ""
+        auto = (
+            AUTO in Filter(words).inclusions
+            and cell.profile not in (each.name for each in select_profiles(self.presets, words))
+            and auto_profile(self.presets, cell.model).name == cell.profile
+        )
         parts = (
-            f"{chosen_by}{cell.profile}" if several else "",
+            f"{f'{AUTO}=' if auto else ''}{cell.profile}" if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
             cell.endpoint if len(self.endpoints) > 1 else "",
         )
         return ":".join((cell.model, *filter(None, parts)))
-
-    def _chosen_by_auto(self, cell: Cell) -> bool:
-        """Whether it was ``auto`` that brought in a cell's profile."""
-        if AUTO not in Filter(self.options.profiles).inclusions:
-            return False
-        named = (profile.name for profile in select_profiles(self.presets, self.options.profiles))
-        return cell.profile not in named and auto_profile(self.presets, cell.model).name == cell.profile
 
     @property
     def trials(self) -> int:
@@ -229,7 +217,7 @@ class EvalPlan:
     @property
     def endpoints(self) -> tuple[str, ...]:
         """The names of the endpoints; one empty name where the only one has none."""
-        return tuple(each.name for each in self.named_endpoints) or ("",)
+        return tuple(self.places)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -241,10 +229,12 @@ class EvalPlan:
 
         :raises ConfigError: if the plan has none of that name
         """
-        known = {each.name: each.server for each in self.named_endpoints} or {"": self.options.endpoint}
-        if name not in known:
-            raise ConfigError(unknown_name("endpoint", name, filter(None, known)))
-        return known[name]
+        return self._place(name).server
+
+    def _place(self, name: str) -> NamedEndpoint:
+        if name not in self.places:
+            raise ConfigError(unknown_name("endpoint", name, filter(None, self.places)))
+        return self.places[name]
 
     @property
     def budget(self) -> Budget:
@@ -259,19 +249,19 @@ class EvalPlan:
 
     def tree(self) -> dict[str, Json]:
         """The plan as stored in the header of its results: the options, and the axes that they resolve to."""
+        own: dict[str, Json] = {
+            each.name: parse(each.tree) for each in self.scenarios if each.tree != NOTHING
+        }
         return {
             "options": self.options.tree(),
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
             "strategies": {each.name: each.about for each in self.strategies},
             "scenarios": {each.name: each.version for each in self.scenarios},
-            **({"endpoints": [*self.endpoints]} if self.named_endpoints else {}),
+            **({} if "" in self.places else {"endpoints": [*self.places]}),
             "count": self.whole_count,
-            **({"own_scenarios": own} if (own := self._own_scenarios()) else {}),
+            # Those that were read from files, whole, so that the results can be judged elsewhere.
+            **({"own_scenarios": own} if own else {}),
         }
-
-    def _own_scenarios(self) -> dict[str, Json]:
-        """The scenarios that were read from files, whole, so that the results can be judged elsewhere."""
-        return {each.name: parse(each.tree) for each in self.scenarios if each.tree != NOTHING}
 
     @classmethod
     def of(cls, tree: Tree, presets: Presets, scenarios: Iterable[Scenario]) -> EvalPlan:
@@ -297,26 +287,6 @@ def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
-
-
-def _usable(scenarios: tuple[Scenario, ...], options: Options) -> tuple[Scenario, ...]:
-    """The scenarios that make sense under the options."""
-    if options.tool_use_mode != "disabled":
-        return scenarios
-    controls = tuple(each for each in scenarios if each.control)
-    if not controls:
-        what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
-        raise PlaceError(("eval", "scenarios"), what)
-    return controls
-
-
-def _check_spellings(endpoints: Iterable[NamedEndpoint], known: Collection[str]) -> None:
-    """Refuse another name for a model that there is not: it would change nothing."""
-    for endpoint in endpoints:
-        for model, _ in endpoint.models:
-            if model not in known:
-                place = ("endpoints", endpoint.name, "models", model)
-                raise PlaceError(place, unknown_name("model", model, known))
 
 
 def _at(key: str, find: Callable[[], _Found]) -> _Found:

@@ -106,7 +106,13 @@ def select_models(
     """
     known = [model for model in presets.models if not model.family]
     words = ("stable",) if words is None and not further else words
-    select = () if words is None else Filter(words).select("model", known, _of_model)
+
+    def names(model: Model) -> Iterable[str]:
+        """Name, name without its route, vendor, tags."""
+        vendor, slash, _ = model.name.partition("/")
+        return dict.fromkeys((model.name, model.name.partition(":")[0], *[vendor][: len(slash)], *model.tags))
+
+    select = () if words is None else Filter(words).select("model", known, names)
     return tuple(dict.fromkeys((*(model.name for model in select), *further)))
 
 
@@ -161,11 +167,3 @@ def applies(profile: SamplingProfile, model: str) -> bool:
     (True, False)
     """
     return not profile.applies_to or any(fnmatchcase(model, pattern) for pattern in profile.applies_to)
-
-
-def _of_model(model: Model) -> Iterable[str]:
-    """Name, name without its route, vendor, tags."""
-    vendor, slash, _ = model.name.partition("/")
-    return dict.fromkeys(
-        (model.name, model.name.partition(":")[0], *([vendor] if slash else []), *model.tags)
-    )

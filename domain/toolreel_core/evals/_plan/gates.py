@@ -153,12 +153,24 @@ def gate_option(text: str) -> Gate:
     found = _WORDS.fullmatch(text.strip())
     if not found:
         raise ConfigError(f"{text!r} is no gate; write such as no-regression or lower_bound>=0.85")
+    parts: dict[str, Any] = {}
     words = [word.strip() for word in (found["part"] or "").split(",") if word.strip()]
-    parts: dict[str, Any] = dict(_part(word, text) for word in words if word != THESE)
+    for axis, _, value in (word.partition("=") for word in words if word != THESE):
+        if axis.strip() not in _PARTS:
+            raise ConfigError(f"{text!r}: {unknown_name('axis', axis.strip(), (*_PARTS, THESE))}")
+        if not value.strip():
+            raise ConfigError(f"{text!r}: {axis.strip()} has no value")
+        parts[axis.strip()] = value.strip()
     # Of a single scenario there is no other statement.
     about = THESE if THESE in words or "scenario" in parts else SAMPLE
-    name, sign = found["name"].replace("_", "-"), found["sign"]
-    number = _option_number(found["number"], text)
+    name, sign, number = found["name"].replace("_", "-"), found["sign"], None
+    if found["number"] is not None:
+        try:
+            number = float(found["number"])
+        except ValueError:
+            raise ConfigError(f"{text!r}: {found['number']!r} is no number") from None
+        if number - number != 0:
+            raise ConfigError(f"{text!r}: {found['number']!r} is no number that a figure can have")
     if name in {"no-regression", "margin", "nothing-broke"}:
         if (sign or "=") != "=" or (name == "margin" and number is None) or len(parts) > 1:
             raise ConfigError(f"{text!r} is no gate; write such as no-regression=0.01 or margin=0.1")
@@ -172,24 +184,3 @@ def gate_option(text: str) -> Gate:
         what = "write no-regression, margin, nothing-broke, or a metric with >= or <= and a number"
         raise ConfigError(f"{text!r} is no gate; {what}")
     return Gate("figure", number, found["name"], cast('Literal[">=", "<="]', sign), **parts)
-
-
-def _part(word: str, whole: str) -> tuple[str, str]:
-    axis, _, value = (each.strip() for each in word.partition("="))
-    if axis not in _PARTS:
-        raise ConfigError(f"{whole!r}: {unknown_name('axis', axis, (*_PARTS, THESE))}")
-    if not value:
-        raise ConfigError(f"{whole!r}: {axis} has no value")
-    return axis, value
-
-
-def _option_number(text: str | None, whole: str) -> float | None:
-    if text is None:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        raise ConfigError(f"{whole!r}: {text!r} is no number") from None
-    if number - number != 0:
-        raise ConfigError(f"{whole!r}: {text!r} is no number that a figure can have")
-    return number

@@ -7,16 +7,15 @@ routes. Where a plan has such tables, each run is at one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Final, cast
 
 from toolreel_core._internal import PlaceError, Table
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, parse
 from toolreel_core._plan import reserved_keys
-from toolreel_core._settings import API_PREFIX, chat_url, prefix_fault
+from toolreel_core._settings import API_PREFIX, Price, chat_url, prefix_fault
 from toolreel_core.evals._plan.filters import Filter
-from toolreel_core.evals._plan.prices import Price, prices_of, prices_tree
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
 # Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
@@ -73,17 +72,27 @@ class Endpoint:
             raise table.complaint(fault, "api_prefix")
         known = bool(_HOST.match(base_url))
         timeout = cast("float", table.amount("timeout", 120.0))
-        headers = _headers(table.table("headers"))
+        headers, variables = table.table("headers"), table.table("headers_env")
+        for name in headers.values:
+            if _CREDENTIAL.search(name):
+                how = "api_key_env names the key's variable, headers_env those of headers"
+                raise headers.complaint(f"leave credentials out; {how}", name)
+        taken = {name.lower() for name in headers.values}
+        for name in variables.values:
+            if not variables.text(name).strip():
+                raise variables.complaint("expected the name of an environment variable", name)
+            if name.lower() in taken:
+                raise variables.complaint("it has a value in headers, too; leave out one of them", name)
         return cls(
             base_url.rstrip("/"),
             api_prefix,
             table.text("api_key_env", "OPENROUTER_API_KEY" if known else ""),
             table.text("provider", "openrouter" if known else ""),
-            headers,
+            tuple((name, headers.text(name)) for name in headers.values),
             timeout,
             cast("float", table.amount("open_timeout", 10.0)),
             table.amount("read_timeout") or timeout,
-            _headers_env(table.table("headers_env"), {name.lower() for name, _ in headers}),
+            tuple((name, variables.text(name).strip()) for name in variables.values),
             table.text("api_key_header", _AUTHORIZATION),
         )
 
@@ -98,33 +107,13 @@ class Endpoint:
 
     def tree(self) -> dict[str, Json]:
         """The table that it is read from. What is newer than 0.1.0 stands there only if it is used."""
-        tree: dict[str, Json] = {**asdict(self), "headers": dict(self.headers)}
-        newer: dict[str, Json] = {
+        tree: dict[str, Json] = {
+            **asdict(self),
+            "headers": dict(self.headers),
             "headers_env": dict(self.headers_env),
-            "api_key_header": self.api_key_header if self.api_key_header != _AUTHORIZATION else "",
         }
-        return {key: value for key, value in (tree | newer).items() if key not in newer or value}
-
-
-def _headers(table: Table) -> tuple[tuple[str, str], ...]:
-    for name in table.values:
-        if _CREDENTIAL.search(name):
-            what = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
-            raise table.complaint(what, name)
-    return tuple((name, table.text(name)) for name in table.values)
-
-
-def _headers_env(table: Table, others: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Headers from variables.
-
-    :param others: names of headers that have a value, in lower case
-    """
-    for name in table.values:
-        if not table.text(name).strip():
-            raise table.complaint("expected the name of an environment variable", name)
-        if name.lower() in others:
-            raise table.complaint("it has a value in headers, too; leave out one of them", name)
-    return tuple((name, table.text(name).strip()) for name in table.values)
+        newer: dict[str, Json] = {"headers_env": {}, "api_key_header": _AUTHORIZATION}
+        return {key: value for key, value in tree.items() if key not in newer or value != newer[key]}
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -183,8 +172,7 @@ def named_endpoints(tree: Tree) -> tuple[NamedEndpoint, ...]:
     :raises PlaceError: at the first thing that is wrong, also if there is a nameless one next to them
     """
     whole = Table.of(tree)
-    tables = whole.table("endpoints").tables()
-    found = tuple(NamedEndpoint.of(name, table) for name, table in tables)
+    found = tuple(NamedEndpoint.of(name, table) for name, table in whole.table("endpoints").tables())
     beside = whole.table("endpoint").values
     if found and beside:
         what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
@@ -215,3 +203,22 @@ def overrides_of(table: Table) -> JsonText:
     if ignored := reserved_keys(table.values):
         raise table.complaint("it is set by the run itself; leave it out", ignored[0])
     return table.json()
+
+
+def prices_of(table: Table) -> tuple[tuple[str, Price], ...]:
+    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
+
+    :raises PlaceError: if one is half a price, or none
+    """
+    found = []
+    for model, price in table.tables():
+        prompt, completion = map(price.only("prompt", "completion").amount, ("prompt", "completion"))
+        if prompt is None or completion is None:
+            raise price.complaint("expected prompt and completion, for a million tokens each")
+        found.append((model, Price(prompt, completion)))
+    return tuple(found)
+
+
+def prices_tree(prices: Iterable[tuple[str, Price]]) -> dict[str, Json]:
+    """The table that they are read from."""
+    return {model: {"prompt": price.input, "completion": price.output} for model, price in prices}

@@ -12,9 +12,15 @@ from typing import Any, Final, get_args
 from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
 from toolreel_core._plan import request_options
-from toolreel_core._settings import LoopConfig, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, named_endpoints, overrides_of
-from toolreel_core.evals._plan.prices import Price, PriceList, prices_of, prices_tree
+from toolreel_core._settings import LoopConfig, Price, ToolFailurePolicy, ToolUseMode
+from toolreel_core.evals._plan.named_endpoints import (
+    Endpoint,
+    NamedEndpoint,
+    named_endpoints,
+    overrides_of,
+    prices_of,
+    prices_tree,
+)
 from toolreel_core.evals._plan.settings import SETTINGS
 from toolreel_core.evals._verdicts import CATEGORIES
 
@@ -164,11 +170,10 @@ class Options:
             **_axes(table.table("eval")),
         )
 
-    @property
-    def price_list(self) -> PriceList:
-        """The prices, those of endpoints too."""
-        there = {each.name: dict(each.prices) for each in self.named_endpoints if each.prices}
-        return PriceList(dict(self.prices), there)
+    def price(self, model: str, endpoint: str = "") -> Price | None:
+        """What a model costs at an endpoint, for a million tokens; ``None`` if nobody knows."""
+        there = (each.prices for each in self.named_endpoints if each.name == endpoint)
+        return {**dict(self.prices), **dict(next(there, ()))}.get(model)
 
     def tree(self) -> dict[str, Json]:
         """All options in the structure of a plan file."""
@@ -176,7 +181,7 @@ class Options:
         return {
             "eval": {
                 key: [*value] if isinstance(value, tuple) else value
-                for key in _EVAL
+                for key in _STORED
                 if (value := getattr(self, key)) is not None and (key, value) not in _OMITTED
             },
             **({"endpoints": named} if named else {"endpoint": self.endpoint.tree()}),
@@ -213,6 +218,9 @@ def layered(layers: Iterable[Tree]) -> Tree:
 
 
 _EVAL: Final = {each.path[1]: each for each in SETTINGS if each.path[0] == "eval"}
+_KIND_ORDER: Final = {"words": 1, "names": 1, "switch": 2, "count": 3, "text": 4, "number": 5}
+_STORED: Final = sorted(_EVAL, key=lambda key: key != "preset" and _KIND_ORDER[_EVAL[key].kind])
+"""In the order in which they are stored: the digest of a plan depends on it."""
 _OMITTED: Final[tuple[tuple[str, object], ...]] = (
     *(("accept_void", ()), ("min_coverage", 0.9)),
     ("endpoints", ()),

@@ -6,13 +6,13 @@ nothing is merged into it later, so the recorded configuration is the one that w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from toolreel_core._conversation import Message
 from toolreel_core._internal import Table
-from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, digest, parse
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, canonical, digest, parse
 from toolreel_core._plan import Plan, Preset, exact_config
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolSurface, masked
@@ -63,16 +63,6 @@ class Configuration:
             Price.of(table.table("price")) if "price" in table.values else None,
         )
 
-    def priced(self, price: Price | None) -> Configuration:
-        """The same with a price, if there is a limit that it counts for."""
-        return replace(self, price=price) if self.config.limits_cost else self
-
-    def unbilled(self) -> Configuration:
-        """The same for a script: nobody says what it costs, and it costs nothing."""
-        if not self.config.limits_cost:
-            return self
-        return replace(self, config=replace(self.config, unknown_cost="allow"))
-
     @property
     def preset(self) -> Preset:
         """The configuration as a preset, so that two can be compared key by key."""
@@ -111,8 +101,7 @@ class Configuration:
 
 def object_of(text: JsonText) -> Tree:
     """A JSON object, parsed; anything else counts as an empty one."""
-    tree = parse(text)
-    return tree if isinstance(tree, Mapping) else {}
+    return as_tree(parse(text))
 
 
 @lru_cache(maxsize=64)  # each run of a cell records it, and a plan has few cells

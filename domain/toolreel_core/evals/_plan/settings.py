@@ -142,6 +142,11 @@ SETTINGS: Final = (
         *("--fallback-retries", "OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT"),
     ),
     Setting(
+        *("eval.content_tag_fallback", "switch", False),
+        "Read calls from text under every strategy but raw.",
+        *("--content-tag-fallback", "OPENROUTER_ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK"),
+    ),
+    Setting(
         *("eval.fix_empty_final", "switch", True),
         "Ask again when the final text is empty.",
         *("--fix-empty-final", "OPENROUTER_FIX_EMPTY_FINAL"),
@@ -150,11 +155,6 @@ SETTINGS: Final = (
         *("eval.tool_allowlist", "words", []),
         "Tools that may be called.",
         *("--tool-allowlist", "OPENROUTER_TOOL_ALLOWLIST"),
-    ),
-    Setting(
-        *("eval.content_tag_fallback", "switch", False),
-        "Read calls from text under every strategy but raw.",
-        *("--content-tag-fallback", "OPENROUTER_ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK"),
     ),
     Setting(
         *("eval.empty_response_retries", "count", 1),

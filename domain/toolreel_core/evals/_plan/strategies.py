@@ -7,16 +7,16 @@ hidden help, and the recorded configuration is the one that was run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final
 
 from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, merged
+from toolreel_core._jsontext import Json, canonical, merged
 from toolreel_core._plan import Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core.evals._plan.options import Budget, Options
+from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
+from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
 _TAGS: Final = "content_tag_tool_call_fallback"
@@ -105,64 +105,48 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
     return tuple(known.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
-    """The parts of a configuration that do not come from its strategy."""
-
-    presets: Presets
-    """The catalogue."""
-    provider: str
-    """The provider's name; empty if unknown."""
-    harness: Preset = field(default_factory=Preset)
-    """What the evaluation asks for, whatever the strategy: modes, policies, overrides of the body."""
-    sampling: JsonText = NOTHING
-    """Options that go over those of a sampling profile."""
-    content_tags: bool = False
-    """Whether calls are read from text with every model."""
-    allowed_tools: tuple[str, ...] = ()
-    seeded: bool = False
-    models_there: tuple[tuple[str, str], ...] = ()
-    """Models that have another name at the endpoint, with that name."""
-
-
 def configuration_for(
-    layers: Layers, strategy: Strategy, model: str, profile: SamplingProfile, changes: Preset
+    presets: Presets,
+    options: Options,
+    endpoint: NamedEndpoint,
+    strategy: Strategy,
+    model: str,
+    profile: SamplingProfile,
+    changes: Preset,
 ) -> Configuration:
     """The effective configuration of a run.
 
     Later layers override earlier ones: infrastructure, provider, the strategy's presets, the options of the
     evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
+
+    :param presets: the catalogue
+    :param changes: of the scenario
     """
-    known = reduce(Preset.merged, _help(layers, strategy, model), Preset())
+    server, none = endpoint.server.provider, Preset()
+    layers = (
+        presets.base if strategy.infrastructure else none,
+        presets.defaults(server) if strategy.provider_defaults else none,
+        presets.merged(strategy.presets),
+        harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
+        presets.get(_TAGS) if strategy.provider_defaults and options.content_tag_fallback else none,
+        presets.workaround(server, model) if strategy.workarounds else none,
+        strategy.own,
+    )
+    known = reduce(Preset.merged, layers, none)
     whole = known.merged(profile.preset).merged(changes)
     sections = whole.changes()
     provider = Provider.of(sections["provider"])
-    asked = map(object_of, (profile.options, layers.sampling, changes.request))
+    asked = map(object_of, (profile.options, options.sampling, changes.request))
     return Configuration(
         LoopConfig.of(sections["config"]),
         provider,
         canonical(reduce(merged, asked, known.options(provider))),
         whole.request_overrides,
         whole.names,
-        layers.allowed_tools,
-        layers.seeded,
-        dict(layers.models_there).get(model, ""),
+        options.tool_allowlist,
+        options.seeds,
+        dict(endpoint.models).get(model, ""),
     )
-
-
-def _help(layers: Layers, strategy: Strategy, model: str) -> Iterable[Preset]:
-    collection = layers.presets
-    yield collection.base if strategy.infrastructure else Preset()
-    yield collection.defaults(layers.provider) if strategy.provider_defaults else Preset()
-    yield collection.merged(strategy.presets)
-    yield layers.harness
-    if strategy.provider_defaults and layers.content_tags:
-        yield collection.get(_TAGS)
-    yield collection.workaround(layers.provider, model) if strategy.workarounds else Preset()
-    yield strategy.own
-
-
-_MS_A_MINUTE = 60_000
 
 
 def harness_preset(options: Options) -> Preset:
@@ -171,24 +155,19 @@ def harness_preset(options: Options) -> Preset:
     >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
     False
     """
+    budget = options.budget
+    tokens, minutes = budget.run_max_tokens, budget.run_max_minutes
+    caps: dict[str, Json] = {
+        "max_cost": budget.run_max_cost,
+        "max_total_tokens": None if tokens is None else max(1, int(tokens)),
+        "max_wall_ms": None if minutes is None else max(1, int(minutes * 60_000)),
+    }
     wanted: dict[str, Json] = {
         "tool_use_mode": options.tool_use_mode,
         "tool_failure_policy": options.tool_failure_policy,
         "fix_empty_final": options.fix_empty_final,
         "fallback_without_tools": options.fallback_retries > 0,
-        **_caps(options.budget),
+        **{key: value for key, value in caps.items() if value is not None},
     }
     asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
     return asked.merged(Preset(config=options.loop))
-
-
-def _caps(budget: Budget) -> dict[str, Json]:
-    """The caps of one run as limits of its loop."""
-    caps: dict[str, Json] = {}
-    if budget.run_max_cost is not None:
-        caps["max_cost"] = budget.run_max_cost
-    if budget.run_max_tokens is not None:
-        caps["max_total_tokens"] = max(1, int(budget.run_max_tokens))
-    if budget.run_max_minutes is not None:
-        caps["max_wall_ms"] = max(1, int(budget.run_max_minutes * _MS_A_MINUTE))
-    return caps

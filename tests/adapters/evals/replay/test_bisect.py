@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import planned, verdicts, written_out
+from tests.evals.evaluations import plan_at, verdicts, written_out
 from tests.evals.provider import provider
 from toolreel._cli import eval_command
 from toolreel.evals import Results, TrialAnswer, bisected, evaluate, plan_of_header, smallest_set
@@ -39,7 +39,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs that are won under ``two`` alone, and three that are lost under ``raw``."""
     folder = tmp_path_factory.mktemp("evals") / "two"
     with provider(kinds=("good",), worded=in_two_dialects) as there:
-        plan = planned(
+        plan = plan_at(
             there.url, strategies=["raw", "two"], eval={"trials": 3}, strategy={"two": TWO_DIALECTS}
         )
         evaluate(plan, folder)

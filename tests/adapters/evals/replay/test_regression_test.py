@@ -11,7 +11,7 @@ from runpy import run_path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import planned, quoting, written_out
+from tests.evals.evaluations import plan_at, quoting, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import promote_command
@@ -25,7 +25,7 @@ from toolreel_core.evals import Record
 def failures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evals") / "results"
     with provider(kinds=("good",), worded=quoting) as there:
-        evaluate(planned(there.url, ["other_script"], ["reads", "raw"]), folder)
+        evaluate(plan_at(there.url, ["other_script"], ["reads", "raw"]), folder)
     return folder
 
 
@@ -82,7 +82,7 @@ def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(
 
 def test_changes_that_lead_elsewhere_are_told(tmp_path: Path) -> None:
     with provider(kinds=("good",), worded=written_out) as there:
-        evaluate(planned(there.url), tmp_path / "results")
+        evaluate(plan_at(there.url), tmp_path / "results")
     assert promote(tmp_path / "results", "", "--to", tmp_path, "--name", "deaf").exit_code == 0
     run = Promoted.open(tmp_path / "deaf.json")
     assert run.verdict().category == "loop.no_tool_calls"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import planned, verdicts
+from tests.evals.evaluations import plan_at, verdicts
 from tests.evals.provider import provider
 from toolreel._cli import replay_command
 from toolreel.evals import evaluate
@@ -21,7 +21,7 @@ from toolreel.evals import evaluate
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evals") / "results"
     with provider(kinds=("good", "bad")) as there:
-        evaluate(planned(there.url, ["happy_path", "chat_only"], eval={"trials": 4}), folder)
+        evaluate(plan_at(there.url, ["happy_path", "chat_only"], eval={"trials": 4}), folder)
     return folder
 
 

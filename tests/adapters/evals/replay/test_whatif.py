@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.evals.provided import planned, quoting, verdicts, written_out
+from tests.evals.evaluations import plan_at, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import replay_command
@@ -33,7 +33,7 @@ def quoted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that quotes a call in its answer, six times; ``reads`` takes it for one, ``raw`` does not."""
     folder = tmp_path_factory.mktemp("evals") / "quoted"
     with provider(kinds=("good",), worded=quoting) as there:
-        evaluate(planned(there.url, ["other_script"], ["reads"], eval={"trials": 6}), folder)
+        evaluate(plan_at(there.url, ["other_script"], ["reads"], eval={"trials": 6}), folder)
     return folder
 
 
@@ -42,7 +42,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that writes its calls into its text, three times; ``reads`` hears them, ``raw`` does not."""
     folder = tmp_path_factory.mktemp("evals") / "written"
     with provider(kinds=("good",), worded=written_out) as there:
-        evaluate(planned(there.url, strategies=["raw", "reads"], eval={"trials": 3}), folder)
+        evaluate(plan_at(there.url, strategies=["raw", "reads"], eval={"trials": 3}), folder)
     return folder
 
 
@@ -59,7 +59,7 @@ def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_diverges(
 
 def test_options_and_the_way_that_calls_are_written_are_none(tmp_path: Path) -> None:
     with provider(kinds=("good", "bad", "skipping")) as there:
-        plan = planned(there.url, ["happy_path", "type_error_recovery"], eval={"trials": 3})
+        plan = plan_at(there.url, ["happy_path", "type_error_recovery"], eval={"trials": 3})
         evaluate(plan, tmp_path)
     found = rejudged(tmp_path, "raw", "production")
     assert {run.diverged.rpartition(" ")[2] for run in found if run.fate == "diverged"} <= {"nudge"}
@@ -78,7 +78,7 @@ ON_THE_MODEL: Final[dict[str, Any]] = {
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evals") / "plain"
     with provider(kinds=("good",)) as there:
-        evaluate(planned(there.url, strategy=ON_THE_MODEL, eval={"trials": 2}), folder)
+        evaluate(plan_at(there.url, strategy=ON_THE_MODEL, eval={"trials": 2}), folder)
     return folder
 
 

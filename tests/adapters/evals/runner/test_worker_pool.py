@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from threading import Barrier, Event
 
-from toolreel.evals import JobEnded, WorkerPool
-
-
-def ended_of(pool: WorkerPool[int, int]) -> Iterator[JobEnded[int]]:
-    while ended := pool.next_ended():
-        yield from ended
+from toolreel.evals import WorkerPool
 
 
 def test_each_job_ends_once() -> None:
-    pool = WorkerPool(iter(range(100)), 4, lambda job: job * 2, Event())
-    assert sorted(one.result or 0 for one in ended_of(pool)) == [2 * job for job in range(100)]
-    assert pool.next_ended() == []
+    pool, found = WorkerPool(iter(range(100)), 4, lambda job: job * 2, Event()), list[int]()
+    while ended := pool.next_ended()[0]:
+        found += ended
+    assert sorted(found) == [2 * job for job in range(100)]
+    assert pool.next_ended() == ([], None)
 
 
 def test_those_that_have_ended_meanwhile_come_together() -> None:
@@ -32,22 +28,23 @@ def test_those_that_have_ended_meanwhile_come_together() -> None:
 
     pool = WorkerPool(iter(range(10)), 2, run, Event())
     others_done.wait()
-    found = list(pool.next_ended())
+    found, _ = pool.next_ended()
     last.set()
     while len(found) < 10:
-        found += pool.next_ended()
-    assert [one.result for one in found][:8] == [*range(1, 9)]
-    assert {one.result for one in found} == {*range(10)}
+        found += pool.next_ended()[0]
+    assert found[:8] == [*range(1, 9)]
+    assert {*found} == {*range(10)}
 
 
 def test_what_ended_before_an_error_is_told_too() -> None:
-    stop = Event()
-
     def run(job: int) -> int:
         if job == 2:
             raise LookupError(job)
         return job
 
-    found = list(ended_of(WorkerPool(iter(range(9)), 1, run, stop)))
-    assert [one.result for one in found] == [0, 1, None]
-    assert isinstance(found[-1].error, LookupError)
+    pool, found, error = WorkerPool(iter(range(9)), 1, run, Event()), list[int](), None
+    while not error:
+        ended, error = pool.next_ended()
+        found += ended
+    assert found == [0, 1]
+    assert isinstance(error, LookupError)

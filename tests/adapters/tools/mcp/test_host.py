@@ -19,18 +19,7 @@ import pytest
 from tests.adapters.tools.processes import alive
 from tests.patience import HANG
 from tests.samples import complaint
-from tests.servers.mcp_servers_here import (
-    Heard,
-    called,
-    codes,
-    data,
-    good,
-    message,
-    public,
-    rude,
-    soon,
-    tree,
-)
+from tests.servers.mcp_servers_here import Heard, called, codes, data, good, message, public, rude, soon, tree
 from toolreel import Audio, File, Image
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
 from toolreel._internal import McpServerError

@@ -9,14 +9,7 @@ from mcp.types import Tool
 
 from tests.samples import complaint
 from toolreel._internal import McpConfigError
-from toolreel.tools.mcp import (
-    ServerSettings,
-    pins_of,
-    read_pins,
-    server_tools,
-    unaccepted,
-    write_pins,
-)
+from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted, write_pins
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 

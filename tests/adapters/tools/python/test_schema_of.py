@@ -12,7 +12,16 @@ from uuid import UUID
 import annotated_types as at
 import pytest
 import typing_extensions
-from pydantic import AfterValidator, BaseModel, EmailStr, Field, PositiveInt, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    EmailStr,
+    Field,
+    PositiveInt,
+    TypeAdapter,
+)
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint
@@ -75,6 +84,13 @@ class Shelf(BaseModel):
     label: str
 
 
+class Sent(BaseModel):
+    by_path: int = Field(validation_alias=AliasPath("data", "n"))
+    by_place: int = Field(validation_alias=AliasPath("items", 0))
+    by_name: int = Field(validation_alias="named")
+    by_choice: int = Field(validation_alias=AliasChoices("one", AliasPath("data", "other")))
+
+
 @pydantic_dataclass
 class Box:
     size: int
@@ -130,6 +146,11 @@ def kind_of(hint: object) -> JsonType:
         (Folder, {"name": "a", "inside": [{"name": "b"}]}, Folder("a", [Folder("b")])),
         (Box, {"size": 3}, Box(3)),
         (Shelf, {"label": "a"}, Shelf(label="a")),
+        (  # the keys of its schema
+            list[Sent],
+            [{"by_path": 1, "by_place": 2, "named": 3, "one": 4}],
+            [Sent.model_construct(by_path=1, by_place=2, by_name=3, by_choice=4)],
+        ),
         (list[Shelf | None], [{"label": "a"}, None], [Shelf(label="a"), None]),
         (PositiveInt, 3, 3),
         (Annotated[str, AfterValidator(str.upper)], "a", "A"),

@@ -7,7 +7,8 @@ import pytest
 from tests.samples import complaint
 from toolreel_core._internal import PlaceError, Table
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core.evals import SETTINGS, SIZES, Budget, Endpoint, Options, Price, layered, prices_of
+from toolreel_core._settings import Price
+from toolreel_core.evals import SETTINGS, SIZES, Budget, Endpoint, Options, layered, prices_of
 
 
 def endpoint(**values: object) -> Endpoint:

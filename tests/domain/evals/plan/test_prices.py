@@ -9,14 +9,12 @@ from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import ECHO, complaint
 from toolreel_core._conversation import UserMessage
 from toolreel_core._internal import PlaceError
-from toolreel_core._settings import Price as RunPrice
+from toolreel_core._settings import Price
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
     Configuration,
     EvalPlan,
     Options,
-    Price,
-    PriceList,
     check_cost_cap,
     estimate_cost,
     keys_between,
@@ -44,17 +42,15 @@ def configured(plan: EvalPlan) -> list[Configuration]:
 
 def test_the_price_of_an_endpoint_goes_over_that_of_the_plan() -> None:
     plan = at_two({"a/one:fast": DEAR}, prices={"a/one:fast": CHEAP})
-    prices = plan.options.price_list
-    assert prices == PriceList({"a/one:fast": Price(1, 2)}, {"two": {"a/one:fast": Price(10, 20)}})
-    assert prices.price("a/one:fast", "one") == prices.price("a/one:fast") == Price(1, 2)
-    assert prices.price("a/one:fast", "two") == Price(10, 20)
-    assert prices.price("a/two", "two") is None
-    assert EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT)).options.price_list == prices
+    for options in (plan.options, EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT)).options):
+        assert options.price("a/one:fast", "one") == options.price("a/one:fast") == Price(1, 2)
+        assert options.price("a/one:fast", "two") == Price(10, 20)
+        assert options.price("a/two", "two") is None
 
 
 def test_a_free_model_of_an_endpoint_is_not_taken_for_one_without_a_price() -> None:
-    prices = PriceList({"m": Price(1, 1)}, {"own": {"m": Price(0, 0)}})
-    assert prices.price("m", "own") == Price(0, 0)
+    free = at_two({"a/one:fast": {"prompt": 0, "completion": 0}}, prices={"a/one:fast": CHEAP})
+    assert free.options.price("a/one:fast", "two") == Price(0, 0)
 
 
 def test_the_estimate_counts_each_endpoint_by_its_price() -> None:
@@ -90,11 +86,11 @@ def test_the_cap_of_one_run_needs_a_price_too() -> None:
 def test_a_run_whose_cost_is_limited_has_the_price_of_its_endpoint() -> None:
     capped = at_two({"a/one:fast": DEAR}, prices={"a/one:fast": CHEAP}, budget=RUN_CAP)
     found = configured(capped)
-    assert [one.price for one in found] == [RunPrice(1, 2), RunPrice(10, 20)]
+    assert [one.price for one in found] == [Price(1, 2), Price(10, 20)]
     assert [Configuration.of(one.text) for one in found] == found
     assert found[0].digest != found[1].digest
     plan = found[1].plan("m", [UserMessage("hi")], ToolSurface((ECHO,)))
-    assert plan.price == RunPrice(10, 20)
+    assert plan.price == Price(10, 20)
 
 
 def test_without_a_limit_a_price_changes_no_configuration() -> None:
@@ -117,4 +113,4 @@ def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
         plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP})
     )
     mixed = with_keys(bare, capped, keys_between(bare, capped))
-    assert (mixed.price, mixed.config.max_cost) == (RunPrice(1, 2), 0.5)
+    assert (mixed.price, mixed.config.max_cost) == (Price(1, 2), 0.5)

@@ -16,7 +16,8 @@ from toolreel_core._text_calls import MARKED
 from toolreel_core.evals import (
     STRATEGIES,
     Configuration,
-    Layers,
+    Endpoint,
+    NamedEndpoint,
     Options,
     Strategy,
     configuration_for,
@@ -26,28 +27,32 @@ from toolreel_core.evals import (
 
 RAW, BASELINE, PRODUCTION = STRATEGIES
 DEFAULT, RECOMMENDED, _ = CATALOGUE.profiles
-LAYERS = Layers(CATALOGUE, "router")
 
 
 def of(
     strategy: Strategy,
     model: str = "a/one:fast",
     *,
-    layers: Layers = LAYERS,
+    catalogue: Presets = CATALOGUE,
+    options: Options | None = None,
+    provider: str = "router",
     profile: SamplingProfile = DEFAULT,
     changes: Preset | None = None,
 ) -> Configuration:
-    return configuration_for(layers, strategy, model, profile, changes or Preset())
+    endpoint = NamedEndpoint("", Endpoint(provider=provider))
+    return configuration_for(
+        catalogue, options or Options(), endpoint, strategy, model, profile, changes or Preset()
+    )
 
 
 def test_raw_knows_nothing_mends_nothing_and_sends_nothing() -> None:
-    bare = LoopConfig(argument_repairs="strict", text_dialects=())
+    bare = LoopConfig(argument_repairs="strict", text_dialects=(), tool_use_mode="enforced")
     assert of(RAW) == Configuration(bare, presets=("raw", "default"))
 
 
 def test_baseline_mends_and_knows_the_provider() -> None:
     found = of(BASELINE)
-    assert found.config == LoopConfig(response_transforms=(MENDING,))
+    assert found.config == LoopConfig(response_transforms=(MENDING,), tool_use_mode="enforced")
     assert found.provider == Provider(name="router", supports_parallel_tool_calls="yes")
     assert parse(found.options) == {"parallel_tool_calls": False}
     assert found.presets == ("default_tool_calling", "router", "baseline", "default")
@@ -56,45 +61,47 @@ def test_baseline_mends_and_knows_the_provider() -> None:
 def test_production_knows_the_model_too() -> None:
     found = of(PRODUCTION)
     assert found.config == LoopConfig(
-        nudge_no_tool_calls=1, text_dialects=("marked", "react"), response_transforms=(MENDING,)
+        nudge_no_tool_calls=1,
+        text_dialects=("marked", "react"),
+        response_transforms=(MENDING,),
+        tool_use_mode="enforced",
     )
     assert of(PRODUCTION, "a/two").config.tool_use_mode == "disabled"
-    assert of(BASELINE, "a/two").config.tool_use_mode == "relaxed"
+    assert of(BASELINE, "a/two").config.tool_use_mode == "enforced"
 
 
 def test_what_a_preset_asks_for_is_left_out_where_the_provider_is_not_known_to_take_it() -> None:
-    assert parse(of(PRODUCTION, layers=Layers(CATALOGUE, "")).options) == {}
+    assert parse(of(PRODUCTION, provider="").options) == {}
 
 
 def test_the_sampling_goes_over_the_profile_and_the_scenario_over_both() -> None:
-    layers = Layers(CATALOGUE, "router", sampling=canonical({"top_p": 0.5, "top_k": 4}))
+    options = Options(sampling=canonical({"top_p": 0.5, "top_k": 4}))
     changes = Preset(request=canonical({"top_k": 9, "parallel_tool_calls": True}))
-    found = of(BASELINE, layers=layers, profile=RECOMMENDED, changes=changes)
+    found = of(BASELINE, options=options, profile=RECOMMENDED, changes=changes)
     assert parse(found.options) == {
         "parallel_tool_calls": True,
         "temperature": 0.7,
         "top_p": 0.5,
         "top_k": 9,
     }
-    odd = of(RAW, layers=Layers(CATALOGUE, "", sampling=JsonText("[]")))
+    odd = of(RAW, provider="", options=Options(sampling=JsonText("[]")))
     assert parse(odd.options) == {}
 
 
 def test_a_workaround_goes_over_what_the_evaluation_asks_for_and_the_scenario_over_all() -> None:
-    harness = Preset(config=canonical({"tool_use_mode": "enforced", "fix_empty_final": False}))
-    layers = Layers(CATALOGUE, "router", harness)
-    assert [of(strategy, "a/two", layers=layers).config.tool_use_mode for strategy in STRATEGIES] == [
+    options = Options(fix_empty_final=False)
+    assert [of(strategy, "a/two", options=options).config.tool_use_mode for strategy in STRATEGIES] == [
         *("enforced", "enforced", "disabled"),
     ]
     changes = Preset(config=canonical({"tool_use_mode": "relaxed"}))
-    assert of(PRODUCTION, "a/two", layers=layers, changes=changes).config.tool_use_mode == "relaxed"
-    assert not of(PRODUCTION, "a/two", layers=layers).config.fix_empty_final
+    assert of(PRODUCTION, "a/two", options=options, changes=changes).config.tool_use_mode == "relaxed"
+    assert not of(PRODUCTION, "a/two", options=options).config.fix_empty_final
 
 
 def test_overrides_are_merged_into_every_body() -> None:
-    harness = Preset(request_overrides=canonical({"provider": {"only": ["x"]}}))
+    options = Options(request_overrides=canonical({"provider": {"only": ["x"]}}))
     changes = Preset(request_overrides=canonical({"max_tokens": 9}))
-    found = of(RAW, layers=Layers(CATALOGUE, "router", harness), changes=changes)
+    found = of(RAW, options=options, changes=changes)
     assert parse(found.overrides) == {"provider": {"only": ["x"]}, "max_tokens": 9}
 
 
@@ -112,15 +119,15 @@ def test_calls_are_read_from_text_as_model_and_evaluation_say_but_never_in_raw(
     strategy: str, model: str, tags: bool, dialects: tuple[str, ...]
 ) -> None:
     chosen = next(each for each in STRATEGIES if each.name == strategy)
-    layers = Layers(CATALOGUE, "router", content_tags=tags)
-    assert of(chosen, model, layers=layers).config.text_dialects == dialects
+    options = Options(content_tag_fallback=tags)
+    assert of(chosen, model, options=options).config.text_dialects == dialects
 
 
 @given(presets, presets)
 def test_a_layer_changes_only_the_keys_that_it_declares(harness: Preset, changes: Preset) -> None:
     """Merged last, a patch leaves everything else as it was; the lists that it names may grow."""
-    before = of(PRODUCTION, layers=Layers(CATALOGUE, "router", harness))
-    after = of(PRODUCTION, layers=Layers(CATALOGUE, "router", harness), changes=changes)
+    options = Options(loop=harness.config, request_overrides=harness.request_overrides)
+    before, after = of(PRODUCTION, options=options), of(PRODUCTION, options=options, changes=changes)
     declared = changes.changes()["config"]
     for key in LISTS:
         if key not in declared:
@@ -148,7 +155,7 @@ def test_a_strategy_of_ones_own_extends_another() -> None:
     assert (mine.name, mine.about, mine.tags, mine.workarounds) == ("mine", "Patient.", ("t",), True)
     assert yours.about == "mine, changed"
     found = of(yours)
-    assert (found.config.max_turns, found.config.tool_use_mode) == (50, "disabled")
+    assert (found.config.max_turns, found.config.tool_use_mode) == (50, "enforced")
     assert found.provider.thinking
     assert found.presets[-3:] == ("mine", "yours", "default")
     assert parse(of(bare).options) == {"top_p": 1}
@@ -175,7 +182,7 @@ def test_a_strategy_that_cannot_be_used_says_where(tree: object, said: str) -> N
 
 def test_a_catalogue_without_a_base_has_none() -> None:
     bare = Presets.of({"preset": {"baseline": {}}, "sampling": {"default": {}}})
-    assert of(BASELINE, layers=Layers(bare, "")).config == LoopConfig()
+    assert of(BASELINE, catalogue=bare, provider="").config == LoopConfig(tool_use_mode="enforced")
 
 
 def test_what_nobody_says_is_an_enforced_run_whose_failures_are_fatal() -> None:

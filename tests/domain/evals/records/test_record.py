@@ -19,7 +19,6 @@ from toolreel_core.evals import (
     record_line,
     record_of,
     record_tree,
-    run_in,
 )
 
 
@@ -127,12 +126,8 @@ def broken(record: Record, /, **changes: object) -> str:
         (broken(PASSED, key="gone"), "line 3: key is missing"),
         (broken(PASSED, key=7), "line 3.key: expected a text, got 7"),
         (broken(PASSED, trial=-1), "line 3.trial: expected a whole number of at least 0, got -1"),
-        (broken(PASSED, trial=True), "line 3.trial: expected a whole number of at least 0, got true"),
-        (broken(PASSED, tools_sent=1), "line 3.tools_sent: expected true or false, got 1"),
         (broken(PASSED, result="passed"), "line 3.result: expected one of pass, pass_unexercised"),
-        (broken(PASSED, result=1), "line 3.result: expected one of pass, pass_unexercised"),
         (broken(PASSED, reasons="why"), 'line 3.reasons: expected a list, got "why"'),
-        (broken(PASSED, reasons=[1]), "line 3.reasons[0]: expected a text, got 1"),
         (broken(PASSED, world="gone"), "line 3: world is missing"),
         (broken(PASSED, configuration=[]), "configuration: expected an object, got []"),
         (broken(PASSED, attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
@@ -143,13 +138,6 @@ def broken(record: Record, /, **changes: object) -> str:
                 attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": "x" * 90}]}],
             ),
             'line 3.attempts[0].asked[0].cost: expected a number of at least 0, got "xxx',
-        ),
-        (
-            broken(
-                PASSED,
-                attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": True}]}],
-            ),
-            "cost: expected a number of at least 0, got true",
         ),
     ],
 )
@@ -172,18 +160,3 @@ def test_a_record_says_where_it_was_made_and_one_that_does_not_is_stored_as_befo
 def _first_attempt(record: Record) -> Any:  # noqa: ANN401 - JSON
     attempts: Any = record_tree(record)["attempts"]
     return attempts[0]
-
-
-@pytest.mark.parametrize("endpoint", ["", "west"])
-def test_what_a_line_is_about_is_known_without_reading_all_of_it(endpoint: str) -> None:
-    one = record()
-    one = replace(one, cell=replace(one.cell, endpoint=endpoint))
-    assert run_in(json.loads(record_line(one))) == (one.cell, one.trial)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"record": 0}, {"model": 3}, {"model": None}, {"endpoint": []}, {"trial": "1"}, {"trial": True}],
-)
-def test_a_line_that_does_not_say_it_is_no_run(change: dict[str, Any]) -> None:
-    assert run_in({**json.loads(record_line(record())), **change}) is None

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._jsontext import JsonText, canonical
-from toolreel_core._loop import (
-    call_digest,
-    restatement,
-    shortened,
-    task_of,
-    with_done,
-    with_task,
-)
+from toolreel_core._loop import call_digest, restatement, shortened, task_of, with_done, with_task
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import DoneCall, Memory, State, Tally
 from toolreel_core._replies import ArgumentError, ToolCall

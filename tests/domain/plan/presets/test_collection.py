@@ -8,16 +8,7 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import canonical
-from toolreel_core._plan import (
-    Measured,
-    Model,
-    Preset,
-    Presets,
-    Recommendation,
-    SamplingProfile,
-    bare,
-    means,
-)
+from toolreel_core._plan import Measured, Model, Preset, Presets, Recommendation, SamplingProfile, bare, means
 
 RECOMMENDED = {"verdict": "yes", "ok": 19, "runs": 20}
 CATALOGUE: dict[str, Any] = {

@@ -16,19 +16,19 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
 
-from toolreel._internal import ResultsError, check_version
+from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import new_leaks, tree_texts
-from toolreel.evals._store.plan_history import EarlierPlan, earlier_plans
+from toolreel.cassette import Recording, replace_file
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._jsontext import Json, Tree, canonical, digest
 from toolreel_core.evals import (
     VERSION,
     WITH_CASE_STUDY,
@@ -40,9 +40,29 @@ from toolreel_core.evals import (
     record_line,
     record_of,
     record_tree,
-    run_in,
     trials_of,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPlan:
+    """A plan that gave way to another: none is forgotten, so that nobody can move a goalpost unseen."""
+
+    plan: Tree
+    since: str
+    """When it was first gone by, as ``2026-11-22T08:30:00Z``."""
+    records: int
+    """Lines that the journal had when it gave way, those of the plans before it too."""
+
+    @classmethod
+    def of(cls, tree: Any) -> EarlierPlan:  # noqa: ANN401 - JSON that is being checked
+        """A plan as a header has it.
+
+        :raises TypeError: if it is none
+        """
+        if not isinstance(tree, Mapping) or not isinstance(tree.get("plan"), Mapping):
+            raise TypeError("earlier_plans")
+        return cls(tree["plan"], str(tree["since"]), int(tree["records"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +84,9 @@ class Header:
     earlier: tuple[EarlierPlan, ...] = ()
     """The plans before, oldest first."""
 
+    shard: str = ""
+    """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
+
     def gone_on_with(self, later: Header, records: int) -> Header:
         """The header of an evaluation that goes on; it keeps its beginning, and a plan that gives way.
 
@@ -74,15 +97,17 @@ class Header:
         before = EarlierPlan(self.plan, self.since or self.created, records)
         return replace(later, created=self.created, since=later.created, earlier=(*self.earlier, before))
 
-    shard: str = ""
-    """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
-
     def tree(self) -> Tree:
         """The header as it is in its file."""
-        changed: Tree = {
-            "since": self.since,
-            "earlier_plans": [each.tree() for each in self.earlier],
-        }
+        earlier: list[Json] = [
+            {
+                "since": each.since,
+                "digest": digest(canonical(each.plan)),
+                "records": each.records,
+                "plan": each.plan,
+            }
+            for each in self.earlier
+        ]
         return {
             "toolreel_evaluation": VERSION,
             "created": self.created,
@@ -90,7 +115,7 @@ class Header:
             "catalogue": self.catalogue,
             "taxonomy": self.taxonomy,
             "plan": self.plan,
-            **(changed if self.earlier else {}),
+            **({"since": self.since, "earlier_plans": earlier} if earlier else {}),
             **({"shard": self.shard} if self.shard else {}),
         }
 
@@ -113,25 +138,25 @@ def read_header(path: Path) -> Header:
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
+        if not isinstance(tree["plan"], Mapping):
+            raise TypeError("plan")
+        created = str(tree["created"])
+        if not isinstance(tree["versions"], Mapping):
+            raise TypeError("versions")
+        if not isinstance(earlier := tree.get("earlier_plans", []), list):
+            raise TypeError("earlier_plans")
         return Header(
-            plan=_object(tree, "plan"),
-            created=str(tree["created"]),
-            versions={str(name): str(version) for name, version in _object(tree, "versions").items()},
+            plan=tree["plan"],
+            created=created,
+            versions={str(name): str(version) for name, version in tree["versions"].items()},
             catalogue=str(tree["catalogue"]),
             taxonomy=int(tree["taxonomy"]),
             since=str(tree.get("since", "")),
-            earlier=earlier_plans(tree.get("earlier_plans", [])),
+            earlier=tuple(map(EarlierPlan.of, earlier)),
             shard=str(tree.get("shard", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
-
-
-def _object(tree: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    value = tree[key]
-    if not isinstance(value, Mapping):
-        raise TypeError(key)
-    return value
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -173,7 +198,7 @@ def schema_of(what: StoredFile) -> dict[str, Any]:
     >>> schema_of("record")["properties"]["tools_sent"]
     {'type': 'boolean'}
     """
-    text = files("toolreel.evals._store").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
+    text = files("toolreel.evals").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
     return cast("dict[str, Any]", json.loads(text))
 
 
@@ -188,7 +213,7 @@ class Results:
 
     path: Path
     header: Header
-    offsets: Mapping[tuple[str, ...], int]
+    offsets: Mapping[tuple[Cell, int], int]
     """Where in the journal the record that counts begins, by cell and trial."""
 
     @classmethod
@@ -199,9 +224,10 @@ class Results:
         """
         folder = Path(path)
         header = read_header(folder / _HEADER)
-        offsets: dict[tuple[str, ...], int] = {}
+        offsets: dict[tuple[Cell, int], int] = {}
         for offset, line, place in _lines(folder / _JOURNAL):
-            offsets[_run_in(line, place)] = offset
+            record = _record(line, place)
+            offsets[record.cell, record.trial] = offset
         return cls(folder, header, offsets)
 
     def records(self) -> Iterator[Record]:
@@ -219,12 +245,16 @@ class Results:
 
         :raises ResultsError: if a line cannot be read
         """
-        controls = [each.name for each in (*WITH_CASE_STUDY, *plan.scenarios) if each.control]
-        planned = {cell: plan.trials_of(cell) for cell in plan.cells()}
-        return trials_of(self.records(), planned, controls, plan.options)
+        return trials_in(self.records(), plan)
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+
+def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
+    """The table of all trials of a plan, of which there are these records."""
+    controls = [each.name for each in (*WITH_CASE_STUDY, *plan.scenarios) if each.control]
+    return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 
 def all_records(folder: Path) -> Iterator[Record]:
@@ -315,23 +345,6 @@ class Journal:
         self.close()
 
 
-def _run_of(cell: Cell, trial: int) -> tuple[str, ...]:
-    """What a record is about, whatever its configuration was."""
-    return (*cell.axes, str(trial))
-
-
-def _run_in(line: bytes, place: str) -> tuple[str, ...]:
-    """What the record in a line is about; only a line that does not say so is read as a whole."""
-    try:
-        tree = json.loads(line)
-    except (ValueError, RecursionError):
-        tree = None
-    if isinstance(tree, dict) and (found := run_in(tree)):
-        return _run_of(*found)
-    record = _record(line, place)
-    return _run_of(record.cell, record.trial)
-
-
 def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
     """Each whole line, with where it begins and what errors call it."""
     offset = 0
@@ -357,38 +370,30 @@ def _record(line: bytes, place: str) -> Record:
 
 
 def _safe(record: Record, secrets: Mapping[str, str]) -> Record:
-    """The record, without its texts if one may hold a secret."""
+    """The record, without any text that came from outside if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
-    return _withheld(record) if any(new_leaks(texts, secrets)) else record
+    if not any(new_leaks(texts, secrets)):
+        return record
 
+    def withheld(verdict: Verdict) -> Verdict:
+        return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
 
-def _withheld(record: Record) -> Record:
-    """The record without any text that came from outside."""
-    attempts = [
-        replace(
-            attempt,
-            verdict=_without_reasons(attempt.verdict),
-            asked=tuple(
-                replace(asked, model="", provider="", fingerprint="", request_id="")
-                for asked in attempt.asked
-            ),
+    attempts = []
+    for attempt in record.attempts:
+        asked = tuple(
+            replace(one, model="", provider="", fingerprint="", request_id="") for one in attempt.asked
         )
-        for attempt in record.attempts
-    ]
+        attempts.append(replace(attempt, verdict=withheld(attempt.verdict), asked=asked))
     return replace(
         record,
-        verdict=_without_reasons(record.verdict),
+        verdict=withheld(record.verdict),
         final=_WITHHELD if record.final else "",
         world=_WITHHELD,
         attempts=tuple(attempts),
         error_body=None if record.error_body is None else _WITHHELD,
         error_hint="",
     )
-
-
-def _without_reasons(verdict: Verdict) -> Verdict:
-    return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
 
 
 @contextmanager
@@ -398,3 +403,44 @@ def _writing(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def recording_of(folder: Path, name: str) -> Recording:
+    """The recording of a run, for a replay.
+
+    :param name: the path of the cassette, relative to the directory of the results
+    :raises CassetteError: if there is none, or it cannot be read or trusted
+    """
+    path = folder / name
+    try:
+        return Recording.of_text(recording_bytes(folder, name).decode(), path)
+    except UnicodeDecodeError as error:
+        raise CassetteError(
+            f"{path}: not UTF-8 at byte {error.start}, so no cassette: record again"
+        ) from error
+
+
+def recording_bytes(folder: Path, name: str) -> bytes:
+    """The recording of a run as it is in its file.
+
+    :raises CassetteError: if there is none, or the name leads out of the directory
+    """
+    # The name is from a journal, which may come from anywhere.
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise CassetteError(f"{folder}: the recording {name!r} would be outside of it; restore the journal")
+    path = folder / name
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CassetteError(f"{path}: there is no such cassette: record it first") from None
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def copy_recordings(source: Path, names: Iterable[str], target: Path) -> None:
+    """Copy recordings into another directory.
+
+    :raises CassetteError: if one is missing, or cannot be written
+    """
+    for name in filter(None, names):
+        replace_file(target / name, recording_bytes(source, name))

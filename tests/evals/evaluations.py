@@ -1,0 +1,266 @@
+"""Small evaluations in this process: plans, runs by scripts or by a server here, and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+
+from tests.evals.provider import HOSTILE, provider
+from toolreel._driver import InstantClock
+from toolreel.evals import (
+    EvaluationOutcome,
+    ExistingRuns,
+    Journal,
+    Results,
+    connect,
+    evaluate,
+    limits,
+    new_header,
+    planned,
+)
+from toolreel.presets import shipped, with_files
+from toolreel_core._jsontext import Json, merged
+from toolreel_core.evals import EvalPlan, Options, Record, Sample, record_tree, select_scenarios
+
+__all__ = [
+    "HOSTILE",
+    "KEY",
+    "LOCAL",
+    "Seen",
+    "evaluated",
+    "plan_at",
+    "plan_of",
+    "plan_with",
+    "quoting",
+    "read",
+    "recorded",
+    "records",
+    "scripted",
+    "served",
+    "timeless",
+    "verdicts",
+    "written_out",
+]
+
+_THEN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+KEY: Final = "sk-or-v1-" + "5fd1a80c" * 8
+"""An API key that is none."""
+LOCAL: Final = ("first/model", "second/model")
+SCRIPTED: Final = ("scripted:good", "scripted:bad")
+
+
+def plan_of(url: str = "", **tables: Json) -> EvalPlan:
+    """A plan of two models, one strategy, three scenarios and two trials.
+
+    :param url: where the models are; without one, they are scripts
+    :param tables: go over it, as a plan file would have them
+    """
+    usual: Mapping[str, Json] = {
+        "eval": {
+            "add_models": [*(LOCAL if url else SCRIPTED)],
+            "scenarios": ["happy_path", "type_error_recovery", "no_tool_fits"],
+            "trials": 2,
+            "seeds": True,
+        },
+        "endpoint": {
+            "base_url": url or "http://127.0.0.1:9",
+            "read_timeout": 30,
+            "api_key_env": "EVAL_KEY" if url else "",
+        },
+    }
+    return planned(None, merged(usual, tables), environ={}, flags={})
+
+
+def plan_with(
+    *models: str,
+    tables: Mapping[str, object] | None = None,
+    base_url: str = "http://127.0.0.1:9/v1",
+    **axes: object,
+) -> EvalPlan:
+    """A plan of some models; nobody listens at its endpoint, unless another is named."""
+    tree = {
+        "eval": {"add_models": [*models], **axes},
+        **({} if tables and "endpoints" in tables else {"endpoint": {"base_url": base_url}}),
+        **(tables or {}),
+    }
+    options = Options.of(tree)
+    return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
+
+
+_TEXT_CALLS = {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}}
+_NO_TEXT_CALLS: dict[str, Any] = {"extends": "production", "config": {"text_dialects": []}}
+
+
+def plan_at(
+    url: str,
+    scenarios: Sequence[str] = ("happy_path",),
+    strategies: Sequence[str] = ("raw",),
+    **more: Any,  # noqa: ANN401 - what is in a plan file
+) -> EvalPlan:
+    """A plan of one model, with the strategies ``reads`` (raw but for calls in text) and ``deaf``."""
+    tree = {
+        "eval": {"add_models": ["vendor/model"], "strategies": [*strategies], **more.pop("eval", {})},
+        "endpoint": {"base_url": url},
+        "strategy": {"reads": _TEXT_CALLS, "deaf": _NO_TEXT_CALLS},
+        **more,
+    }
+    return EvalPlan(Options.of(tree), with_files(), select_scenarios(scenarios))
+
+
+@dataclass(slots=True)
+class Seen:
+    """Somebody who watches, and asks that it be stopped after this many runs."""
+
+    stop: Event = field(default_factory=Event)
+    after: int | None = None
+    before: ExistingRuns | None = None
+    ran: list[Record] = field(default_factory=list)
+
+    def found(self, found: ExistingRuns, /) -> None:
+        """Keep what there was."""
+        self.before = found
+
+    def began(self, sample: Sample, /) -> None:
+        """Nothing to keep yet."""
+
+    def ended(self, record: Record, /) -> None:
+        """Keep the run."""
+        self.ran.append(record)
+        if len(self.ran) == self.after:
+            self.stop.set()
+
+
+def evaluated(
+    plan: EvalPlan,
+    out: Path,
+    seen: Seen | None = None,
+    *,
+    pauses: list[float] | None = None,
+    cassettes: bool = True,
+    accept_changes: bool = False,
+    accept_endpoint_change: bool = False,
+) -> EvaluationOutcome:
+    """Make the runs of a plan that are missing; nobody waits for a provider to recover.
+
+    :param pauses: gets what would have been waited for
+    """
+    watching, hours = seen or Seen(), count(0, 3_600)
+    connection = replace(
+        connect(plan, {"EVAL_KEY": KEY}),
+        clock=InstantClock(),
+        pause=(pauses if pauses is not None else []).append,
+        limit_of=limits(plan.jobs, lambda: float(next(hours))),
+    )
+    with closing(connection):
+        return evaluate(
+            plan,
+            out,
+            connection,
+            new_header(plan, _THEN),
+            watching,
+            watching.stop,
+            cassettes=cassettes,
+            accept_changes=accept_changes,
+            accept_endpoint_change=accept_endpoint_change,
+        )
+
+
+def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:
+    """Run scripts, which leaves no cassettes.
+
+    :param models: names such as ``scripted:good``
+    """
+    return _made(out, "http://127.0.0.1:9", models or SCRIPTED, changes)
+
+
+def served(out: Path, *models: str, **changes: object) -> EvalPlan:
+    """Run models on a server, which leaves a cassette a run.
+
+    :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``,
+        ``local-megabyte``
+    """
+    with provider() as far:
+        return _made(out, far.url, models, changes)
+
+
+def _made(out: Path, url: str, models: Sequence[str], changes: Mapping[str, object]) -> EvalPlan:
+    tables = {key: changes[key] for key in ("strategy", "gate") if key in changes}
+    chosen: dict[str, Any] = {
+        "add_models": [*models],
+        "strategies": ["raw", "production"],
+        "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
+        "trials": 2,
+        **{key: value for key, value in changes.items() if key not in tables},
+    }
+    endpoint = {"base_url": url, "api_key_env": "", "provider": ""}
+    options = Options.of({"eval": chosen, "endpoint": endpoint, **tables})
+    plan = EvalPlan(options, shipped(), select_scenarios(options.scenarios))
+    outcome = evaluate(plan, out, header=new_header(plan, _THEN))
+    assert outcome.made == plan.count, outcome
+    return plan
+
+
+def recorded(out: Path, plan: EvalPlan, records: Iterable[Record]) -> Path:
+    """A directory with these records in its journal."""
+    with Journal(out, new_header(plan, _THEN)) as journal:
+        for record in records:
+            journal.append(record)
+    return out
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A file of JSON."""
+    tree: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return tree
+
+
+def records(out: Path) -> dict[str, Any]:
+    """All records that count, by their keys, without what a clock has measured."""
+    return {record.key: timeless(record) for record in Results.open(out).records()}
+
+
+def timeless(record: Record) -> Any:  # noqa: ANN401 - JSON that tests look into
+    """A record's tree, without what a clock has measured."""
+    tree = json.loads(json.dumps(record_tree(record)))
+    for attempt in tree["attempts"]:
+        attempt["ms"] = 0
+        for asked in attempt["asked"]:
+            asked["ms"] = 0
+    return tree
+
+
+def written_out(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply that writes its calls into its text, as some models do."""
+    choice = reply["choices"][0]
+    calls = choice["message"].get("tool_calls")
+    if not calls:
+        return reply
+    told = [
+        {"name": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+        for call in calls
+    ]
+    text = "".join(f"<tool_call>{json.dumps(call)}</tool_call>" for call in told)
+    message = {"role": "assistant", "content": text}
+    return {**reply, "choices": [{**choice, "message": message, "finish_reason": "stop"}]}
+
+
+def quoting(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply that ends with an example of a call, which nobody is to make."""
+    choice = reply["choices"][0]
+    if choice["message"].get("tool_calls"):
+        return reply
+    call = '<tool_call>{"name": "state_get", "arguments": {}}</tool_call>'
+    message = {**choice["message"], "content": f"{choice['message']['content']} {call}"}
+    return {**reply, "choices": [{**choice, "message": message}]}
+
+
+def verdicts(folder: Path) -> list[str]:
+    """What the runs came to, in the order of the journal."""
+    return [record.verdict.result for record in Results.open(folder).records()]
