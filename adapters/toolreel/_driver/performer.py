@@ -66,7 +66,10 @@ def ending_at(moment: float) -> Generator[None]:
 
 
 class SystemClock:
-    """Sleeps, blocking the calling thread."""
+    """Sleeps, blocking the calling thread.
+
+    A wait is over when the run's time is: its event then has the time at which the core ends the run.
+    """
 
     def wait(self, effect: Wait) -> WaitElapsed:
         """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from toolreel._journal.file import FileJournal, ReopenedJournal
     from toolreel._journal.format import (
         MemoryJournal,
+        Reason,
         Record,
         Recorded,
         Source,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         companion,
         event_line,
         header_line,
+        is_withheld,
         opened,
         parse_journal,
         read_journal,
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
         sealed,
         unfinished,
         unsealed,
+        withheld,
     )
     from toolreel._journal.part_file import ROOM, made_folders, sync_folders, taken
-    from toolreel._journal.withheld_results import Reason, is_withheld, withheld
 else:
     from toolreel._internal.lazy import face
 

@@ -28,10 +28,10 @@ from toolreel._journal.format import (
     read_journal,
     unfinished,
     unsealed,
+    withheld,
     written_blobs,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
-from toolreel._journal.withheld_results import withheld
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel_core._plan import Plan

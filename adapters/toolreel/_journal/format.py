@@ -6,7 +6,7 @@ answers. ``took`` may follow: how long that took, which is no part of the run. R
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
 and files are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
 it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with
-a seal (:mod:`toolreel._journal.format`).
+a seal (:class:`Sealing`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
@@ -29,6 +29,7 @@ from toolreel_core._protocol import (
     MENTION,
     VERSION,
     Event,
+    ToolReturned,
     blobs_in,
     by_digest,
     check_blob,
@@ -40,12 +41,64 @@ from toolreel_core._protocol import (
     with_blobs,
 )
 
+Reason: TypeAlias = Literal["secret", "unwritten"]
+
+CODE: Final = "RESULT_WITHHELD"
+"""The code of the error, if the call failed; it begins the warning, if the call succeeded."""
+
+_EXPLAINED: Final[dict[Reason, str]] = {
+    "secret": "The tool ran, but its result holds a secret, so it is not shown. "
+    "The result of the same call would be withheld again: go on without it.",
+    "unwritten": "The tool ran, but its result could not be saved and is lost. "
+    "Do not repeat the call unless running it twice does no harm.",
+}
+
+
+def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
+    """The event without its result; it still says whether the call succeeded.
+
+    The run goes on with what is recorded, so that a replay and a resumed run see what the model saw. The call
+    is never made again only to get its result.
+
+    >>> print(withheld(ToolReturned(2, '{"key":"sk-…"}'), "secret").output[:61])
+    {"ok":true,"data":{"withheld":"secret"},"warnings":["RESULT_W
+    """
+    data: Json = {"withheld": reason}
+    text = _EXPLAINED[reason]
+    if _succeeded(event.output):
+        tree: Json = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
+    else:
+        tree = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
+    return replace(event, output=canonical(tree), parts=())
+
+
+def is_withheld(event: Event) -> bool:
+    """Whether an event is a result that was withheld."""
+    return isinstance(event, ToolReturned) and any(
+        withheld(ToolReturned(event.ref, output), reason).output == event.output
+        for reason in _EXPLAINED
+        for output in ("{}", '{"ok":false}')
+    )
+
+
+def _succeeded(output: str) -> bool:
+    match read(output).value_or(None):
+        case {"ok": False}:
+            return False
+        case _:
+            return True
+
+
 _BLOB: Final = b'{"blob":'
 """What a line with a blob begins with."""
 
 
 class Sealing:
-    """The digest of a journal that is being written."""
+    """The seal of a journal that is being written: its last line, ``{"digest", "end"}``.
+
+    It has the SHA-256 of all bytes before it and the number of events, so a file that was changed afterwards
+    is not read as another run. The journal of a killed run has none.
+    """
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()

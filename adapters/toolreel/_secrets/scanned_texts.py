@@ -22,7 +22,11 @@ from toolreel_core._jsontext import Json, canonical, quote, read
 
 
 class SharedBeginnings:
-    """Remembers the last body of a conversation, and finds the common prefix of the next one."""
+    """Remembers the last body of a conversation, and finds the common prefix of the next one.
+
+    Each request repeats its history, so scanning all bodies completely takes quadratic time. Two canonical
+    bodies with a common prefix have the same messages in it; without them, a body is still JSON.
+    """
 
     def __init__(self) -> None:
         self._last = b""

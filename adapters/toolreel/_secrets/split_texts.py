@@ -30,7 +30,9 @@ _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def readings(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
-    r"""The texts that a body may mean, each at least once.
+    r"""The texts that a body may mean, each at least once: UTF-8, what is packed in it, UTF-16 and UTF-32.
+
+    No header is trusted, as a server may name another encoding than it uses, or none.
 
     >>> [*readings(b"hi")], "hi" in [*readings("hi".encode("utf-16"))]
     (['hi'], True)

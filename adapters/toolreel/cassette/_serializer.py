@@ -4,8 +4,7 @@ In the file, bodies are trees and each message of a conversation is written once
 (:mod:`~toolreel.cassette._bodies`); repeated values such as ``tools`` are aliases. ``toolreel: 1`` is
 the version of this format, ``version: 1`` that of vcrpy's, and ``...`` at the end marks a complete
 file. A failed exchange has an ``error``
-(:mod:`~toolreel.cassette._stored_exchange`). Rules and frozen values are in the header
-(:mod:`~toolreel.cassette._serializer`).
+(:mod:`~toolreel.cassette._stored_exchange`). Rules and frozen values are in the header.
 
 Files are untrusted: their structure is checked, and each error names the interaction and the key.
 """
@@ -34,7 +33,19 @@ KEYS: Final = ("vary", "now", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a cassette says besides its interactions."""
+    """What a cassette says besides its interactions: its own rules, and values that were frozen for it.
+
+    ::
+
+        vary:
+          - pattern: 'Now: [0-9-]{10} [0-9:]{5}'
+            becomes: 'Now: <time>'
+        now: '2026-11-22T14:03:00+00:00'
+        seed: 1804289383
+
+    A key that is not needed is left out. A session draws its time, and the seed of its ids and random
+    numbers, once; each replay gets the same.
+    """
 
     vary: tuple[Vary, ...] = ()
     now: datetime | None = None

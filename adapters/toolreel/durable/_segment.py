@@ -22,7 +22,7 @@ from toolreel._journal import Recorded
 from toolreel._replay import check_surface
 from toolreel.durable._answers import Answers, Uncertain
 from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
-from toolreel.durable._run_views import Awaited
+from toolreel.durable._runs import Awaited
 from toolreel.durable._store.claims import Claimed, Resting, Segment, Written, now_ms
 from toolreel.durable._store.database import CONNECTION_LOST
 from toolreel.durable._store.store import Store

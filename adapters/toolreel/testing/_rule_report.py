@@ -34,6 +34,12 @@ _TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
 def project_rules(root: Path) -> tuple[Vary, ...]:
     """The rules in the ``pyproject.toml`` of a folder; none without that file.
 
+    ::
+
+        [[tool.toolreel.vary]]
+        pattern = "Now: [0-9-]{10} [0-9:]{5}"
+        becomes = "Now: <time>"
+
     :raises VaryError: if a rule cannot be used; names the line
     """
     path = root / FILE

@@ -23,6 +23,9 @@ _LOCK: Final = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
 _VERSION: Final = 1
 
+# Next to the tables of DBOS, in which the effects of a run are steps: one row a run, with its plan and who
+# works on it, and one for each thing that was said to it.
+
 RUNS: Final = sa.Table(
     "toolreel_runs",
     METADATA,

@@ -53,7 +53,10 @@ _BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(types.ContentBlock)
 
 
 class LenientMessages:
-    """The stream of a server's messages."""
+    """The stream of a server's messages, with what the SDK would reject as a whole mended.
+
+    Of a list of tools it accepts all or none, and so of the blocks of a result.
+    """
 
     def __init__(self, messages: Any) -> None:  # noqa: ANN401 - a private type of the SDK
         self._messages = messages
