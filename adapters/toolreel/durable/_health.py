@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 import uvicorn
 
 from toolreel._internal import DurableError, Page, listening, page_app, server_config
-from toolreel.durable._ledger import Ledger
+from toolreel.durable._ledger import Ledger, Waits
 from toolreel.durable._store.claims import now_ms
 from toolreel.durable._store.database import RUNS, query_once
-
-if TYPE_CHECKING:
-    from toolreel.durable._worker import Worker
-
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import NamedTuple
-
-from toolreel.durable._ledger import Waits
 
 # https://prometheus.io/docs/instrumenting/exposition_formats/
 BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -185,12 +177,15 @@ class HealthServer:
 class Probes:
     """The pages of one worker.
 
+    :param status: whether another worker has taken its slot, why it takes no runs, and how many it performs
     :param ports: where limits are looked for
     """
 
-    def __init__(self, worker: Worker, queue: str, engine: sa.Engine, ports: object) -> None:
+    def __init__(
+        self, status: Callable[[], tuple[bool, str, int]], queue: str, engine: sa.Engine, ports: object
+    ) -> None:
         self.performed = Performed()
-        self._worker, self._queue, self._engine, self._ports = worker, queue, engine, ports
+        self._status, self._queue, self._engine, self._ports = status, queue, engine, ports
 
     @property
     def pages(self) -> Pages:
@@ -198,11 +193,12 @@ class Probes:
         return {"/livez": self._live, "/readyz": self._ready, "/metrics": self._metrics}
 
     def _live(self) -> Page:
-        lost = self._worker.is_lost
+        lost, _, _ = self._status()
         return Page(503, "another worker has taken the slot\n") if lost else Page(200, "alive\n")
 
     def _ready(self) -> Page:
-        if why := self._worker.not_ready:
+        _, why, _ = self._status()
+        if why:
             return Page(503, f"{why}\n")
         try:
             query_once(self._engine, sa.select(sa.literal(1)))
@@ -227,7 +223,7 @@ class Probes:
         queued_for = 0.0 if oldest is None else max(0, now_ms() - oldest) / 1000
         waits = {ledger.limits.account: ledger.waits for ledger in _ledgers(self._ports)}
         by_status = {(str(queue), str(status)): int(number) for queue, status, number in rows}
-        return Present(by_status, queued_for, len(self._worker.busy_with), waits)
+        return Present(by_status, queued_for, self._status()[2], waits)
 
 
 def _ledgers(port: object) -> Iterator[Ledger]:

@@ -242,7 +242,10 @@ class Worker:
         )
 
     def _answer_probes(self, address: str, store: Store) -> None:
-        probes, told = Probes(self, self._queue, store.engine, self._policy.performer), self._watch
+        def status() -> tuple[bool, str, int]:
+            return self.is_lost, self.not_ready, len(self._busy)
+
+        probes, told = Probes(status, self._queue, store.engine, self._policy.performer), self._watch
         self._health_server = HealthServer(address, probes.pages)
 
         def watch(happened: dict[str, object]) -> None:
