@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -54,3 +55,10 @@ def printed_under(hash_seed: int, program: str) -> str:
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
+
+
+def worked(of: str) -> list[Any]:
+    """The worked cases of tests/corpora/schemas.jsonl that a test is about: the value or values of each."""
+    lines = (ROOT / "tests" / "corpora" / "schemas.jsonl").read_text("utf-8").splitlines()
+    cases = [values for name, *values in (json.loads(line).values() for line in lines) if name == of]
+    return [tuple(values) if len(values) > 1 else values[0] for values in cases]

@@ -165,17 +165,3 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
         if node.name.removeprefix("Async") not in NOT_ALIKE
     ]
     assert twins == CLASSES
-
-
-SYNC: Final = "class A:\n  def f(self):\n    with self.a as b:\n      b(1)\n"
-
-
-def test_colour_is_no_difference() -> None:
-    coloured = "class AsyncA:\n  async def f(self):\n    async with self.a as b:\n      await b(1)\n"
-    compare(uncoloured(ast.parse(SYNC)), uncoloured(ast.parse(coloured)))
-
-
-@pytest.mark.parametrize("change", ["await b(2)", "b()", "await b(1)\n      b(1)", "pass"])
-def test_anything_else_is_a_difference(change: str) -> None:
-    with pytest.raises(pytest.fail.Exception, match="--- sync"):
-        compare(uncoloured(ast.parse(SYNC)), uncoloured(ast.parse(SYNC.replace("b(1)", change))))

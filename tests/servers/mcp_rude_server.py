@@ -51,7 +51,7 @@ def listed(message: dict[str, Any]) -> None:
         return
     PAGES.append(None)
     cursor = {"endless": f"page {len(PAGES)}", "same_cursor": "more"}.get(WAY)
-    tell(message, {"tools": tools(), **({"nextCursor": cursor} if cursor else {})})
+    tell(message, {"tools": None if WAY == "null" else tools(), **({"nextCursor": cursor} if cursor else {})})
 
 
 def tools() -> list[dict[str, Any]]:

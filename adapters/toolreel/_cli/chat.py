@@ -132,7 +132,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
     """Ask message by message; the exit code."""
     code = 0
-    for content in _messages():
+    for content in _messages(progress):
         with redirect_stdout(sys.stderr), progress:
             run = chat.ask(content)
             outcome = run.outcome
@@ -155,9 +155,9 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
     return code
 
 
-def _messages() -> Iterator[str]:
+def _messages(progress: RunProgress) -> Iterator[str]:
     """What the user says, line by line, without empty lines."""
-    lines = _typed() if sys.stdin.isatty() else _piped()
+    lines = _typed(progress) if sys.stdin.isatty() else _piped()
     return (line for line in lines if line.strip())
 
 
@@ -169,13 +169,14 @@ def _piped() -> Iterator[str]:
             raise click.UsageError(f"stdin, line {number}: not UTF-8 at byte {error.start}") from None
 
 
-def _typed() -> Iterator[str]:
+def _typed(progress: RunProgress) -> Iterator[str]:
     with suppress(ImportError):
         import readline  # noqa: F401 - gives input() line editing and a history
     err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")
     while True:
         try:
-            line = input(_PROMPT).strip()
+            with progress.held():
+                line = input(_PROMPT).strip()
         except EOFError:
             err.print()
             return

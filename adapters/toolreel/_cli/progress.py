@@ -140,6 +140,8 @@ class RunProgress:
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
         """A secret may be split over deltas."""
+        self._held: list[str] | None = None
+        """What was reported while the user types."""
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
@@ -188,7 +190,25 @@ class RunProgress:
             if self._drawn:
                 self._show(printable(describe(news)))
         elif text := describe(news):
-            err.print(printable(text), style="yellow")
+            self._end_stream()
+            self._say(printable(text))
+
+    def _say(self, text: str) -> None:
+        if self._held is None:
+            err.print(text, style="yellow")
+        else:
+            self._held.append(text)
+
+    @contextmanager
+    def held(self) -> Generator[None, None, None]:
+        """Hold what servers report while the user types, until the line is entered."""
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for text in held:
+                self._say(text)
 
     def __enter__(self) -> Self:
         self._step = ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Recommendation,
         SamplingProfile,
     )
-    from toolreel_core._plan.presets.model_patterns import bare, means
+    from toolreel_core._plan.presets.model_patterns import means
     from toolreel_core._plan.presets.preset import (
         LISTS,
         Change,

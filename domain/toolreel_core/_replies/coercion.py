@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -61,7 +61,17 @@ def coerced(
     :param repair: open envelopes, and decode JSON text inside strings
     :param drop_nulls: drop nulls that the schema rejects and does not require
     """
-    fit = partial(_fitted, schema, decode=repair, drop_nulls=drop_nulls, max_depth=max_depth)
+
+    def fit(given: JsonText) -> Intended:
+        # The order matters: decoding may produce a null.
+        found = decoded(schema, given, max_depth=max_depth) if repair else Intended(given)
+        gone = refused_nulls(schema, found.arguments) if drop_nulls else ()
+        if not gone:
+            return found
+        tree = cast("Mapping[str, Json]", parse(found.arguments))
+        kept = canonical({name: value for name, value in tree.items() if name not in gone})
+        return Intended(kept, (*found.codes, "NULL_ARGUMENT_DROPPED"))
+
     outer = fit(arguments)
     if not repair or not arguments.startswith(_MAY_BE_ENVELOPE):
         return outer
@@ -74,21 +84,6 @@ def coerced(
     if not isinstance(held, Mapping):
         return outer
     return _opened(schema, tree, held, names, outer, fit(canonical(held)))
-
-
-def _fitted(
-    schema: JsonText, arguments: JsonText, *, decode: bool, drop_nulls: bool, max_depth: int
-) -> Intended:
-    # The order matters: decoding may produce a null.
-    codes: tuple[Coercion, ...] = ()
-    if decode:
-        found = decoded(schema, arguments, max_depth=max_depth)
-        arguments, codes = found.arguments, found.codes
-    if drop_nulls and (gone := refused_nulls(schema, arguments)):
-        tree = cast("Mapping[str, Json]", parse(arguments))
-        arguments = canonical({name: value for name, value in tree.items() if name not in gone})
-        codes = (*codes, "NULL_ARGUMENT_DROPPED")
-    return Intended(arguments, codes)
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
@@ -131,7 +126,14 @@ def _opened(
     An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it holds
     is valid and it is not, or if what it holds is declared and it is not.
     """
-    declared, more = _declared(schema)
+    root = cast("_Schema", parse(schema))
+    applied = [*_Walk(schema, root, may_try=False).applied([root])]
+    listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]
+    declared = frozenset[str]().union(*listed)
+    # It means other parameters too if it says so, or if it declares none.
+    more = not listed or any(
+        "additionalProperties" in each or "patternProperties" in each for each in applied
+    )
     may_stay = not broken_places(schema, parse(outer.arguments))
     if may_stay and tree.keys() <= declared:
         return outer
@@ -146,18 +148,6 @@ def _opened(
     if fits and (not may_stay or meant):
         return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
     return replace(outer, doubt=f"an object inside {key!r}, which the schema does not declare")
-
-
-def _declared(schema: JsonText) -> tuple[frozenset[str], bool]:
-    """The parameters that a schema declares, and whether it means others too.
-
-    It does if it says so, or if it declares none.
-    """
-    root = cast("_Schema", parse(schema))
-    applied = [*_Walk(schema, root, may_try=False).applied([root])]
-    listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]
-    more = any("additionalProperties" in each or "patternProperties" in each for each in applied)
-    return frozenset().union(*listed), more or not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +183,18 @@ class _Walk:
         return candidate if self._fits(whole(candidate), whole(value), place) else value
 
     def _inside(self, value: Json, applied: Sequence[_Schema], place: _Place, whole: _Whole) -> Json:
-        if isinstance(value, Mapping):
-            tree: dict[str, Json] = dict(value)
-            for key, item in value.items():
-                put = partial(_with_property, whole, tree, key)
-                tree[key] = self._at(item, [*_of_property(key, applied)], (*place, key), put)
-            return tree
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            items: list[Json] = [*value]
-            for index, item in enumerate(value):
-                put = partial(_with_item, whole, items, index)
-                items[index] = self._at(item, [*_of_item(index, applied)], (*place, index), put)
-            return items
-        return value
+        if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
+            return value
+        inside: Any = dict(value) if isinstance(value, Mapping) else [*value]
+        for key, item in inside.items() if isinstance(inside, dict) else enumerate(value):
+
+            def put(new: Json, key: str | int = key) -> Json:
+                changed = inside.copy()
+                changed[key] = new
+                return whole(changed)
+
+            inside[key] = self._at(item, [_below(key, each) for each in applied], (*place, key), put)
+        return cast("Json", inside)
 
     def _fits(self, new: Json, old: Json, place: _Place) -> bool:
         """Whether a place is valid now, and the places above it have no more violations than before."""
@@ -233,14 +222,6 @@ class _Walk:
                 pending += branches if isinstance(branches, Sequence) else ()
 
 
-def _with_property(whole: _Whole, tree: Mapping[str, Json], key: str, new: Json) -> Json:
-    return whole({**tree, key: new})
-
-
-def _with_item(whole: _Whole, items: Sequence[Json], index: int, new: Json) -> Json:
-    return whole([*items[:index], new, *items[index + 1 :]])
-
-
 def _is_around(place: _Place, broken: _Place) -> bool:
     return len(broken) < len(place) and place[: len(broken)] == broken
 
@@ -263,19 +244,13 @@ def _kinds(schema: _Schema) -> list[str]:
     return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, Sequence) else []
 
 
-def _of_property(key: str, applied: Sequence[_Schema]) -> Iterator[Json]:
-    for schema in applied:
-        properties = schema.get("properties")
-        if isinstance(properties, Mapping) and key in properties:
-            yield properties[key]
-        else:
-            yield schema.get("additionalProperties")
-
-
-def _of_item(index: int, applied: Sequence[_Schema]) -> Iterator[Json]:
-    for schema in applied:
-        first = schema.get("prefixItems")
-        if isinstance(first, Sequence) and index < len(first):
-            yield first[index]
-        else:
-            yield schema.get("items")
+def _below(key: str | int, schema: _Schema) -> Json:
+    """The schema of a property, or of an item."""
+    named, others = (
+        ("properties", "additionalProperties") if isinstance(key, str) else ("prefixItems", "items")
+    )
+    declared: Any = schema.get(named)
+    try:
+        return cast("Json", declared[key])
+    except (LookupError, TypeError):  # not declared, or the schema is wrong
+        return schema.get(others)

@@ -8,7 +8,7 @@ import pickle
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import aclosing, closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 import trio
@@ -56,18 +56,6 @@ def agent(*script: Any, **settings: Any) -> Agent[str]:
 
 
 Events = list[AgentEvent[Any]]
-
-
-class Way(Protocol):
-    """A way to run agents."""
-
-    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]: ...
-    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]: ...
-    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events: ...
-    def reply_stream(self, run: AgentRun[Any], content: str) -> Events: ...
-    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str: ...
-    def approve_stream(self, run: AgentRun[Any]) -> Events: ...
-    def deny_stream(self, run: AgentRun[Any], reason: str) -> Events: ...
 
 
 class Sync:
@@ -143,6 +131,7 @@ class Async:
         return found
 
 
+Way = Sync | Async
 ON = pytest.mark.parametrize(
     "way",
     [Sync(), Async(lambda begun: asyncio.run(begun())), Async(trio.run)],

@@ -49,26 +49,6 @@ def test_what_is_saved_is_loaded_and_nothing_else_is_left_behind(tmp_path: Path)
     assert os.listdir(path.parent) == ["a.yaml"]
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"", "the file is empty"),
-        (b"\xff\xfe", "not UTF-8 at byte 0"),
-        (b"\x00\x01\n...\n", "not a YAML that can be trusted"),
-        (b"a: 1\n...\n", "the key 'toolreel' is missing"),
-    ],
-)
-def test_a_file_that_is_no_cassette_is_named_and_never_taken_for_a_missing_one(
-    content: bytes, complaint: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(content)
-    with pytest.raises(CassetteError) as caught:
-        CassetteFile().load(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert complaint in str(caught.value)
-
-
 def test_what_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CassetteError, match=r"none\.yaml: there is no such cassette: record it first"):
         CassetteFile().load(tmp_path / "none.yaml")

@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -70,16 +69,6 @@ def test_anything_else_is_a_difference_and_the_place_that_may_vary_is_not_shown(
     assert "2027" not in said
 
 
-def test_without_rules_it_is_a_difference(tmp_path: Path) -> None:
-    recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03"))
-
-    def replayed() -> None:
-        with use_cassette(path) as session:
-            by_httpx(session, NOWHERE, [asked("2027-01-01 00:00")])
-
-    assert "first change: messages[0].content" in complaint(ReplayMismatch, replayed)
-
-
 def test_requests_that_are_alike_by_the_rules_are_played_in_order_and_once(tmp_path: Path) -> None:
     first, second = asked("2026-11-22 14:03"), asked("2026-11-22 14:04")
     recorded(path := tmp_path / "a.yaml", by_httpx, first, second)
@@ -102,26 +91,6 @@ def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
         assert by_httpx(session, NOWHERE, [asked("2027-01-01 00:00", metadata={})]) == ["reply 0"]
         assert session.fits == {NOW: 1, TRACE: 0}
         session.recording.rules.count(session.recording.rules.compared(b'{"metadata": {"trace": 1}}'))
-
-
-@pytest.mark.parametrize("mode", ["record", "replay"])
-def test_a_rule_that_fits_nothing_is_an_error(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / "a.yaml"
-    if mode == "replay":
-        recorded(path, by_httpx, asked("2026-11-22 14:03"))
-
-    def act() -> None:
-        if mode == "record":
-            recorded(path, by_httpx, asked("2026-11-22 14:03"), vary=(NOW, TRACE))
-        else:
-            with use_cassette(path, vary=[NOW, TRACE]) as session:
-                by_httpx(session, NOWHERE, [asked("2027-01-01 00:00")])
-
-    assert complaint(VaryError, act) == (
-        f"{path}: the rule (at /metadata/trace is ignored) fits no request of this session: "
-        "correct or remove it"
-    )
-    assert path.exists() == (mode == "replay")
 
 
 def test_rules_that_leave_nothing_together_are_refused(tmp_path: Path) -> None:

@@ -105,19 +105,6 @@ def test_what_is_written_is_what_pyyaml_would_write(tree: object) -> None:
     assert dump_yaml(tree, {}) == theirs
 
 
-def test_texts_of_several_lines_are_literal_blocks_even_with_tabs_and_trailing_spaces() -> None:
-    assert dump_yaml({"code": "def f():\n\treturn 1  \n", "plain": "one line: quoted"}, {}) == (
-        "code: |\n  def f():\n  \treturn 1  \nplain: 'one line: quoted'\n...\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "text", ["\x85", "a\u2028b", "a\x85\nb", "a\x07\nb", " a\nb", "\ta\nb", "\n", "a\r\nb", "a \n"]
-)
-def test_texts_that_a_block_would_change_are_quoted(text: str) -> None:
-    assert load_yaml(dump_yaml([text], {})) == [text]
-
-
 def test_an_anchor_is_written_only_where_a_value_stands_twice() -> None:
     shared, alone = ["s"], ["s"]
     text = dump_yaml([shared, shared, alone, alone], {id(shared): "shared-1"})

@@ -15,17 +15,18 @@ def _events(trees: Sequence[Json]) -> str:
     return "".join(f"data: {json.dumps(tree)}\n\n" for tree in trees) + "data: [DONE]\n\n"
 
 
-def _chat(pieces: Pieces) -> str:
-    return _events([{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces])
+def _each(frame: Callable[[str], Json]) -> Callable[[Pieces], str]:
+    """A stream with a frame for each piece."""
+    return lambda pieces: _events([frame(piece) for piece in pieces])
 
 
-def _reasoning(pieces: Pieces) -> str:
-    return _events(
-        [
-            {"id": f"gen-{n}", "choices": [{"index": 0, "delta": {"reasoning": piece, "content": "-"}}]}
-            for n, piece in enumerate(pieces)
-        ]
-    )
+def _in_turn(frame: Callable[[int, str], Json]) -> Callable[[Pieces], str]:
+    """A stream in which another text comes before each piece, under another number."""
+    return lambda pieces: _events([frame(n, text) for p in pieces for n, text in enumerate(("other ", p))])
+
+
+def _chunk(delta: Json, index: int = 0) -> Json:
+    return {"choices": [{"index": index, "delta": delta}]}
 
 
 def _calls(pieces: Pieces) -> str:
@@ -37,35 +38,8 @@ def _calls(pieces: Pieces) -> str:
     for n, piece in enumerate(pieces):
         both: list[Json] = [call(0, "other ", n), call(1, piece, n)]
         deltas: list[list[Json]] = [both] if n % 2 else [both[:1], both[1:]]
-        frames += [{"choices": [{"index": 0, "delta": {"tool_calls": delta}}]} for delta in deltas]
+        frames += [_chunk({"tool_calls": delta}) for delta in deltas]
     return _events(frames)
-
-
-def _calls_without_index(pieces: Pieces) -> str:
-    return _events(
-        [
-            {
-                "choices": [
-                    {
-                        "delta": {
-                            "tool_calls": [{"function": {"arguments": text}} for text in ("other ", piece)]
-                        }
-                    }
-                ]
-            }
-            for piece in pieces
-        ]
-    )
-
-
-def _choices(pieces: Pieces) -> str:
-    return _events(
-        [
-            {"choices": [{"index": index, "delta": {"content": text}}]}
-            for piece in pieces
-            for index, text in enumerate(("other ", piece))
-        ]
-    )
 
 
 def _anthropic(pieces: Pieces) -> str:
@@ -80,58 +54,9 @@ def _anthropic(pieces: Pieces) -> str:
     return "".join(f"event: content_block_delta\ndata: {json.dumps(frame)}\n\n" for frame in frames)
 
 
-def _anthropic_thinking(pieces: Pieces) -> str:
-    delta = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
-    return _events([{"type": "content_block_delta", "index": 0, "delta": one} for one in delta])
-
-
-def _responses_reasoning(pieces: Pieces) -> str:
-    head: dict[str, Json] = {"type": "response.reasoning_summary_text.delta", "output_index": 0}
-    return _events([{**head, "delta": piece} for piece in pieces])
-
-
-def _anthropic_input(pieces: Pieces) -> str:
-    return _events(
-        [
-            {
-                "type": "content_block_delta",
-                "index": index,
-                "delta": {"type": "input_json_delta", "partial_json": text},
-            }
-            for piece in pieces
-            for index, text in enumerate(("other ", piece))
-        ]
-    )
-
-
-def _responses(pieces: Pieces) -> str:
-    return _events(
-        [
-            {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": piece}
-            for piece in pieces
-        ]
-    )
-
-
-def _responses_calls(pieces: Pieces) -> str:
-    return _events(
-        [
-            {"type": "response.function_call_arguments.delta", "item_id": item, "delta": text}
-            for piece in pieces
-            for item, text in (("fc_1", "other "), ("fc_2", piece))
-        ]
-    )
-
-
 def _ollama(pieces: Pieces) -> str:
-    frames: list[Json] = [
-        {"message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces
-    ]
-    return "".join(f"{json.dumps(frame)}\n" for frame in [*frames, {"done": True}])
-
-
-def _ollama_generate(pieces: Pieces) -> str:
-    return "".join(f"{json.dumps({'model': 'm', 'response': piece})}\r\n" for piece in pieces)
+    frames = [{"message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces]
+    return "".join(f"{json.dumps(frame)}\n" for frame in (*frames, {"done": True}))
 
 
 def _gemini(pieces: Pieces) -> str:
@@ -140,18 +65,62 @@ def _gemini(pieces: Pieces) -> str:
 
 
 FORMS: Final[Mapping[str, Callable[[Pieces], str]]] = {
-    "chat completions": _chat,
-    "reasoning": _reasoning,
+    "chat completions": _each(lambda piece: _chunk({"content": piece})),
+    "reasoning": lambda pieces: _events(
+        [
+            {"id": f"gen-{n}", "choices": [{"index": 0, "delta": {"reasoning": piece, "content": "-"}}]}
+            for n, piece in enumerate(pieces)
+        ]
+    ),
     "interleaved calls": _calls,
-    "interleaved calls without an index": _calls_without_index,
-    "interleaved choices": _choices,
+    "interleaved calls without an index": _each(
+        lambda piece: {
+            "choices": [
+                {"delta": {"tool_calls": [{"function": {"arguments": text}} for text in ("other ", piece)]}}
+            ]
+        }
+    ),
+    "interleaved choices": _in_turn(lambda n, text: _chunk({"content": text}, n)),
     "Anthropic Messages": _anthropic,
-    "Anthropic tool input": _anthropic_input,
-    "Anthropic thinking": _anthropic_thinking,
-    "Responses": _responses,
-    "reasoning of Responses": _responses_reasoning,
-    "interleaved calls of Responses": _responses_calls,
+    "Anthropic tool input": _in_turn(
+        lambda n, text: {
+            "type": "content_block_delta",
+            "index": n,
+            "delta": {"type": "input_json_delta", "partial_json": text},
+        }
+    ),
+    "Anthropic thinking": _each(
+        lambda piece: {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": piece},
+        }
+    ),
+    "Responses": _each(
+        lambda piece: {
+            "type": "response.output_text.delta",
+            "output_index": 0,
+            "content_index": 0,
+            "delta": piece,
+        }
+    ),
+    "reasoning of Responses": _each(
+        lambda piece: {
+            "type": "response.reasoning_summary_text.delta",
+            "output_index": 0,
+            "delta": piece,
+        }
+    ),
+    "interleaved calls of Responses": _in_turn(
+        lambda n, text: {
+            "type": "response.function_call_arguments.delta",
+            "item_id": f"fc_{n + 1}",
+            "delta": text,
+        }
+    ),
     "Ollama": _ollama,
-    "Ollama generate": _ollama_generate,
+    "Ollama generate": lambda pieces: "".join(
+        f"{json.dumps({'model': 'm', 'response': piece})}\r\n" for piece in pieces
+    ),
     "Gemini": _gemini,
 }

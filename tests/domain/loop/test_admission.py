@@ -37,7 +37,6 @@ from toolreel_core._protocol import (
     ToolFailed,
     ToolReturned,
     dump,
-    load_effect,
     load_state,
 )
 from toolreel_core._replies import Arguments, ToolCall, read_arguments
@@ -364,15 +363,6 @@ def test_calls_that_run_together_have_the_keys_of_their_places() -> None:
     assert len(keys(step(alone, both).effects)) == 1
 
 
-def test_the_key_goes_with_a_stored_effect_and_is_no_part_of_it() -> None:
-    effect = RunTool(2, "a", "echo", canonical({}), "k")
-    assert effect == RunTool(2, "a", "echo", canonical({}))
-    loaded = load_effect(dump(effect))
-    assert isinstance(loaded, RunTool)
-    assert loaded.key == "k"
-    assert "key" not in dump(RunTool(2, "a", "echo", canonical({})))
-
-
 CALL = ToolCall("call_x", "files_read", read_arguments("{}", max_depth=9).value, "{}")
 
 
@@ -391,11 +381,3 @@ def test_a_call_that_the_model_did_not_say_last_is_named_by_its_id() -> None:
     elsewhere = state.said(AssistantMessage("", (SentCall("other", "files_read", "{}"),)))
     there = elsewhere.said(AssistantMessage("", (SentCall("call_x", "files_read", "{}"),)), UserMessage("?"))
     assert call_key(state, CALL) == call_key(elsewhere, CALL) != call_key(there, CALL)
-
-
-def test_arguments_that_the_tool_does_not_declare_are_told() -> None:
-    schema: Mapping[str, Json] = {"type": "object", "properties": {"query": {"type": "string"}}}
-    plan = Plan.of(model="m", messages="x", tools=ToolSurface((ToolDefinition.of("search", "S.", schema),)))
-    fault = admit(ToolCall("call_a", "search", canonical({"q": "x"}), '{"q":"x"}'), plan)
-    assert isinstance(fault, Fault)
-    assert fault.code == "ARGUMENTS_SCHEMA_ERROR"

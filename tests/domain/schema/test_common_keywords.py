@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical, parse
 from toolreel_core._schema import MAX_LEVELS, compiled, violations
 
@@ -135,40 +136,7 @@ def outcomes(schema: Json, *tried: Json) -> list[bool]:
 
 @pytest.mark.parametrize(
     ("schema", "fitting", "others"),
-    [
-        ({}, [None, 1, {}], []),
-        ({"type": "integer"}, [1, 3.0, 10**40, -0.0], [True, 1.5, "1", None]),
-        ({"type": "number"}, [1, 1.5, 10**40], [True, False, "1"]),
-        ({"type": ["string", "null"]}, ["", None], [0, False]),
-        ({"type": ["integer", "boolean"]}, [True, 2.0], [0.5, "true"]),
-        ({"enum": [1, "a", None, False]}, [1, 1.0, "a", None, False], [True, 0, "1", [], {}]),
-        ({"const": True}, [True], [1, 1.0, "true", None]),
-        ({"const": BIG + 1}, [BIG + 1], [float(BIG), BIG]),
-        ({"minimum": BIG + 1}, [BIG + 1, "a", True], [float(BIG), BIG]),
-        ({"exclusiveMaximum": 1}, [0.999, -(10**400)], [1, 1.0, 10**400]),
-        ({"minLength": 1, "maxLength": 2}, ["é", "\U0001f600a", [], 3], ["", "abc"]),
-        ({"pattern": "^a"}, ["ab", 1], ["ba", ""]),
-        ({"minItems": 1, "maxItems": 1, "items": {"type": "string"}}, [["a"], "ab"], [[], [1], ["a", "b"]]),
-        ({"items": False}, [[]], [[1]]),
-        ({"required": ["a", "b"]}, [{"a": 1, "b": 2, "c": 3}, []], [{"a": 1}]),
-        (
-            {"properties": {"a": {"type": "null"}, "b": False}},
-            [{}, {"a": None, "c": 1}],
-            [{"a": 1}, {"b": 1}],
-        ),
-        ({"properties": {"a": {}}, "additionalProperties": False}, [{"a": 1}], [{"b": 1}]),
-        ({"additionalProperties": {"type": "null"}}, [{"x": None}], [{"x": 1}]),
-        ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, ["a", None], [1]),
-        ({"anyOf": [{"const": 1}, {"const": 2}, {"const": "x"}]}, [1, 2, "x"], [3, "a", []]),
-        ({"allOf": [{"minimum": 1}, {"maximum": 3}, {"type": "integer"}]}, [1, 3.0], [0, 4, 2.5]),
-        ({"type": "string", "format": "date", "title": "a day"}, ["no date"], [1]),
-        (
-            {"$schema": "https://json-schema.org/draft/2020-12/schema", "readOnly": True, "examples": [1]},
-            [1],
-            [],
-        ),
-        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "string"}}}, [["a"]], [[1]]),
-    ],
+    worked("what fits is recognised"),
 )
 def test_what_fits_is_recognised(schema: Json, fitting: list[Json], others: list[Json]) -> None:
     assert outcomes(schema, *fitting, *others) == [True] * len(fitting) + [False] * len(others)

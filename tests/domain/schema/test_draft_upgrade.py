@@ -2,44 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import check_schema, modern
 
 
 @pytest.mark.parametrize(
     ("older", "newer"),
-    [
-        ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}, {"type": "object"}),
-        ({"$schema": "http://json-schema.org/draft-04/schema"}, {}),
-        ({"$schema": "https://json-schema.org/draft/2019-09/schema"}, {}),
-        ({"items": [{"type": "string"}]}, {"prefixItems": [{"type": "string"}]}),
-        ({"items": [{}], "additionalItems": False}, {"prefixItems": [{}], "items": False}),
-        ({"items": [], "additionalItems": {"type": "string"}}, {"items": {"type": "string"}}),
-        ({"items": []}, {}),
-        ({"items": {"type": "string"}, "additionalItems": False}, {"items": {"type": "string"}}),
-        (
-            {"dependencies": {"a": ["b"], "c": {"required": ["d"]}, "e": False}},
-            {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"required": ["d"]}, "e": False}},
-        ),
-        ({"dependencies": {"a": ["b"]}}, {"dependentRequired": {"a": ["b"]}}),
-        ({"dependencies": {}}, {}),
-        ({"minimum": 0, "exclusiveMinimum": True}, {"exclusiveMinimum": 0}),
-        ({"exclusiveMaximum": True, "maximum": 9}, {"exclusiveMaximum": 9}),
-        ({"maximum": 9, "exclusiveMaximum": False}, {"maximum": 9}),
-        ({"exclusiveMaximum": True}, {}),
-        ({"items": {"$recursiveRef": "#"}}, {"items": {"$ref": "#"}}),
-        (
-            {"$defs": {"a": {"items": [{"not": {}}]}}, "items": {"$ref": "#/$defs/a/items/0/not"}},
-            {
-                "$defs": {"a": {"prefixItems": [{"not": {}}]}},
-                "items": {"$ref": "#/$defs/a/prefixItems/0/not"},
-            },
-        ),
-        (
-            {"properties": {"items": {"items": [{"items": [True]}]}}},
-            {"properties": {"items": {"prefixItems": [{"prefixItems": [True]}]}}},
-        ),
-    ],
+    worked("older words are said in newer ones"),
 )
 def test_older_words_are_said_in_newer_ones(older: Json, newer: Json) -> None:
     assert modern(older) == newer

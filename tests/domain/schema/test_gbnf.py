@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._jsontext import Json
 from toolreel_core._schema import grammar_of
 
@@ -13,25 +14,7 @@ def root(schema: dict[str, Json]) -> str:
 
 @pytest.mark.parametrize(
     ("schema", "rule"),
-    [
-        ({}, "value"),
-        ({"type": "string", "maxLength": 3}, "string"),
-        ({"type": "integer"}, "integer"),
-        ({"type": "number"}, "number"),
-        ({"type": "boolean"}, '("true" | "false")'),
-        ({"type": "null"}, '"null"'),
-        ({"type": "object"}, "object"),
-        ({"type": "object", "properties": {}}, "object"),
-        ({"type": "array"}, "array"),
-        ({"type": "strange"}, "value"),
-        ({"type": ["string", "null"]}, '(string | "null")'),
-        ({"const": 'say "a"'}, r'"\"say \\\"a\\\"\""'),
-        ({"enum": ["a", None, 2]}, r'("\"a\"" | "null" | "2")'),
-        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "(string | integer)"),
-        ({"oneOf": [{"const": 1}]}, '("1")'),
-        ({"type": "array", "items": {"type": "integer"}}, '("[" sp (integer ("," sp integer)*)? sp "]")'),
-        ({"type": "array", "items": True}, '("[" sp (value ("," sp value)*)? sp "]")'),
-    ],
+    worked("what a schema lets a model write"),
 )
 def test_what_a_schema_lets_a_model_write(schema: dict[str, Json], rule: str) -> None:
     assert root(schema) == rule

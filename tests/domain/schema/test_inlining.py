@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.samples import worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._schema import check_schema, inline_defs, inlined
@@ -17,22 +18,7 @@ NODE: Tree = {"type": "object", "title": "Node", "properties": {"next": {"$ref":
 
 @pytest.mark.parametrize(
     ("schema", "written"),
-    [
-        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": TEXT}}, {"items": TEXT}),
-        ({"items": {"$ref": "#/definitions/A"}, "definitions": {"A": TEXT}}, {"items": TEXT}),
-        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": False}}, {"items": False}),
-        (
-            {"properties": {"a": TEXT, "b": {"$ref": "#/properties/a"}}},
-            {"properties": {"a": TEXT, "b": TEXT}},
-        ),
-        (
-            {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"items": {"$ref": "#/$defs/B"}}, "B": TEXT}},
-            {"items": {"items": TEXT}},
-        ),
-        ({"$ref": "#/$defs/A", "$defs": {"A": TEXT}}, TEXT),
-        ({"type": "object", "$defs": {"A": TEXT}}, {"type": "object"}),
-        ({"type": "object", "$defs": "odd"}, {"type": "object"}),
-    ],
+    worked("a reference gives way to what it refers to"),
 )
 def test_a_reference_gives_way_to_what_it_refers_to(schema: Tree, written: Tree) -> None:
     assert inline_defs(schema) == written

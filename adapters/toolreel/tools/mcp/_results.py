@@ -79,8 +79,11 @@ class LenientMessages:
     async def __anext__(self) -> SessionMessage | Exception:
         received: SessionMessage | Exception = await anext(self._messages)
         match received:
-            case SessionMessage(message=types.JSONRPCResponse(result={"tools": [*tools]} as result)):
-                result["tools"] = [_tool(tool) for tool in tools if isinstance(tool, dict)]
+            # An empty list of Go is written as null.
+            case SessionMessage(
+                message=types.JSONRPCResponse(result={"tools": [*_] | None as tools} as result)
+            ):
+                result["tools"] = [_tool(tool) for tool in tools or () if isinstance(tool, dict)]
             case SessionMessage(message=types.JSONRPCResponse(result=result)) if (
                 "content" in result or "structuredContent" in result
             ):

@@ -82,7 +82,12 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     if not strict and (begun := text.removeprefix("\ufeff").lstrip()) != text:
         text = begun
         warnings.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
+    if not strict and not text.startswith(_MARK):
+        warnings.append(f"it has to begin with front matter, a line {_MARK!r}")
+        text = f"{_MARK}\n{_MARK}\n{text}"
     head, body = _parted(text)
+    if not strict and not head.strip():
+        head = "{}"
     try:
         fields = _fields(head)
     except SkillError as error:

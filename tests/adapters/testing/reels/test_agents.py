@@ -131,12 +131,6 @@ def test_a_drift_in_a_later_exchange_names_it(files: ReelFiles, talk: Talk) -> N
     assert "first change: messages[5].content" in told
 
 
-def test_a_drift_in_the_first_exchange_is_told_as_ever(files: ReelFiles) -> None:
-    recorded(files)
-    told = complaint(ReplayMismatch, lambda: Reel(files).agent(AGENT).run("How many pens?"))
-    assert "exchange" not in told
-
-
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
 def test_a_stream_is_a_run_like_any_other(files: ReelFiles, way: str) -> None:
     def talk(reel: Reel) -> list[Any]:

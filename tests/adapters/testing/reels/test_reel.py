@@ -113,25 +113,6 @@ def test_recording_needs_the_tools_of_the_plan(files: ReelFiles, runs: str) -> N
     assert said == "recording runs the tools of the plan for real (stock): give them to the run"
 
 
-def test_a_result_that_no_later_request_shows_is_compared_with_the_journal(files: ReelFiles) -> None:
-    with serving(SESSION[0]) as server:
-        reel = Reel(files, LiveSide(server.url), recording=True)
-        plan = Plan.of(model="m", messages="?", tools=PythonTools([stock]).surface, config=LAST)
-        reel.run(plan, [stock])
-        reel.close()
-        reel.save()
-
-    def other(part: str) -> int:
-        """How many of a part are in stock."""
-        return len(part)
-
-    said = complaint(ReplayMismatch, lambda: Reel(files).run(plan, [Tool.of(other, name="stock")]))
-    assert said == (
-        f"{files.journal(1)}: event 2 is not the recorded one; first change: event.output\n"
-        '  recorded: "4"\n  now:      "3"'
-    )
-
-
 def timed(now: str, tool: Tool | Callable[..., object] = stock, config: LoopConfig | None = None) -> Plan:
     question = f"Now: {now}. How many pins are in stock?"
     surface = PythonTools([tool]).surface
@@ -139,26 +120,6 @@ def timed(now: str, tool: Tool | Callable[..., object] = stock, config: LoopConf
 
 
 NOW = Vary(pattern=r"Now: [0-9:]+", becomes="Now: <time>")
-
-
-@each_colour
-def test_a_run_whose_requests_may_vary_replays_with_its_approvals_and_its_journal(
-    files: ReelFiles, runs: str
-) -> None:
-    with serving(*SESSION) as server:
-        reel = Reel(files, LiveSide(server.url), recording=True, vary=[NOW])
-        held(reel, runs, timed("14:03", GUARDED), [GUARDED])
-        reel.finish()
-        reel.close()
-        reel.save()
-    before = [path.read_bytes() for path in (files.cassette, files.journal(1))]
-    for shared in (False, True):
-        reel = Reel(files, vary=() if shared else [NOW], shared=[NOW] if shared else ())
-        done = held(reel, runs, timed("15:04", GUARDED), [GUARDED])
-        reel.finish()
-        assert reel.fits == {NOW: 2}
-        assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
-    assert [path.read_bytes() for path in (files.cassette, files.journal(1))] == before
 
 
 def test_the_journal_alone_decides_what_is_the_recorded_request(files: ReelFiles) -> None:
@@ -204,11 +165,3 @@ def test_a_result_that_no_request_shows_may_vary_where_any_message_may(
     else:
         said = complaint(ReplayMismatch, lambda: reel.run(timed("14:03", config=LAST), tools))
         assert "event 2 is not the recorded one; first change: event.output" in said
-
-
-def test_a_key_is_for_recording_alone(files: ReelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
-    live = LiveSide("http://127.0.0.1:9", "MY_MODEL_ACCESS")
-    assert Reel(files, live, recording=True).api_key == "open-sesame-42"
-    assert live.secrets["MY_MODEL_ACCESS"] == "open-sesame-42"
-    assert Reel(files, live).api_key == Reel(files, recording=True).api_key == "none"

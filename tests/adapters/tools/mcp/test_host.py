@@ -516,6 +516,11 @@ def test_a_tool_with_wrong_fields_keeps_those_that_are_right() -> None:
         assert shown == {"mcp_rude_do": "", "mcp_rude_a": "", "mcp_rude_b": "Look."}
 
 
+def test_a_list_of_tools_that_is_null_is_empty() -> None:
+    with McpTools([rude("null")]) as tools:
+        assert tools.surface.names == ()
+
+
 def test_a_cursor_that_repeats_ends_the_listing(caplog: pytest.LogCaptureFixture) -> None:
     with McpTools([rude("same_cursor")]) as tools:
         assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}

@@ -226,6 +226,8 @@ def test_a_colon_without_quotes_is_told_with_its_place_and_remedy() -> None:
             "Fill them.",
             ["description: it is missing"],
         ),
+        ("# Forms\n\nFill them.\n", "Fill them.", ["begin with", "name: it is", "description: it is"]),
+        ("---\n---\nFill them.\n", "Fill them.", ["name: it is missing", "description: it is missing"]),
         (front(description="x" * 1025), "x" * 1025, ["description: 1025 characters"]),
         (front(compatibility="\n  - git"), "Fills PDF forms.", ["compatibility: expected a text"]),
         (front(compatibility="Needs: git"), "Fills PDF forms.", ["colon"]),

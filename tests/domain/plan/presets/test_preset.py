@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 
 import pytest
 from hypothesis import given
@@ -13,17 +12,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
-from toolreel_core._plan import (
-    LISTS,
-    Change,
-    NamesPatch,
-    Plan,
-    Preset,
-    changes,
-    differences,
-    exact_config,
-    joined,
-)
+from toolreel_core._plan import Change, NamesPatch, Plan, Preset, changes, differences, exact_config, joined
 from toolreel_core._protocol import SendRequest
 from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
@@ -118,17 +107,6 @@ def test_it_does_not_matter_which_two_of_three_are_merged_first(
 def test_an_empty_preset_changes_nothing_and_a_preset_over_itself_neither(one: Preset) -> None:
     assert Preset().merged(one) == one.merged(Preset()) == one
     assert one.merged(one).changes() == one.changes()
-
-
-@given(presets)
-def test_equal_presets_are_equal_values(one: Preset) -> None:
-    again = Preset(**{item.name: getattr(one, item.name) for item in fields(Preset)})
-    assert hash(again) == hash(one)
-    assert parse(one.config) == parse(again.config)
-
-
-def test_every_list_of_names_is_joined() -> None:
-    assert set(LISTS) >= {"text_dialects", "message_transforms", "history_policies"}
 
 
 def test_an_empty_preset_makes_the_plan_that_would_be_made_without() -> None:
@@ -355,12 +333,6 @@ def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
     )
 
 
-def test_a_key_that_is_declared_as_it_is_anyway_is_there_too() -> None:
-    assert changes(preset(config={"max_turns": 12})) == (
-        Change("config.max_turns", canonical(12), canonical(12)),
-    )
-
-
 def test_keys_of_the_body_stand_apart_and_are_not_sent_by_default() -> None:
     found = changes(
         preset(
@@ -388,11 +360,6 @@ def test_two_presets_differ_where_their_values_do_defaults_included() -> None:
         Change("request.top_p", canonical(1), None),
         Change("config.max_tries", canonical(3), canonical(1)),
     )
-
-
-def test_the_reason_for_what_only_one_declares_is_its_own() -> None:
-    one = preset(config={"max_tries": 1}, because={"max_tries": "once"})
-    assert differences(one, Preset()) == (Change("config.max_tries", canonical(1), canonical(3), "once"),)
 
 
 @given(presets)
