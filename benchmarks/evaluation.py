@@ -34,7 +34,7 @@ from toolreel.evals import (
     planned,
     write_summaries,
 )
-from toolreel_core.evals import EvalPlan, Record, Sample, kind_of, scripts_of
+from toolreel_core.evals import EvalPlan, Record, Sample, kind_of
 
 TRIALS = (15, 145)
 """Of 48 cells: 720 and 6,960 runs."""
@@ -84,7 +84,7 @@ def bare(trials: int, _out: Path) -> int:
         asked = job.plan(case)
         kind = kind_of(sample.cell.model) or "good"
         ports = Ports(
-            ScriptedEndpoint(kind, scripts_of(job.scenario, sample.seed)),
+            ScriptedEndpoint(kind, job.scenario.scripts(sample.seed)),
             WorldHost(case.world),
             clock=InstantClock(),
         )

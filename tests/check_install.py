@@ -75,6 +75,9 @@ def build(base: Path) -> Path:
         page = "page.css", "explorer.js", "transcripts.js"
         missing = {f"toolreel/evals/_report/{name}" for name in page}
         missing |= {f"toolreel/_internal/shared.{ending}" for ending in ("css", "js")}
+        adapters = ROOT / "adapters"
+        scenarios = (adapters / "toolreel" / "evals" / "scenarios").rglob("*.toml")
+        missing |= {path.relative_to(adapters).as_posix() for path in scenarios}
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel

@@ -53,7 +53,7 @@ def scenario(name: str, version: int = 1, **changes: Mapping[str, Any]) -> Scena
     def begin(_: str) -> Case:
         raise AssertionError(name)
 
-    return Scenario(name, "reference", "", version, ("default",), begin, Preset.of(name, changes))
+    return Scenario(name, "reference", "", version, begin, Preset.of(name, changes))
 
 
 READ: Final = scenario("read", 3)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
-from toolreel_core.evals import GROUPS, SCENARIOS, Scenario
+from toolreel.evals import built_in_scenarios, groups
+from toolreel_core.evals import Scenario
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenarios.md"
 
@@ -100,10 +101,11 @@ def page() -> str:
 
 def scenario_rows() -> Iterator[str]:
     """A row for each scenario."""
-    for one in SCENARIOS:
+    for one in built_in_scenarios():
         checks = (
             f"`{check.name}`" if check.layer == "outcome" else f"*`{check.name}`*"
             for check in one.begin("1").checks
+            if check.name != "answer"
         )
         yield f"| `{one.name}` | {one.pack} | {one.about} | {', '.join(checks)} |"
 
@@ -132,8 +134,8 @@ def _first_line(adversary: Adversary) -> str:
 
 
 def _production() -> tuple[Scenario, ...]:
-    names = GROUPS["production"]
-    return tuple(one for one in SCENARIOS if one.name in names)
+    names = groups()["production"]
+    return tuple(one for one in built_in_scenarios() if one.name in names)
 
 
 if __name__ == "__main__":

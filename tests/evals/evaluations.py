@@ -24,10 +24,11 @@ from toolreel.evals import (
     limits,
     new_header,
     planned,
+    select_scenarios,
 )
 from toolreel.presets import shipped, with_files
 from toolreel_core._jsontext import Json, merged
-from toolreel_core.evals import EvalPlan, Options, Record, Sample, record_tree, select_scenarios
+from toolreel_core.evals import EvalPlan, Options, Record, Sample, record_tree
 
 __all__ = [
     "HOSTILE",

@@ -49,7 +49,7 @@ bad = ["None.", "Reserved."]
 
 PYTHON: Final = """\
 from toolreel.evals import scenario
-from toolreel_core.evals import Case, Desk, ScenarioScripts, call, outcome, script
+from toolreel_core.evals import Case, ScenarioScripts, TableWorld, call, outcome, script
 from toolreel_core import ToolDefinition, ToolSurface, UserMessage
 
 
@@ -64,7 +64,7 @@ def take_note(seed: str) -> Case:
     return Case(
         (UserMessage(f"Note: {word}."),),
         ToolSurface((ToolDefinition.of("note", "Note a text.", {"type": "object"}),)),
-        Desk(takes=("note",)),
+        TableWorld(effects=("note",)),
         (outcome("noted", noted),),
         ScenarioScripts(script(call("note", text=word), "Noted."), script("Noted.")),
     )

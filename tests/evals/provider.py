@@ -16,17 +16,16 @@ from threading import Event, Lock, Thread
 from typing import Any, Final, TypeAlias, get_args
 
 from tests.patience import NEVER
+from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import Message
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
-    SCENARIOS,
     Cell,
     Kind,
     Sample,
     ScenarioScripts,
-    reply_of,
+    scripted_reply,
     scripted_stream,
-    scripts_of,
 )
 
 __all__ = ["HOSTILE", "Provider", "provider"]
@@ -175,7 +174,8 @@ class _Answering(BaseHTTPRequestHandler):
             message = {"role": "assistant", "content": _FINALS[model]}
             reply: _Body = {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
         else:
-            reply = self.provider.worded({**reply_of(kind, _trial(messages).scripts, messages)})
+            script = _trial(messages).scripts.of(kind)
+            reply = self.provider.worded({**scripted_reply(script, messages, model=f"scripted:{kind}")})
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
         if asked.get("stream"):
@@ -225,12 +225,12 @@ class _Trial:
 def _openings() -> dict[str, _Trial]:
     """The trials by the words that their conversations begin with, which are drawn from their seeds."""
     found = dict[str, _Trial]()
-    for one in SCENARIOS:
+    for one in built_in_scenarios():
         for trial in range(1, _TRIALS + 1):
             cell = Cell("any/model", "default", "raw", one.name)
             seed = Sample(cell, trial, one.version, "").seed
             opening = _opening(map(_words, one.begin(seed).messages))
-            found.setdefault(opening, _Trial(one.name, scripts_of(one, seed)))
+            found.setdefault(opening, _Trial(one.name, one.scripts(seed)))
     return found
 
 

@@ -19,6 +19,7 @@ from toolreel._cli import compare_command, summarize_command
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
     Results,
+    built_in_scenarios,
     findings_of,
     plan_of_header,
     planned,
@@ -27,7 +28,6 @@ from toolreel.evals import (
     schema_of,
     server_of,
 )
-from toolreel_core.evals import SCENARIOS as SCENARIOS_OF_ALL
 from toolreel_core.evals import EvalPlan
 
 SCENARIOS: Final = ["happy_path", "no_tool_fits"]
@@ -197,7 +197,7 @@ def test_no_credentials_of_a_url_are_recorded() -> None:
 
 def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path: Path) -> None:
     """One of two models fails at the first endpoint alone, in eight scenarios."""
-    names = [scenario.name for scenario in SCENARIOS_OF_ALL if not scenario.control][:8]
+    names = [scenario.name for scenario in built_in_scenarios() if not scenario.control][:8]
     urls = {name: {"base_url": f"http://{name}.test"} for name in ("one", "two")}
     tables: dict[str, Any] = {
         "eval": {"add_models": ["good/model", "bad/model"], "scenarios": names},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -52,19 +51,6 @@ def test_under_another_model_and_seed_the_recorded_answers_carry_to_the_end(path
     difference = diff(path, told.forked.recorded)
     assert [change.place for change in difference.plan] == ["model", "options.seed", "seed"]
     assert difference.first is None
-
-
-SAME_WORDS = {"chat", "streamed"}
-
-
-@pytest.mark.parametrize(("one", "other"), [*combinations(CASSETTES, 2)], ids=lambda path: path.parent.name)
-def test_any_two_sessions_can_be_compared(one: Path, other: Path) -> None:
-    there, back = diff(one, other), diff(other, one)
-    assert not there.same
-    # A chat says the same whether it is streamed or not: only their plans differ.
-    assert bool(there.first) == bool(back.first) == ({one.parent.name, other.parent.name} != SAME_WORDS)
-    if there.first and back.first:
-        assert (there.first.n, there.first.aspect) == (back.first.n, back.first.aspect)
 
 
 def test_two_sessions_part_where_one_of_them_asks_once_more() -> None:

@@ -79,6 +79,12 @@ if TYPE_CHECKING:
         write_atomically,
         write_json,
     )
+    from toolreel.evals._runner.catalogue import (
+        built_in,
+        built_in_scenarios,
+        groups,
+        select_scenarios,
+    )
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
@@ -151,9 +157,12 @@ __all__ = [
     "Results",
     "ScriptProof",
     "Watcher",
+    "built_in",
+    "built_in_scenarios",
     "compare",
     "connect",
     "evaluate",
+    "groups",
     "join_results",
     "new_header",
     "plan_of_header",
@@ -165,6 +174,7 @@ __all__ = [
     "replays",
     "report_page",
     "scenario",
+    "select_scenarios",
     "sharded",
     "write_inspect_logs",
     "write_summaries",

@@ -27,11 +27,11 @@ from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import new_leaks, tree_texts
 from toolreel.cassette import Recording, replace_file
+from toolreel.evals._runner.catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, Tree, canonical, digest
 from toolreel_core.evals import (
     VERSION,
-    WITH_CASE_STUDY,
     Cell,
     EvalPlan,
     Record,
@@ -253,7 +253,7 @@ class Results:
 
 def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
     """The table of all trials of a plan, of which there are these records."""
-    controls = [each.name for each in (*WITH_CASE_STUDY, *plan.scenarios) if each.control]
+    controls = [*groups()["control"], *(each.name for each in plan.scenarios if each.control)]
     return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 

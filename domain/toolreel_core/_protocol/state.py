@@ -139,10 +139,7 @@ class Tally:
     @property
     def known_cost(self) -> float | None:
         """The cost of all replies; ``None`` if that of one is unknown, or there is none."""
-        if self.unpriced:
-            return None
-        # A state that was stored before replies were counted has its cost alone.
-        return self.cost if self.priced else self.cost or None
+        return self.cost if self.priced and not self.unpriced else None
 
     @property
     def spent(self) -> Spent | None:

@@ -44,17 +44,6 @@ gate
 # mypy: implicit-reexport
 
 from toolreel_core.evals._configuration_keys import Key, keys_between, keys_named, with_keys
-from toolreel_core.evals._own_scenarios.data_checks import ANSWERED, checks_of
-from toolreel_core.evals._own_scenarios.draws import check_placeholders, drawn, draws_of, escaped, filled
-from toolreel_core.evals._own_scenarios.own_scenario import (
-    PACK,
-    OwnScenario,
-    check_scenario_name,
-    own_scenario,
-    parameters_of,
-    rows_of,
-)
-from toolreel_core.evals._own_scenarios.table_world import TableWorld, alike, has_arguments
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.cost_estimate import (
     CONTROL_RUN,
@@ -113,40 +102,25 @@ from toolreel_core.evals._request_divergence import (
     request_content,
 )
 from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
-from toolreel_core.evals._scenarios.builtin.wire_forms import came_back, signed
-from toolreel_core.evals._scenarios.case_study import CASE_STUDY, CASE_STUDY_VERSION
-from toolreel_core.evals._scenarios.catalogue import (
-    GROUPS,
-    KINDS,
-    SCENARIOS,
-    WITH_CASE_STUDY,
-    fingerprint,
-    kind_of,
-    reply_of,
-    scenario,
-    scripts_of,
-    select_scenarios,
-)
 from toolreel_core.evals._scenarios.checks import (
-    argument_omitted,
+    ANSWERED,
     arguments_of,
-    called,
-    called_before,
-    error_occurred,
+    checks_of,
     exercise,
-    first_calls_are,
-    no_calls,
     outcome,
-    parallel_calls_made,
-    says_done,
-    says_something,
-    world_has,
 )
 from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
-from toolreel_core.evals._scenarios.draws import WORDS, Draws, full_name, word
+from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario_file import (
+    check_scenario_name,
+    parameters_of,
+    rows_of,
+    scenario_of,
+)
 from toolreel_core.evals._scenarios.scripted_model import (
+    KINDS,
     Kind,
     Line,
     ScenarioScripts,
@@ -154,18 +128,12 @@ from toolreel_core.evals._scenarios.scripted_model import (
     ScriptedCall,
     WholeReply,
     call,
+    kind_of,
     script,
     scripted_reply,
     scripted_stream,
 )
-from toolreel_core.evals._scenarios.truth import (
-    Fact,
-    admits_failure,
-    judged,
-    read_before_used,
-    told_before,
-    truthful,
-)
+from toolreel_core.evals._scenarios.wire_checks import came_back, signed
 from toolreel_core.evals._trials import (
     Tally,
     Trial,
@@ -190,7 +158,6 @@ from toolreel_core.evals._verdicts import (
     of_status,
     provider_hint,
 )
-from toolreel_core.evals._worlds.desk import Answer, Desk
 from toolreel_core.evals._worlds.facts_and_draft import (
     FACTS_COMMIT,
     WORKSPACE_TOOLS,
@@ -198,16 +165,13 @@ from toolreel_core.evals._worlds.facts_and_draft import (
     Workspace,
 )
 from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
-from toolreel_core.evals._worlds.troubled_desk import Status, Trouble, TroubledDesk
+from toolreel_core.evals._worlds.table_world import Row, TableWorld, alike, has_arguments
 from toolreel_core.evals._worlds.world import World, failure, identifier, success
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
     "CATEGORIES",
-    "GROUPS",
-    "SCENARIOS",
     "STRATEGIES",
-    "Answer",
     "AssumedRun",
     "Attempt",
     "Budget",
@@ -216,55 +180,42 @@ __all__ = [
     "Cell",
     "Check",
     "Configuration",
-    "Desk",
-    "Draws",
     "Endpoint",
     "Estimate",
     "EvalPlan",
     "Evidence",
-    "Fact",
     "Gate",
     "Mishaps",
     "ObservedCall",
     "ObservedTurn",
     "Options",
     "Record",
+    "Row",
     "Sample",
     "Scenario",
     "ScenarioScripts",
     "Script",
     "SentRequest",
     "Strategy",
+    "TableWorld",
     "Tally",
     "Trial",
     "Verdict",
     "Workspace",
     "World",
-    "admits_failure",
-    "argument_omitted",
     "call",
-    "called",
-    "called_before",
-    "error_occurred",
+    "checks_of",
+    "drawn",
     "estimate_cost",
     "evidence_of",
     "exercise",
-    "first_calls_are",
     "judge",
     "nearest_rank",
-    "no_calls",
     "outcome",
-    "read_before_used",
     "record_line",
     "record_of",
-    "says_done",
-    "says_something",
-    "scenario",
+    "scenario_of",
     "script",
     "scripted_reply",
-    "select_scenarios",
-    "told_before",
     "trials_of",
-    "truthful",
-    "world_has",
 ]

@@ -258,16 +258,6 @@ def test_a_denial_tells_the_model_why() -> None:
     assert "not today" in results(ended)[0]
 
 
-def test_decisions_in_async_runs() -> None:
-    async def main() -> tuple[Run, Run]:
-        approved = await (await agent(ORDERS, FOUR, tools=[order]).arun("Order.")).aapprove()
-        denied = await (await agent(ORDERS, FOUR, tools=[order]).arun("Order.")).adeny("no")
-        return approved, denied
-
-    approved, denied = asyncio.run(main())
-    assert ('"ok":true' in results(approved)[0], "no" in results(denied)[0]) == (True, True)
-
-
 def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
     stored = dump(agent(ORDERS, tools=[order]).run("Order two.").state)
     with agent(FOUR, tools=[order], approve=Always()).ports() as ports:

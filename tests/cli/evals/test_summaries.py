@@ -77,10 +77,10 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     ]
     rows = [[part.strip() for part in line.split(" | ")] for line in lines[head + 2 : head + 6]]
     assert [tuple(row[:5]) for row in rows] == [
-        ("scripted:good", "raw", "8/8", "100%", "39.8-100.0"),
-        ("scripted:good", "production", "8/8", "100%", "39.8-100.0"),
-        ("scripted:bad", "raw", "0/8", "0%", "0.0-60.2"),
-        ("scripted:bad", "production", "0/8", "0%", "0.0-60.2"),
+        ("scripted:good", "raw", "8/8", "100%", "67.6-100.0"),
+        ("scripted:good", "production", "8/8", "100%", "67.6-100.0"),
+        ("scripted:bad", "raw", "0/8", "0%", "0.0-32.4"),
+        ("scripted:bad", "production", "0/8", "0%", "0.0-32.4"),
     ]
     assert rows[2][7] == "task.outcome:draft"
     assert (tmp_path / "s.md").read_text().startswith("# Evaluation of tool calls\n")

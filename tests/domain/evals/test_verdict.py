@@ -34,10 +34,10 @@ from toolreel_core.evals import (
     CATEGORIES,
     Case,
     Check,
-    Desk,
     Evidence,
     ObservedTurn,
     Result,
+    TableWorld,
     Verdict,
     exercise,
     judge,
@@ -51,7 +51,7 @@ HAPPY = ObservedTurn("stop", (), "")
 
 
 def posed(*checks: Check) -> Case:
-    return Case((UserMessage("hi"),), ToolSurface(), Desk(), checks or (RIGHT, KIND, HARD))
+    return Case((UserMessage("hi"),), ToolSurface(), TableWorld(), checks or (RIGHT, KIND, HARD))
 
 
 def seen(
@@ -61,7 +61,7 @@ def seen(
     tools_refused: bool = False,
 ) -> Evidence:
     final = ended.content if isinstance(ended, Completed) else ""
-    return Evidence(ended, final, turns, Desk(), None, tools_sent, tools_refused=tools_refused)
+    return Evidence(ended, final, turns, TableWorld(), None, tools_sent, tools_refused=tools_refused)
 
 
 def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:

@@ -61,11 +61,6 @@ def test_a_cost_is_known_if_that_of_every_reply_is(
     assert tally.known_cost == known
 
 
-def test_a_tally_that_was_stored_before_replies_were_counted_keeps_its_cost() -> None:
-    assert Tally(turns=1, cost=0.5).known_cost == 0.5
-    assert Tally(turns=1).known_cost is None
-
-
 @given(runs())
 def test_a_ref_is_never_given_twice(steps: tuple[Step, ...]) -> None:
     refs = [ref for step in steps for effect in step.effects if (ref := getattr(effect, "ref", None))]

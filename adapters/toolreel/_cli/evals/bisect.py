@@ -9,8 +9,9 @@ import click
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import show_tables
+from toolreel.evals import select_scenarios
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Record, comma_separated, select_scenarios
+from toolreel_core.evals import Record, comma_separated
 
 _BISECT_EPILOG = "Exit codes: 0 done, 2 usage."
 

@@ -21,7 +21,7 @@ from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._plan import Preset
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import check_scenario_name, escaped, own_scenario
+from toolreel_core.evals import check_scenario_name, escaped, scenario_of
 
 _NO_PRESET: Final = Preset()
 
@@ -171,7 +171,7 @@ def draft_of(
         "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(exchanges))]},
     }
     decisions += _left_out(run, spoken, calls, 0 if number else len(with_tools) - 1)
-    proof = proof_of(own_scenario(tree).scenario(), 1)
+    proof = proof_of(scenario_of(tree), 1)
     if not proof.holds:  # a recorded answer may look like a call that is written as text
         silent = [each._replace(replies=[*each.replies, ("", [])]) for each in exchanges]
         plainer = {
@@ -179,7 +179,7 @@ def draft_of(
             "check": checks,
             "script": {**as_tree(tree["script"]), "good": _good(silent, acts)},
         }
-        if (again := proof_of(own_scenario(plainer).scenario(), 1)).holds:
+        if (again := proof_of(scenario_of(plainer), 1)).holds:
             tree, proof = plainer, again
             decisions.append(
                 "the recorded answer does not end a run, so the good script says Done.; write a right one"

@@ -12,6 +12,7 @@ from typing import Final
 from toolreel._internal import ResultsError
 from toolreel.evals._replay.replay import RecordedRun
 from toolreel.evals._results import Results, recording_bytes
+from toolreel.evals._runner.catalogue import built_in
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.scenario_files import scenario_of_tree
 from toolreel.evals._runner.trial import Job
@@ -26,7 +27,6 @@ from toolreel_core.evals import (
     Verdict,
     record_of,
     record_tree,
-    scenario,
 )
 
 _VERSION = 1
@@ -84,7 +84,7 @@ class Promoted:
         """
         record, stored = self.record, as_tree(parse(self.record.configuration))
         name = record.cell.scenario
-        posed = scenario(name) if self.own == NOTHING else scenario_of_tree(name, parse(self.own))
+        posed = built_in(name) if self.own == NOTHING else scenario_of_tree(name, parse(self.own))
         sample = Sample(record.cell, record.trial, record.version, record.digest)
         text = canonical(merged(stored, changes)) if changes else record.configuration
         job = Job(sample, posed, Configuration.of(text), self.retries)
@@ -167,7 +167,8 @@ def promote(
     words = name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}"
     name = _UNFIT.sub("_", words.lower()).strip("_") or "run"
     job = recorded_job(plan, record)
-    own, url = job.scenario.tree, plan.endpoint_at(cell.endpoint).chat_url
+    own = job.scenario.tree if job.scenario.from_file else NOTHING
+    url = plan.endpoint_at(cell.endpoint).chat_url
     recorded = Promoted(record, results.path, url, job.retries, own)
     verdict = recorded.verdict()
     test, *others = [folder / file for file in (f"test_{name}.py", f"{name}.json", f"{name}.yaml")]

@@ -14,14 +14,22 @@ from typing import Final
 from toolreel._internal import asset, framed
 from toolreel.evals import _report as report
 from toolreel.evals._configuration_differences import strategy_differences
-from toolreel.evals._report.rendering import Content, Link, TextTable, as_html, html_text, percent
+from toolreel.evals._report.rendering import (
+    Content,
+    Link,
+    TextTable,
+    as_html,
+    html_text,
+    percent,
+    without_usual,
+)
 from toolreel.evals._report.run_data import cell_name, run_data, run_name
 from toolreel.evals._report.tables import RESULTS, failures_table, split_words, summary_tables
 from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
-from toolreel.evals._summary.gates import GateResult, gates_set_later, plan_changes, plan_results
+from toolreel.evals._summary.gates import GateResult, plan_changes, plan_results
 from toolreel.evals._summary.totals import (
     answer,
     counted,
@@ -36,7 +44,6 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     acceptance,
-    gates_of,
     incompleteness,
 )
 
@@ -99,14 +106,16 @@ def _body(
     findings, gates = findings_of(trials, plan), plan_results(plan, trials, results.header)
     tables = [
         _heat_map(made, plan),
-        *(table for table in summary_tables(trials, findings, ()) if table.title != "why runs did not pass"),
+        *(
+            without_usual(table)
+            for table in summary_tables(trials, findings, ())
+            if table.title != "why runs did not pass"
+        ),
         failures_table(made, links=True),
     ]
     yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
     yield from _answer(answer(findings), gates, trials, plan)
-    late = len(gates_set_later(gates_of(plan.options), results.header))
     notes = [*plan_changes(results.header), *findings.notes, *warnings(made)]
-    notes += [f"Gates that were set after the runs: {late}."] if late else []
     if notes:
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
         yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
@@ -133,8 +142,11 @@ def _body(
 def _answer(
     sentences: Sequence[str], gates: Sequence[GateResult], trials: Sequence[Trial], plan: EvalPlan
 ) -> Iterator[str]:
+    valid = [one for one in trials if one.valid and not one.control]
+    scope = f"from {len(valid):,} valid runs of {len({one.cell.scenario for one in valid})} tool scenarios"
+    whole = "; ".join(sentence.removesuffix(".") for sentence in sentences)
     yield '<section id="answer" aria-label="The answer">'
-    yield from (f'<p class="answer">{html_text(sentence)}</p>' for sentence in sentences)
+    yield f'<p class="answer">{html_text(f"{whole}, {scope}." if valid else f"{whole}.")}</p>'
     standings = [gate.standing for gate in gates]
     # What needs an action comes first.
     counts = (
@@ -173,13 +185,17 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
         ]
         if names:
             means = (f"mean {percent(rate.rate)}" if rate else "-" for rate in of_pack)
-            rows.append((f"pack {pack or 'no longer in the plan'}", *means))
+            titles = (f"pack {pack or 'no longer in the plan'}", *means)
+            rows.append(tuple(Link(title, "", "pack") for title in titles))
         rows += ((name, *(_heat(cells.get((name, task), [])) for task in tasks)) for name in names)
     note = (
         "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
         "runs, side by side. The row of a pack has the mean over its scenarios."
     )
-    return TextTable("Scenarios", ("scenario", *map(plan.label, tasks)), tuple(rows), (note,))
+    # Of a single model, its name is in the title of the page already.
+    only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
+    heads = (plan.label(task).removeprefix(only) for task in tasks)
+    return TextTable("Scenarios", ("scenario", *heads), tuple(rows), (note,))
 
 
 def _heat(trials: Sequence[Trial]) -> Content:

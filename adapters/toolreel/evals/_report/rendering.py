@@ -31,7 +31,7 @@ class Link(NamedTuple):
     text: str
     href: str
     style: str = ""
-    """The class of the cell."""
+    """The class of the cell; with an empty ``href``, it has nothing but that."""
 
 
 Content: TypeAlias = str | Link
@@ -115,7 +115,7 @@ def as_text(lines: Iterable[str], tables: Iterable[TextTable], width: int = WIDT
     """
     found = [part for line in lines for part in (_wrapped(line, width) or [""])]
     for table in tables:
-        kept, left_out = _fitting(_without_usual(table), width)
+        kept, left_out = _fitting(without_usual(table), width)
         missing = f"not shown here: {', '.join(left_out)}; --json and --markdown have all columns"
         found += ["", table.title, *_grid(kept, width)]
         for note in (*table.notes, *([missing] if left_out else [])):
@@ -129,7 +129,8 @@ def _wrapped(line: str, width: int) -> list[str]:
     return textwrap.wrap(printable(line), width, break_on_hyphens=False, break_long_words=False)
 
 
-def _without_usual(table: TextTable) -> TextTable:
+def without_usual(table: TextTable) -> TextTable:
+    """The table without columns that have nothing but the usual values."""
     kept = [
         place
         for place, name in enumerate(table.head)
@@ -237,9 +238,13 @@ def as_html(table: TextTable, style: str = "flat") -> str:
 def _html_cell(cell: Content, tag: str) -> str:
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(cell, str):
-        return f"<{tag}{scope}>{html_text(cell)}</{tag}>"
+        # Long names are at the head of rows; a narrow page may break them.
+        text = html_text(cell)
+        return f"<{tag}{scope}>{text.replace('_', '_<wbr>') if tag == 'th' else text}</{tag}>"
     style = f' class="{cell.style}"' if cell.style else ""
-    return f'<{tag}{scope}{style}><a href="{escape(cell.href)}">{html_text(cell.text)}</a></{tag}>'
+    text = html_text(cell.text)
+    link = f'<a href="{escape(cell.href)}">{text}</a>' if cell.href else text
+    return f"<{tag}{scope}{style}>{link}</{tag}>"
 
 
 _UNFIT: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -18,7 +18,7 @@ from toolreel.evals._report.rendering import (
     shortened,
     where,
 )
-from toolreel.evals._statistics import Difference, pass_hat, rate_of
+from toolreel.evals._statistics import Difference, pass_hat, rate_of, wilson_bounds
 from toolreel.evals._summary.comparison import Comparison, Row
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.totals import (
@@ -76,10 +76,12 @@ def summary_tables(
 ) -> list[TextTable]:
     """All tables of a summary; those that would have no rows are left out."""
     made = [one for one in trials if one.key]
+    # One candidate among several of the other kind mixes what those tell apart.
+    kinds = {"strategies": findings.strategies, "models": findings.models}
+    compared = [what for what, totals in kinds.items() if len(totals) > 1] or ["strategies"]
     tables = (
         gate_table(gates),
-        totals_table("strategies", findings.strategies, findings),
-        totals_table("models", findings.models, findings),
+        *(totals_table(what, kinds[what], findings) for what in compared),
         contrasts_table([each for found in findings.contrasts.values() for each in found]),
         _tasks(made),
         _flaky(made),
@@ -145,14 +147,17 @@ def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
 def _tasks(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
-        tools, controls = (rate_of(one for one in trials if one.control is part) for part in (False, True))
+        tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
+        low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
         failed = next((one for one in sorted(trials, key=lambda one: one.trial) if not one.ok), None)
         rows.append(
             (
                 *(cell.model, cell.profile, cell.strategy, cell.endpoint),
-                *rate_cells(tools),
+                f"{tools.ok}/{tools.valid}",
+                percent(tools.ok / tools.valid if tools.valid else None),
+                f"{100 * low:.1f}-{100 * high:.1f}",
                 recommendation(trials),
-                f"{controls.passed}/{controls.of}" if controls else "",
+                f"{controls.ok}/{controls.valid}" if controls.valid else "",
                 percent(Tally.of(trials).coverage),
                 *(_failure(failed) if failed else ("",) * 5),
             )
@@ -162,8 +167,8 @@ def _tasks(made: Sequence[Trial]) -> TextTable:
         *("coverage", "category", "alias", "status", "sample", "error"),
     )
     note = (
-        f"recommended: Wilson's interval of the tool runs lies above {100 * WORKS:g} % (conditional: with "
-        f"less than {100 * COVERED:g} % valid runs), or below it (no)"
+        f"95%: Wilson's interval of these tool runs; recommended: it lies above {100 * WORKS:g} % "
+        f"(conditional: with less than {100 * COVERED:g} % valid runs), or below it (no)"
     )
     return TextTable("models and strategies", head, tuple(rows), (note,))
 

@@ -21,6 +21,7 @@ from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
 from toolreel.evals._results import Header, recording_of
+from toolreel.evals._runner.catalogue import catalogue_digest
 from toolreel.evals._runner.endpoints import ScriptedEndpoint, SendingBy, SharedLimit
 from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
 from toolreel.http import (
@@ -33,14 +34,11 @@ from toolreel.http import (
 )
 from toolreel_core._jsontext import chain
 from toolreel_core.evals import (
-    SCENARIOS,
     TAXONOMY,
     Attempt,
     Endpoint,
     EvalPlan,
-    fingerprint,
     kind_of,
-    scripts_of,
 )
 
 try:
@@ -119,7 +117,7 @@ class RunRecorder:
         connection, model = self._connection, job.sample.cell.model
         outside = live_tools(job.scenario, job.sample.seed)
         if kind := kind_of(model):
-            scripts = scripts_of(job.scenario, job.sample.seed)
+            scripts = job.scenario.scripts(job.sample.seed)
             endpoint_of = ScriptedEndpoint(kind, scripts)
             yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
             return
@@ -154,7 +152,7 @@ def replay_context(
     :raises toolreel.ReplayMismatch: if the run is not the recorded one
     """
     if kind := kind_of(job.sample.cell.model):
-        scripts = scripts_of(job.scenario, job.sample.seed)
+        scripts = job.scenario.scripts(job.sample.seed)
         yield offline_context(ScriptedEndpoint(kind, scripts), attempts)
         return
     if not name:
@@ -216,8 +214,7 @@ def catalogue_of(plan: EvalPlan) -> str:
     """The digest of all scenarios, presets, models and profiles that a plan could choose from."""
     presets = plan.presets
     catalogue = (*presets.presets, *presets.models, *presets.profiles)
-    scenarios = chain("catalogue", *(fingerprint(one) for one in SCENARIOS))
-    return chain("catalogue", scenarios, *map(repr, catalogue))
+    return chain("catalogue", catalogue_digest(), *map(repr, catalogue))
 
 
 def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:

@@ -26,7 +26,7 @@ from toolreel_core.evals import (
     ScenarioScripts,
     Sent,
     SentRequest,
-    reply_of,
+    scripted_reply,
     scripted_stream,
 )
 
@@ -54,7 +54,7 @@ class ScriptedEndpoint:
         """Answer with the script's next reply."""
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
-        reply = reply_of(self._kind, self._scripts, body["messages"])
+        reply = scripted_reply(self._scripts.of(self._kind), body["messages"], model=f"scripted:{self._kind}")
         streamed = effect.request.streamed
         return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
 

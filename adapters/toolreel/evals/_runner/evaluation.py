@@ -24,7 +24,6 @@ from toolreel.evals._runner.connection import Connection, RunRecorder, connect, 
 from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job, run_job
-from toolreel_core._jsontext import NOTHING
 from toolreel_core.evals import (
     Cell,
     Configuration,
@@ -269,7 +268,7 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
     changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
     if changed and not accept_changes:
         sample, record = samples[changed[0]], latest[changed[0]]
-        cell, own = sample.cell, plan.scenario(sample.cell.scenario).tree != NOTHING
+        cell, own = sample.cell, plan.scenario(sample.cell.scenario).from_file
         if sample.version != record.version and own:
             how = " from its scenario file, which has changed since"
         elif sample.version != record.version:

@@ -23,7 +23,6 @@ from toolreel_core._jsontext import Tree, parse
 from toolreel_core._plan import Presets
 from toolreel_core.evals import (
     SETTINGS,
-    WITH_CASE_STUDY,
     EvalPlan,
     Options,
     Shard,
@@ -182,8 +181,7 @@ def plan_of_header(header: Header) -> EvalPlan:
     :raises ResultsError: if something that it names no longer exists
     """
     try:
-        known = (*WITH_CASE_STUDY, *stored_scenarios(header.plan))
-        plan = EvalPlan.of(header.plan, with_files(), known)
+        plan = EvalPlan.of(header.plan, with_files(), stored_scenarios(header.plan))
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan
     except (ConfigError, KeyError) as error:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None

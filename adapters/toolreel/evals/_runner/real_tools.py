@@ -23,7 +23,7 @@ from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import Json, JsonText, as_tree, chain, parse, tree_at
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import ToolDefinition, ToolSurface
-from toolreel_core.evals import Scenario
+from toolreel_core.evals import PACK, Scenario
 
 
 class _Host(ToolHost):
@@ -56,7 +56,7 @@ def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
 
 
 def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
-    """The tools of a built-in scenario whose world is in an MCP server, started.
+    """The tools of a scenario whose world is in an MCP server, started.
 
     :param stack: stops the server
     :raises AdapterError: if it cannot be started
@@ -64,7 +64,8 @@ def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
     check_served([scenario])
     from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
 
-    arguments = ("-m", "toolreel.evals._runner.world_server", scenario.name, seed)
+    version = 0 if scenario.pack == PACK else scenario.version
+    arguments = ("-m", "toolreel.evals._runner.world_server", scenario.tree, str(version), seed)
     # It only imports before it answers; on a busy machine with many jobs that may take long.
     patient = ServerSettings(start_ms=300_000)
     server = StdioServer(scenario.begin(seed).server, sys.executable, arguments, settings=patient)

@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
+from toolreel.evals._runner.catalogue import built_in, is_built_in, select_scenarios
 from toolreel.evals._runner.real_tools import with_real_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
-from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, digest
 from toolreel_core._plan import Preset
 from toolreel_core._settings import LoopConfig
 from toolreel_core.evals import (
     PACK,
-    SCENARIOS,
     Case,
-    OwnScenario,
     Scenario,
     check_scenario_name,
-    own_scenario,
-    select_scenarios,
+    scenario_of,
 )
 
 
@@ -54,19 +52,20 @@ def scenario(
     changes = Preset(config=canonical({"tool_use_mode": tool_use_mode}))
 
     def made(begin: Callable[[str], Case]) -> Scenario:
-        return Scenario(name, PACK, about, version, (), begin, changes)
+        return Scenario(name, PACK, about, version, begin, changes)
 
     return made
 
 
 def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
-    """The scenarios from files in the plan of stored results.
+    """The scenarios in the plan of stored results: built-in ones, and those that were read from files.
 
     :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
     """
-    own = plan.get("own_scenarios", {})
+    own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
     return (
-        tuple(scenario_of_tree(name, tree) for name, tree in own.items()) if isinstance(own, Mapping) else ()
+        *(built_in(name) for name in names if name not in own and is_built_in(name)),
+        *(scenario_of_tree(name, tree) for name, tree in own.items()),
     )
 
 
@@ -78,7 +77,7 @@ def scenario_of_tree(name: str, tree: Json) -> Scenario:
     if isinstance(tree, Mapping) and isinstance(file := tree.get("python_file"), str):
         return _of_file(name, Path(file), tree)
     try:
-        return own_scenario(tree).scenario()
+        return scenario_of(tree)
     except ConfigError as error:
         raise ResultsError(f"the scenario {name!r} of these results cannot be read: {error}") from None
 
@@ -94,9 +93,6 @@ def _of_file(name: str, path: Path, tree: Tree) -> Scenario:
             " made; restore the file, or run the evaluation again"
         )
     return next(each for each in read_scenarios(path) if each.name == name)
-
-
-_BUILT_IN: Final = frozenset(each.name for each in SCENARIOS)
 
 
 def names_a_file(word: str) -> bool:
@@ -160,7 +156,7 @@ def paths_of(word: str) -> list[Path]:
 def _check_names(own: Sequence[Scenario]) -> None:
     seen = set[str]()
     for each in own:
-        if each.name in _BUILT_IN:
+        if is_built_in(each.name):
             raise ConfigError(
                 f"scenarios: {each.name!r} is a built-in scenario; choose another name for yours"
             )
@@ -181,9 +177,9 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     path = Path(path)
     match path.suffix:
         case ".toml":
-            return (read_toml_scenario(path).scenario(),)
+            return (read_toml_scenario(path),)
         case ".jsonl":
-            return tuple(each.scenario() for each in _of_lines(path))
+            return _of_lines(path)
         case ".py":
             return _of_python(path)
         case _:
@@ -192,7 +188,7 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
             raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; {remedy}")
 
 
-def read_toml_scenario(path: Path) -> OwnScenario:
+def read_toml_scenario(path: Path) -> Scenario:
     """The scenario in a TOML file.
 
     :raises EvalPlanError: if it cannot be read or is not valid
@@ -203,9 +199,9 @@ def read_toml_scenario(path: Path) -> OwnScenario:
     )
 
 
-def _built(tree: dict[str, Any], path: Path, text: str) -> OwnScenario:
+def _built(tree: dict[str, Any], path: Path, text: str) -> Scenario:
     try:
-        return own_scenario(tree)
+        return scenario_of(tree)
     except PlaceError as error:
         if line := _line_of_item(text, error.place):
             raise EvalPlanError(f"{path}, line {line}: {error}") from None
@@ -246,7 +242,7 @@ def _items(text: str, kind: str) -> list[tuple[int, list[str]]]:
     return items
 
 
-def _of_lines(path: Path) -> tuple[OwnScenario, ...]:
+def _of_lines(path: Path) -> tuple[Scenario, ...]:
     lines = read_file(path, EvalPlanError, _MISSING).splitlines()
     found = [_of_line(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not found:
@@ -254,13 +250,13 @@ def _of_lines(path: Path) -> tuple[OwnScenario, ...]:
     return tuple(found)
 
 
-def _of_line(line: str, place: str) -> OwnScenario:
+def _of_line(line: str, place: str) -> Scenario:
     try:
         tree = json.loads(line)
     except ValueError as error:
         raise EvalPlanError(f"{place}: not JSON: {error}") from None
     try:
-        return own_scenario(tree)
+        return scenario_of(tree)
     except PlaceError as error:
         raise EvalPlanError(f"{place}: {error}") from None
 

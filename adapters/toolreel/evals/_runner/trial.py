@@ -20,7 +20,6 @@ from toolreel_core.evals import (
     Attempt,
     Case,
     Configuration,
-    Desk,
     Evidence,
     Record,
     Retries,
@@ -46,7 +45,7 @@ NO_TOOLS: Final[OutsideTools] = nullcontext
 def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
     """The real tools of a trial of a scenario, if it has any: started, and stopped at the end.
 
-    :param seed: of the trial: a server of a built-in scenario draws from it what it knows
+    :param seed: of the trial: a server of the world draws from it what it knows
     """
     case = scenario.begin(seed)
 
@@ -110,7 +109,7 @@ class WorldHost:
         # Images and files are no part of a record, so the model is not shown them either.
         answer = ToolReturned(effect.ref, self._real.run(effect).output)
         self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
-        if isinstance(self.world, TableWorld | Desk):
+        if isinstance(self.world, TableWorld):
             self.world = self.world.told(effect.name, tree, answer.output)
         return answer
 

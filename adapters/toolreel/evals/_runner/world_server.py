@@ -1,6 +1,6 @@
-"""An MCP server over stdio whose tools are those of a built-in scenario; its process holds the trial's world.
+"""An MCP server over stdio whose tools are those of a scenario; its process holds the trial's world.
 
-python -m toolreel.evals._runner.world_server SCENARIO SEED
+python -m toolreel.evals._runner.world_server SCENARIO VERSION SEED
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 
-from toolreel_core._jsontext import as_tree, parse
-from toolreel_core.evals import Case, scenario
+from toolreel_core._jsontext import JsonText, as_tree, parse
+from toolreel_core.evals import Case, scenario_of
 
 
 class WorldServer:
@@ -63,4 +63,5 @@ async def serve(case: Case) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(serve, scenario(sys.argv[1]).begin(sys.argv[2]))
+    _, tree, version, seed = sys.argv
+    anyio.run(serve, scenario_of(parse(JsonText(tree)), version=int(version)).begin(seed))

@@ -28,6 +28,7 @@ from toolreel.evals._statistics import (
     wilson_bounds,
 )
 from toolreel_core.evals import (
+    THESE,
     Cell,
     EvalPlan,
     Tally,
@@ -324,16 +325,20 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     p_values = {name: found[name][0].difference.p_value if name in found else 1.0 for name in others}
     equals = [name for name in others if p_values[name] > ALPHA]
     # By how much: on the tasks that both have where they were compared, else the difference of the rates.
+    ahead, alone = f"{100 * (value[best] - value[others[0]]):+.1f} points over {others[0]}", ""
     if others[0] in found:
         contrast, sign = found[others[0]]
         measured = contrast.difference
-        low, high = sorted((sign * measured.low, sign * measured.high))
         ahead = (
             f"{100 * sign * measured.difference:+.1f} points over {others[0]} "
-            f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
+            f"(95 % interval {_ends(measured, sign)})"
         )
-    else:
-        ahead = f"{100 * (value[best] - value[others[0]]):+.1f} points over {others[0]}"
+        here = difference(contrast.cells, THESE)
+        if here and len(others) == 1 and here.p_value <= ALPHA and sign * here.difference > 0:
+            alone = (
+                f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
+                f"(95 % interval {_ends(here, sign)}, p {here.p_value:.2g})"
+            )
     if not equals:
         rest = f"the other {len(others)}" if len(others) > 1 else others[0]
         yield (
@@ -349,13 +354,19 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     )
     yield (
         f"Undecided which of the {len(ranked)} {several} is best for scenarios such as these: {highest} from "
-        f"{_named(equals)} (p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm)."
+        f"{_named(equals)} (p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm){alone}."
     )
 
 
 def _rate(total: Total) -> str:
     rate = total.rate
     return f"{100 * rate.rate:.1f} % (95 % interval {rate})" if rate else "no valid run"
+
+
+def _ends(found: Difference, sign: int) -> str:
+    """The ends of the interval of a difference, of one side or of the other."""
+    low, high = sorted((sign * found.low, sign * found.high))
+    return f"{100 * low:+.1f} to {100 * high:+.1f}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from toolreel_core._internal import PlaceError
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.eval_plan import EvalPlan
-from toolreel_core.evals._scenarios.catalogue import kind_of
+from toolreel_core.evals._scenarios.scripted_model import kind_of
 
 _SHOWN: Final = 5
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
-from toolreel_core._jsontext import NOTHING, Json, Tree, canonical, digest, parse
+from toolreel_core._jsontext import Json, Tree, canonical, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.filters import (
@@ -30,8 +30,8 @@ from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, s
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import Strategy, configuration_for, strategies_of
-from toolreel_core.evals._scenarios.catalogue import kind_of
 from toolreel_core.evals._scenarios.scenario import Scenario
+from toolreel_core.evals._scenarios.scripted_model import kind_of
 
 
 class _HasName(Protocol):
@@ -249,9 +249,7 @@ class EvalPlan:
 
     def tree(self) -> dict[str, Json]:
         """The plan as stored in the header of its results: the options, and the axes that they resolve to."""
-        own: dict[str, Json] = {
-            each.name: parse(each.tree) for each in self.scenarios if each.tree != NOTHING
-        }
+        own: dict[str, Json] = {each.name: parse(each.tree) for each in self.scenarios if each.from_file}
         return {
             "options": self.options.tree(),
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},

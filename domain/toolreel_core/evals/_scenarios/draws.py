@@ -1,4 +1,4 @@
-"""Draws: the constants of a trial, which follow from its seed alone.
+"""Draws: values that a trial draws from its seed, and the placeholders for them in a scenario.
 
 A constant that is drawn cannot be memorised, and trials differ even at temperature 0. Built on digests, so
 that every machine and version of Python draws the same.
@@ -6,89 +6,307 @@ that every machine and version of Python draws the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import count
+from typing import Any, Final, TypeAlias, cast
 
-from toolreel_core._jsontext import chain
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Json, canonical, chain
+from toolreel_core.evals._worlds.json_pointer import at
+from toolreel_core.evals._worlds.world import identifier
 
-_Item = TypeVar("_Item")
+LISTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "first_names": (
+        *("Ada", "Bruno", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas"),
+        *("Karin", "Leon", "Maren", "Nils", "Olga", "Paul", "Rosa", "Simon", "Tilda", "Viktor"),
+    ),
+    "last_names": (
+        *("Quint", "Almond", "Berger", "Castle", "Dorn", "Ekman", "Falk", "Grove", "Holm", "Ibsen"),
+        *("Jansen", "Keller", "Lund", "Moss", "Novak", "Olsen", "Perry", "Rask", "Stone", "Vogel"),
+    ),
+    "rooms": (
+        *("kitchen", "hall", "attic", "cellar", "garage", "study", "nursery", "pantry", "library"),
+        *("workshop", "bathroom", "bedroom", "balcony", "veranda"),
+    ),
+    "words": (
+        *("amber", "birch", "cobalt", "dune", "ember", "fjord", "grove", "hazel", "indigo", "juniper"),
+        *("kelp", "linen", "maple", "nickel", "onyx", "pebble", "quartz", "reed", "slate", "tulip"),
+        *("umber", "velvet", "willow", "yarrow", "zinc"),
+    ),
+}
+"""Lists that a draw can name instead of writing its values down."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
-    """What a seed stands for; each constant is drawn under a name, so that their order does not matter."""
+class Seed:
+    """The seed of a trial, and which bits of a digest decide."""
 
-    seed: str
+    text: str
+    shift: int = 0
+    """192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits."""
 
-    def whole(self, what: str) -> int:
-        """The number of 256 bits that everything drawn under this name is made of."""
-        return int(chain("draw", what, self.seed), 16)
+    def below(self, what: str, limit: int) -> int:
+        """A number from 0 to ``limit - 1``, by the name that it is drawn under."""
+        return (int(chain("draw", what, self.text), 16) >> self.shift) % limit
 
-    def number(self, what: str, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, both included.
+    def one_of(self, what: str, items: Sequence[str]) -> str:
+        """One of several texts."""
+        return items[self.below(what, len(items))]
 
-        >>> Draws("1").number("pieces", 2, 9) == Draws("1").number("pieces", 2, 9)
-        True
-        """
-        # 64 bits: the modulus of what is drawn here is far too small for a bias that could be seen.
-        return low + (self.whole(what) >> 192) % (high - low + 1)
 
-    def one_of(self, what: str, items: Sequence[_Item]) -> _Item:
-        """One of several."""
-        return items[self.number(what, 0, len(items) - 1)]
+def _person(name: str, seed: Seed) -> str:
+    first, last = (seed.one_of(f"{name} {part}", LISTS[f"{part}_names"]) for part in ("first", "last"))
+    return f"{first} {last}"
 
-    def several(self, what: str, items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
-        """That many different places of a sequence, in the order in which they were drawn.
 
-        >>> sorted(Draws("1").several("rooms", "abc", 3))
-        ['a', 'b', 'c']
-        """
-        left, drawn = [*items], list[_Item]()
-        for place in range(count):
-            drawn.append(left.pop(self.number(f"{what} {place}", 0, len(left) - 1)))
-        return tuple(drawn)
+def _word(name: str, seed: Seed) -> str:
+    return f"{seed.one_of(name, LISTS['words'])}-{100 + seed.below(f'{name} number', 900)}"
 
-    def code(self, what: str, prefix: str, digits: int) -> str:
-        """An identifier: a prefix and this many digits, the first of which is not zero."""
-        return f"{prefix}{self.number(what, 10 ** (digits - 1), 10**digits - 1)}"
 
-    def codes(self, what: str, prefix: str, digits: int, count: int) -> tuple[str, ...]:
-        """Several different identifiers, of digits in which none is the beginning of another."""
-        low, high = 10 ** (digits - 1), 10**digits - 1
-        # Consecutive parts of the range, so that no two can be the same.
-        share = (high - low + 1) // count
-        parts = self.several(f"{what} parts", range(count), count)
-        return tuple(
-            f"{prefix}{low + part * share + self.number(f'{what} {part}', 0, share - 1)}" for part in parts
+_PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
+    "person": _person,
+    "word": _word,
+    "uuid": lambda name, seed: identifier(seed.text, name),
+}
+"""Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
+
+_FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Without I and O, which look like digits."""
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {
+    "sum": sum,
+    "product": math.prod,
+    "difference": lambda numbers: numbers[0] - sum(numbers[1:]),
+}
+_KINDS: Final = ("one_of", "pattern", "largest_first", *_OPERATIONS, "from", "to")
+_Pick: TypeAlias = Callable[[str, Sequence[str]], Json]
+"""Draws a value under a name, unlike those that are taken (as canonical JSON)."""
+
+
+def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
+    """The values of one trial.
+
+    >>> drawn({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
+    {'sku': 'A-44', 'pieces': 6, 'to': 'Irene Grove'}
+
+    :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
+    :raises PlaceError: at the first error
+    """
+    table, values, given = Table.of(draws, "draw"), dict[str, Json](), Seed(seed, shift)
+    for name in table.values:
+        if not name.isidentifier():
+            raise table.complaint(
+                "write a name of letters, digits and _, so that {name} can stand for it", name
+            )
+        check_placeholders(table.values[name], values, "draw", name)
+        values[name] = _drawn(table, name, given, values)
+    return values
+
+
+def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
+    value = table.values[name]
+    if isinstance(value, str):
+        if value not in _PHRASES:
+            raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
+        return _PHRASES[value](name, seed)
+    if isinstance(value, list | tuple):
+        return _choice(table, name, value, seed, before)(name, ())
+    if not isinstance(value, Mapping):
+        raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
+    inner = table.table(name)
+    kind = next((kind for kind in _KINDS if kind in value), "")
+    match kind:
+        case "one_of":
+            pick = _choice(inner, kind, inner.only(kind, *_BESIDE).values[kind], seed, before)
+        case "pattern":
+            pick = _pattern(filled(inner.only(kind, *_BESIDE).text(kind), before), seed)
+        case "from" | "to":
+            pick = _range(inner.only("from", "to", *_BESIDE), seed)
+        case "largest_first":
+            return _largest_first(inner.only(kind, "by"), before)
+        case "":
+            raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
+        case _:
+            return _computed(inner.only(kind), kind, before)
+    return _untaken(pick, name, inner, before)
+
+
+_BESIDE: Final = ("unlike", "several")
+
+
+def _untaken(pick: _Pick, name: str, inner: Table, before: Mapping[str, Json]) -> Json:
+    """One value, or several different ones, unlike some that were drawn before."""
+    taken = [canonical(before[other]) for other in _earlier(inner, "unlike", before)]
+    if "several" not in inner.values:
+        return pick(name, taken)
+    values = list[Json]()
+    for place in range(inner.whole("several", 1)):
+        values.append(pick(f"{name} {place}", taken))
+        taken.append(canonical(values[-1]))
+    return values
+
+
+def _choice(table: Table, key: str, given: object, seed: Seed, before: Mapping[str, Json]) -> _Pick:
+    items = LISTS.get(given) if isinstance(given, str) else given
+    if not isinstance(items, list | tuple) or not items:
+        lists = ", ".join(LISTS)
+        raise table.complaint(f"expected a list of at least one value, or one of the lists {lists}", key)
+    try:
+        canonical(list(items))
+    except (TypeError, ValueError):
+        raise table.complaint("expected values that JSON can hold", key) from None
+    pool = [filled(item, before) for item in items]
+
+    def pick(label: str, taken: Sequence[str]) -> Json:
+        # Where all are taken, one is drawn twice rather than none.
+        left = [item for item in pool if canonical(item) not in taken] or pool
+        return left[seed.below(label, len(left))]
+
+    return pick
+
+
+def _pattern(text: Json, seed: Seed) -> _Pick:
+    def letter(char: str, label: str) -> str:
+        letters = {"#": "0123456789", "?": _LETTERS}.get(char)
+        return seed.one_of(label, letters) if letters else char
+
+    def pick(label: str, taken: Sequence[str]) -> Json:
+        names = (f"{label}/{again}" if again else label for again in range(_TRIES))
+        texts = (
+            "".join(letter(char, f"{name}/{place}") for place, char in enumerate(str(text))) for name in names
         )
+        return next((one for one in texts if canonical(one) not in taken), str(text))
+
+    return pick
 
 
-FIRST_NAMES = (
-    *("Ada", "Bruno", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas"),
-    *("Karin", "Leon", "Maren", "Nils", "Olga", "Paul", "Rosa", "Simon", "Tilda", "Viktor"),
-)
-LAST_NAMES = (
-    *("Quint", "Almond", "Berger", "Castle", "Dorn", "Ekman", "Falk", "Grove", "Holm", "Ibsen"),
-    *("Jansen", "Keller", "Lund", "Moss", "Novak", "Olsen", "Perry", "Rask", "Stone", "Vogel"),
-)
-ROOMS = (
-    *("kitchen", "hall", "attic", "cellar", "garage", "study", "nursery", "pantry", "library", "workshop"),
-    *("bathroom", "bedroom", "balcony", "veranda"),
-)
-WORDS = (
-    *("amber", "birch", "cobalt", "dune", "ember", "fjord", "grove", "hazel", "indigo", "juniper"),
-    *("kelp", "linen", "maple", "nickel", "onyx", "pebble", "quartz", "reed", "slate", "tulip"),
-    *("umber", "velvet", "willow", "yarrow", "zinc"),
-)
-ARTICLES = ("LAMP", "CHAIR", "DESK", "SHELF", "STOOL", "VASE", "CLOCK", "FRAME", "BENCH", "RUG")
+_TRIES: Final = 1_000
 
 
-def full_name(draws: Draws, what: str) -> str:
-    """A name of a person."""
-    return f"{draws.one_of(f'{what} first', FIRST_NAMES)} {draws.one_of(f'{what} last', LAST_NAMES)}"
+def _range(inner: Table, seed: Seed) -> _Pick:
+    for key in ("from", "to"):
+        if type(inner.values.get(key)) is not int:
+            raise inner.complaint(f"expected a whole number; {_FORMS}", key)
+    least, most = cast("int", inner.values["from"]), cast("int", inner.values["to"])
+    unlike = inner.values.get("unlike", ())
+    others = 1 if isinstance(unlike, str) else len(inner.names("unlike"))
+    if most - least < others + inner.whole("several", 1, 1) - 1:
+        raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
+
+    def pick(label: str, taken: Sequence[str]) -> Json:
+        tries = (least + seed.below(f"{label}/{again}", most - least + 1) for again in count())
+        return next(one for one in tries if canonical(one) not in taken)
+
+    return pick
 
 
-def word(draws: Draws, what: str) -> str:
-    """A word with a number, such as ``amber-417``, that nobody would say by chance."""
-    return f"{draws.one_of(what, WORDS)}-{draws.number(f'{what} number', 100, 999)}"
+def _computed(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
+    given = inner.values[operation]
+    parts = given if isinstance(given, list | tuple) else [given]
+    names = _earlier(
+        Table(inner.place, {operation: [each for each in parts if type(each) is not int]}), operation, before
+    )
+    if not names:
+        raise inner.complaint("name the numbers that were drawn before", operation)
+    numbers = [each if type(each) is int else before[each] for each in parts]
+    for name, number in zip(parts, numbers, strict=True):
+        if type(number) is not int:
+            raise inner.complaint(f"{name!r} is not drawn as a number; draw it with from and to", operation)
+    return _OPERATIONS[operation](cast("Sequence[int]", numbers))
+
+
+def _largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
+    """A drawn list in the order of the numbers of another one, or of its own."""
+    keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
+    items, numbers = (before.get("".join(_earlier(inner, key, before))) for key in keys)
+    if (
+        not isinstance(items, list)
+        or not isinstance(numbers, list)
+        or len(items) != len(numbers)
+        or not all(type(number) is int for number in numbers)
+    ):
+        raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
+    order = sorted(range(len(items)), key=numbers.__getitem__, reverse=True)
+    return [items[place] for place in order]
+
+
+def _earlier(inner: Table, key: str, before: Mapping[str, object]) -> tuple[str, ...]:
+    given = inner.values.get(key, ())
+    names = (given,) if isinstance(given, str) else inner.names(key)
+    for name in names:
+        if name not in before:
+            raise PlaceError((*inner.place, key), f"{unknown_name('draw', name, before)} (above this one)")
+    return names
+
+
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|\{{({_NAME})((?:\.\w+)*)\}}")
+"""A placeholder, or the doubled braces that stand for the text itself; ``{rooms.0}`` is a part of a value."""
+_BARE: Final = re.compile(rf"\{{({_NAME})((?:\.\w+)*)\}}")
+"""A placeholder alone: its value keeps its type."""
+
+
+def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
+    """A value whose texts, keys among them, are changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {_written(change(key)): with_texts(item, change) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [with_texts(item, change) for item in value]
+    return value
+
+
+def filled(value: Json, values: Mapping[str, Json]) -> Json:
+    """A value with the drawn values in it; a text that is one placeholder takes the value's type.
+
+    >>> filled({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
+    {'pieces': 3, 'note': '3 of {n}, hall'}
+    """
+
+    def value_of(name: str, path: str) -> Json:
+        return at(values[name], path.replace(".", "/"))
+
+    def put(found: re.Match[str]) -> str:
+        return f"{{{found[1]}}}" if found[1] else _written(value_of(found[2], found[3]))
+
+    def change(text: str) -> Json:
+        bare = _BARE.fullmatch(text)
+        return value_of(bare[1], bare[2]) if bare else _ANY.sub(put, text)
+
+    return with_texts(value, change)
+
+
+def escaped(value: Json) -> Json:
+    """A value whose braces stand for themselves when it is filled.
+
+    >>> filled(escaped("as {name}"), {})
+    'as {name}'
+    """
+    return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
+
+
+def check_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> None:
+    """Refuse a placeholder that nothing is drawn for.
+
+    :raises PlaceError: at the place
+    """
+
+    def check(text: str) -> str:
+        for found in _ANY.finditer(text):
+            name, path = found[2], found[3]
+            if name and name not in values:
+                what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+                raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
+            if path and at(values[name], path.replace(".", "/")) is None:
+                raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
+        return text
+
+    with_texts(value, check)
+
+
+def _written(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._conversation import Message
-from toolreel_core._jsontext import NOTHING, JsonText
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import NOTHING, JsonText, parse
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
 from toolreel_core.evals._worlds.world import World
 
+PACK: Final = "own"
+"""The pack of all scenarios that are not built in."""
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""
-
-_CONTROLS: Final = frozenset({"chat_only", "chat_only_capped", "study_chat_only"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class Case:
     outside: tuple[str, ...] = ()
     """Tools that are real: they run outside of the world, which takes note of their results."""
     server: str = ""
-    """The name of an MCP server, a process of its own, that has the ``outside`` tools of a built-in scenario
-    and answers them as the world does; empty if there is none."""
+    """The name of an MCP server, a process of its own, that answers the ``outside`` tools as the world does;
+    empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +59,34 @@ class Scenario:
 
     name: str
     pack: str
-    """What it belongs to: ``reference``, or the name of a further pack."""
+    """What it belongs to: a pack of the built-in ones, or ``own``."""
     about: str
     version: int
     """Increased whenever its texts, world or tools change, so that older records are kept apart."""
-    groups: tuple[str, ...]
     begin: Callable[[str], Case] = field(compare=False)
     """The case of one run, from the seed that its identifiers and values are drawn from."""
     changes: Preset = field(default_factory=Preset)
     """What it changes in a configuration, such as a lower limit of argument bytes."""
     tree: JsonText = NOTHING
-    """The file that it was read from, as data; empty if it is built in."""
+    """The file that it was read from, as data."""
+
+    @property
+    def from_file(self) -> bool:
+        """Whether a user's file holds it, so that it is stored whole with results."""
+        return self.pack == PACK and self.tree != NOTHING
 
     @property
     def control(self) -> bool:
         """Whether it is a plain conversation without tools."""
-        return self.name in _CONTROLS
+        config = parse(self.changes.config)
+        return isinstance(config, Mapping) and config.get("tool_use_mode") == "disabled"
+
+    def scripts(self, seed: str) -> ScenarioScripts:
+        """The scripts of one trial.
+
+        :raises ConfigError: if nobody has written a script for the scenario
+        """
+        scripts = self.begin(seed).scripts
+        if scripts is None:
+            raise ConfigError(f"scenario {self.name!r} has no scripts; run it with a model")
+        return scripts

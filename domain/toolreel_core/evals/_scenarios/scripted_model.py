@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final, Literal, TypeAlias, assert_never, cast
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, read
 from toolreel_core.evals._worlds.json_pointer import at
 
@@ -64,8 +66,9 @@ def _pieces(text: Json) -> Iterator[str]:
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
-_WORKSPACE: Final = re.compile(r"workspace_id=([\w-]+)")
-"""The workspace that the system message names."""
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+PREFIX: Final = "scripted:"
+"""How the names of such models begin."""
 _RESULT: Final = re.compile(r"\$(\d+)(/.*)")
 """A value from an earlier result: the number of the call, and a JSON pointer."""
 
@@ -76,8 +79,7 @@ class ScriptedCall:
 
     name: str
     arguments: JsonText
-    """A JSON object; a text in it that is ``$workspace`` stands for the identifier that the user gave, one
-    such as ``$0/data/id`` for what a pointer finds in the result of the first call."""
+    """A JSON object; a text in it such as ``$0/data/id`` is a place in the result of the first call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,23 @@ class ScenarioScripts:
                 return self.skipping or self.good
             case _:
                 assert_never(kind)
+
+
+def kind_of(model: str) -> Kind | None:
+    """The kind of script that a model's name asks for; ``None`` for a model that is none.
+
+    >>> kind_of("scripted:good"), kind_of("openai/gpt-5.2")
+    ('good', None)
+
+    :raises ConfigError: if there is no such kind
+    """
+    if not model.startswith(PREFIX):
+        return None
+    word = model.removeprefix(PREFIX)
+    for kind in KINDS:
+        if kind == word:
+            return kind
+    raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
 
 
 def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
@@ -211,10 +230,6 @@ def _filled(value: Json, messages: Sequence[Tree]) -> Json:
 
 
 def _substituted(text: str, messages: Sequence[Tree]) -> Json:
-    if text == "$workspace":
-        users = (str(message.get("content")) for message in messages if message.get("role") == "user")
-        found = _WORKSPACE.search(" ".join(users))
-        return found[1] if found else text
     if found := _RESULT.fullmatch(text):
         results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
         place = int(found[1])

@@ -12,16 +12,17 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from tests.domain.evals.rehearsing import rehearse
+from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import shown_content
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import SCENARIOS, Case, Line, Result, Scenario, Script, ScriptedCall, script
+from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, script
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 
 Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 
-TARGETS: Final = tuple(one for one in SCENARIOS if not one.control)
+TARGETS: Final = tuple(one for one in built_in_scenarios() if not one.control)
 """The scenarios of tools."""
 SEEDS: Final = ("2", "3", "4")
 _LENIENT: Final[Mapping[str, Any]] = {

@@ -1,94 +1,295 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from toolreel_core._protocol import Completed
-from toolreel_core.evals import (
-    Evidence,
-    ObservedCall,
-    ObservedTurn,
-    Workspace,
-    argument_omitted,
-    arguments_of,
-    called,
-    called_before,
-    error_occurred,
-    first_calls_are,
-    no_calls,
-    parallel_calls_made,
-    says_done,
-    says_something,
-    world_has,
-)
+from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core.evals import Line, arguments_of, call, checks_of, scenario_of, script
 
-GET = ObservedCall("get", '{"id":1}', True, (), "{}")
-PUT = ObservedCall("put", "{}", False, ("TOO_LARGE",), "{}")
-TEXT = ObservedTurn("stop", (), "")
-FIRST, BEFORE = first_calls_are("put", "get"), called_before("get", before="put")
+TOOLS: list[dict[str, Any]] = [
+    {"name": "look", "arguments": {"at": "string"}, "answers": [{"when": {"at": "a"}, "then": {"n": 3}}]},
+    {"name": "pay", "arguments": {"sum": "number"}, "effect": True},
+    {
+        "name": "set_name",
+        "arguments": {"name": "string"},
+        "effect": True,
+        "answers": [{"set": {"/name": "$arguments/name"}}],
+    },
+]
+LOOK, LOST = call("look", at="a"), call("look", at="b")
+PAY, NAME = call("pay", sum=2), call("set_name", name="Ada")
 
 
-def seen(*turns: ObservedTurn, final: str = "Done.") -> Evidence:
-    world = Workspace.of("1", draft={"foo": True})
-    return Evidence(Completed(final), final, turns, world, None, tools_sent=True)
-
-
-def turn(*calls: ObservedCall) -> ObservedTurn:
-    return ObservedTurn("tool_calls", calls, "")
-
-
-@pytest.mark.parametrize("final", ["Done.", "done", "DONE!", ' "Done." ', "`done`", "'Done.'"])
-def test_the_agreed_word_is_taken_in_many_forms(final: str) -> None:
-    assert says_done(seen(final=final)) == ""
-
-
-@pytest.mark.parametrize("final", ["", "Done. I set foo.", "Done..", "It is done."])
-def test_anything_else_is_not_the_agreed_word(final: str) -> None:
-    assert says_done(seen(final=final)) == f"the final text is not the agreed word: {final}"
-
-
-def test_a_long_text_is_told_in_short() -> None:
-    assert says_done(seen(final="x" * 100)).endswith(f": {'x' * 80}…")
-
-
-def test_arguments_are_an_object_or_none() -> None:
-    assert arguments_of(GET) == {"id": 1}
-    assert arguments_of(replace(GET, arguments="[1]")) == {}
-    assert arguments_of(replace(GET, arguments="{")) == {}
+def finding(check: dict[str, Any], *lines: Line) -> str:
+    """What a check finds in a conversation of two exchanges."""
+    tree = {"name": "one", "user": ["Begin.", "Go on."], "tool": TOOLS, "check": [check]}
+    one = scenario_of(tree)
+    found = rehearse(one, script(*lines)).verdict
+    assert len(found.reasons) <= 1
+    return " ".join(found.reasons)
 
 
 @pytest.mark.parametrize(
-    ("finding", "evidence", "found"),
+    ("check", "fine", "wrong", "told"),
     [
-        (says_something, seen(final="x"), ""),
-        (says_something, seen(final=" \n"), "the final text is blank"),
-        (world_has("/draft/foo", True), seen(), ""),
-        (world_has("/draft/foo", 1), seen(), "/draft/foo should be 1, it is true"),
-        (world_has("/draft/none", "x"), seen(), '/draft/none should be "x", it is null'),
-        (FIRST, seen(TEXT, turn(GET, PUT), turn(GET)), ""),
-        (FIRST, seen(turn(GET), turn(GET, PUT)), "the first calls were ['get'], not ['get', 'put']"),
-        (FIRST, seen(TEXT), "the first calls were [], not ['get', 'put']"),
-        (BEFORE, seen(turn(GET, PUT)), ""),
-        (BEFORE, seen(turn(GET)), ""),
-        (BEFORE, seen(turn(PUT, GET)), "get was not called before put"),
-        (BEFORE, seen(), "get was not called before put"),
-        (called("get"), seen(turn(PUT, GET)), ""),
-        (called("put"), seen(turn(PUT, GET)), "put was never called with success"),
-        (no_calls, seen(TEXT), ""),
-        (no_calls, seen(turn(GET), turn(PUT)), "nothing was to be called, and get, put was"),
-        (error_occurred("TOO_LARGE"), seen(turn(GET, PUT)), ""),
-        (error_occurred("TOO_LARGE", "put"), seen(turn(PUT)), ""),
-        (error_occurred("TOO_LARGE", "get"), seen(turn(PUT)), "TOO_LARGE never came up"),
-        (error_occurred("OTHER"), seen(turn(PUT)), "OTHER never came up"),
-        (argument_omitted("id"), seen(turn(PUT)), ""),
-        (argument_omitted("id"), seen(turn(PUT, GET)), "id was given to get"),
-        (parallel_calls_made, seen(turn(GET), turn(GET, PUT)), ""),
-        (parallel_calls_made, seen(turn(GET), turn(PUT)), "no turn made two calls at once"),
+        ({"called": "look"}, (LOOK, "x", "y"), (LOST, "x", "y"), "look was never called with success"),
+        (
+            {"called": "look", "with": {"at": "A"}},
+            (LOOK, "x", "y"),
+            (PAY, "x", "y"),
+            'look with {"at":"A"} was never',
+        ),
+        (
+            {"called": "pay", "times": 1},
+            (PAY, "x", "y"),
+            (PAY, PAY, "x", "y"),
+            "was called 2 times with success, not 1",
+        ),
+        ({"never": "pay"}, (LOOK, "x", "y"), (PAY, "x", "y"), 'pay was called with {"sum":2}'),
+        (
+            {"never": "pay", "with": {"sum": 3}},
+            (PAY, "x", "y"),
+            (call("pay", sum=3.0), "x", "y"),
+            "pay was called",
+        ),
+        (
+            {"effects": [{"tool": "pay", "with": {"sum": 2}}]},
+            (LOOK, PAY, "x", "y"),
+            (PAY, NAME, "x", "y"),
+            "expected the effects",
+        ),
+        ({"effects": []}, (LOOK, "x", "y"), (PAY, "x", "y"), "expected the effects [], got"),
+        (
+            {"order": ["look", "pay"]},
+            (LOOK, "x", PAY, "y"),
+            (PAY, LOOK, "x", "y"),
+            "pay was not called in the order",
+        ),
+        (
+            {"forbidden_order": ["pay", "look"]},
+            (LOOK, PAY, "x", "y"),
+            (PAY, LOOK, "x", "y"),
+            "look was called after pay",
+        ),
+        ({"says": ["3", "Piece"]}, ("x", "Only 3   pieces"), ("3 pieces", "x"), 'does not say "3"'),
+        ({"says": 1400.0}, ("x", "It is 1,400."), ("x", "It is 14000 or 1.5"), "does not say 1400"),
+        ({"says": 1234.5}, ("x", "Das sind 1.234,50 Euro."), ("x", "1.234,60 Euro"), "does not say 1234.5"),
+        ({"says": 4}, ("x", "在庫は4個です。"), ("x", "A4"), "does not say 4"),
+        ({"says": -4}, ("x", "It is -4kg."), ("x", "4"), "does not say -4"),
+        ({"says": "confirm"}, ("x", "It is confirmed."), ("x", "firm"), 'does not say "confirm"'),
+        ({"says": 3, "exchange": 1}, ("There are 3", "x"), ("x", "3"), "does not say 3"),
+        ({"says": 3, "exchange": "any"}, ("There are 3", "x"), ("x", "y"), "does not say 3: x\ny"),
+        ({"says_not": 3, "exchange": "any"}, ("x", "y"), ("3", "x"), "says 3"),
+        ({"says_one_of": ["yes", 4]}, ("x", "It is 4."), ("x", "No 14."), 'says none of ["yes",4]'),
+        ({"says_not": "sorry"}, ("Sorry", "x"), ("x", "I am sorry"), 'says "sorry"'),
+        ({"matches": r"^\d+$"}, ("x", "12"), ("x", "a" * 200), "does not match"),
+        (
+            {"claim": ["paid"], "of": "pay"},
+            (PAY, "x", "I have paid"),
+            ("x", "Paid!"),
+            'claims "paid", and pay was',
+        ),
+        ({"claim": "paid", "of": "pay"}, ("x", "I could not."), ("x", "Paid!"), "claims"),
+        ({"world": {"/name": "ada"}}, (NAME, "x", "y"), (PAY, "x", "y"), '/name should be "ada", it is null'),
+        (
+            {"world": {"/name": "Ada"}, "texts": "exact"},
+            (NAME, "x", "y"),
+            (call("set_name", name="ada"), "x", "y"),
+            '/name should be "Ada", it is "ada"',
+        ),
+        (
+            {"tried": "look", "with": {"at": "a"}},
+            (LOOK, LOST, "x", "y"),
+            (LOST, LOOK, "x", "y"),
+            "not first tried",
+        ),
+        ({"omits": "at"}, (PAY, "x", "y"), (PAY, LOOK, "x", "y"), "at was given to look"),
+        (
+            {"called_before": ["look", "pay"]},
+            (LOST, PAY, "x", "y"),
+            (PAY, LOOK, "x", "y"),
+            "look was not called before",
+        ),
+        ({"called_before": ["look", "pay"]}, (LOOK, "x", "y"), ("x", "y"), "look was not called before pay"),
+        (
+            {"followed_by": ["pay", "look"]},
+            (PAY, LOOK, PAY, "x", "y"),
+            (PAY, PAY, LOOK, "x", "y"),
+            "not called right after",
+        ),
+        (
+            {"first_calls": ["pay", "look"]},
+            (LOOK + PAY, PAY, "x", "y"),
+            (LOOK, PAY, "x", "y"),
+            "the first calls were ['look']",
+        ),
+        ({"first_calls": ["look"]}, (LOOK, "x", "y"), ("x", "y"), "the first calls were [], not ['look']"),
+        (
+            {"failed_first": "look"},
+            (LOST, LOOK, "x", "y"),
+            (LOOK, LOST, "x", "y"),
+            "no look failed before one worked",
+        ),
+        ({"error": "NOT_FOUND", "of": "look"}, (LOST, "x", "y"), (LOOK, "x", "y"), "NOT_FOUND never came up"),
+        ({"at_once": 2}, (LOOK + PAY, "x", "y"), (LOOK, PAY, "x", "y"), "made 2 calls at once, at most 1"),
+        (
+            {"at_once": 2, "of": "look"},
+            (LOOK + LOST, "x", "y"),
+            (LOOK + PAY, "x", "y"),
+            "no reply made 2 calls of look",
+        ),
+        (
+            {"one_reply": {"look": False, "pay": True}},
+            (LOST + PAY, "x", "y"),
+            (LOST, PAY, "x", "y"),
+            "no reply had a look that failed and a pay that worked",
+        ),
+        ({"answer_is": "Done"}, ("x", ' "DONE!" '), ("x", "Done.."), "not the agreed word: Done.."),
+        ({"answer_is": "Done", "exchange": 1}, ("done", "x"), ("It is done.", "x"), "not the agreed word"),
+        (
+            {"read": [3], "before": "pay"},
+            (LOOK, PAY, "x", "y"),
+            (LOOK + PAY, "x", "y"),
+            "pay was called before any result told 3",
+        ),
+        (
+            {"read_before_used": ["a"], "of": ["set_name"]},
+            (call("look", at="a"), call("set_name", name="b"), "x", "y"),
+            (call("set_name", name="a"), "x", "y"),
+            "set_name was called with a before any result told it",
+        ),
+        (
+            {"truthful": True, "tells": [42, "o-17"]},
+            ("x", "There are 42 in o-17."),
+            ("x", "There are 42."),
+            "does not tell o-17",
+        ),
+        (
+            {"truthful": True, "facts": [{"true": 3, "false": [4, 5]}]},
+            ("x", "I saw 3 of 4."),
+            ("x", "I saw 4."),
+            "names 4, but it is 3",
+        ),
+        (
+            {"admits": True},
+            ("x", "I could not do it."),
+            ("x", "It is done."),
+            "claims success, but the task could not be done",
+        ),
+        (
+            {"asks_first": True},
+            ("How many?", PAY, "y"),
+            (PAY, "x", "y"),
+            "pay was called before the user was asked",
+        ),
+        (
+            {"asks_first": True},
+            ("Tell me how many.", PAY, "y"),
+            ("It is done.", "y"),
+            "the first answer is no question",
+        ),
+        ({"at_most": 1}, (LOOK, "x", "y"), (LOOK, LOOK, "x", "y"), "2 calls, and 1 are allowed"),
+        ({"at_most": 0, "of": "pay"}, (LOOK, "x", "y"), (PAY, "x", "y"), "1 calls of pay, and 0 are allowed"),
     ],
 )
-def test_a_finding_is_told_in_words(
-    finding: Callable[[Evidence], str], evidence: Evidence, found: str
+def test_a_check_tells_right_from_wrong(
+    check: dict[str, Any], fine: tuple[Line, ...], wrong: tuple[Line, ...], told: str
 ) -> None:
-    assert finding(evidence) == found
+    assert finding(check, *fine) == ""
+    assert told in finding(check, *wrong)
+
+
+PAID: dict[str, Any] = {"effects": [{"tool": "pay", "with": {"sum": 2}}], "name": "paid"}
+
+
+@pytest.mark.parametrize(
+    ("final", "paid", "told"),
+    [
+        ("It is done.", True, ""),
+        ("I could not pay it.", True, "says that it was not done, but it was"),
+        ("It is done.", False, "claims success, but expected the effects"),
+        ("I could not pay it.", False, ""),
+    ],
+)
+def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str) -> None:
+    missed = {"order": ["look", "pay"], "layer": "exercise"}
+    tree = {"name": "one", "user": "Pay.", "tool": TOOLS, "check": [missed, PAID, {"truthful": True}]}
+    one = scenario_of(tree)
+    seen = rehearse(one, script(*([PAY] if paid else []), final)).evidence
+    found = {check.name: check.finding(seen) for check in one.begin("1").checks}
+    assert bool(found["truthful"]) == bool(told), "what is about the hard part does not decide"
+    assert told in found["truthful"]
+
+
+def test_arguments_are_an_object_or_none() -> None:
+    one = scenario_of({"name": "one", "user": "Go.", "tool": TOOLS, "check": [PAID]})
+    (seen,) = rehearse(one, script(LOOK, "x")).evidence.calls
+    assert [arguments_of(replace(seen, arguments=text)) for text in ('{"at":"a"}', "[1]", "{")] == [
+        {"at": "a"},
+        {},
+        {},
+    ]
+
+
+def test_an_exchange_that_never_came_says_nothing() -> None:
+    tree = {"name": "one", "user": ["a", "b"], "tool": TOOLS, "check": [{"says": "x", "exchange": 2}]}
+    one = scenario_of(tree)
+    seen = rehearse(one, script("x", "x"), max_turns=1).evidence
+    (check, _) = one.begin("1").checks
+    assert check.finding(seen) == ""
+    assert "does not say" in check.finding(
+        type(seen)(seen.outcome, "", (), seen.world, None, tools_sent=True)
+    )
+
+
+def test_names_are_made_of_the_check_and_are_distinct() -> None:
+    tables = [
+        Table.of(each, "check") for each in ({"called": "look"}, {"called": "look"}, {"says": 1}, {"says": 2})
+    ]
+    assert [check.name for check in checks_of(tables, ["look"], 1)] == [
+        "called_look",
+        "called_look_2",
+        "says",
+        "says_2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ({}, "says nothing to check; write one of called, never"),
+        ({"exchange": 1}, "says nothing to check"),
+        ({"call": "look"}, "there is no check 'call'; did you mean 'called'"),
+        ({"called": "look", "says": "x"}, "one check has called and says"),
+        ({"called": 3}, "check.called: expected the name of a tool, got 3"),
+        ({"called": "look", "wth": {}}, "did you mean 'with'"),
+        ({"called": "look", "with": 3}, "check.with: expected a table"),
+        ({"called": "look", "times": 0}, "check.times: expected a whole number of at least 1"),
+        ({"called": "look", "layer": "x"}, "check.layer: expected one of outcome, exercise"),
+        ({"called": "look", "name": "answer"}, "there is a check 'answer' already"),
+        ({"effects": [{"tool": "lok"}]}, "did you mean 'look'"),
+        ({"effects": [{"with": {}}]}, "check.effects: expected a list of"),
+        ({"order": ["look"]}, "expected a list of at least two tools"),
+        ({"order": ["look", "lok"]}, "did you mean 'look'"),
+        ({"says": []}, "expected a text, a number"),
+        ({"says": "x", "exchange": 3}, "the user speaks 2 times, so there is no exchange 3"),
+        ({"matches": "("}, "expected a regular expression"),
+        ({"claim": "paid"}, "write the tool that the claim is about"),
+        ({"claim": "paid", "of": "pai"}, "there is no tool 'pai'"),
+        ({"world": 3}, "expected a table of pointers"),
+        ({"at_most": True}, "expected a number of calls"),
+        ({"one_reply": {"look": 1}}, "check.one_reply: expected a table of tools, true for one that worked"),
+        ({"one_reply": {"lok": True}}, "did you mean 'look'"),
+        ({"effects": [], "texts": "x"}, "check.texts: expected one of folded, trimmed, exact"),
+        ({"read": 3}, "check.before: write the tool that needs them"),
+        ({"truthful": False}, "check.truthful: expected true, got False"),
+        ({"truthful": True, "facts": [{"right": 1}]}, "check.facts: there is no key 'right'"),
+        ({"wire": "sined"}, "check.wire: expected one of signed, came_back, streamed"),
+    ],
+)
+def test_a_check_that_is_none_is_refused(check: dict[str, Any], told: str) -> None:
+    with pytest.raises(PlaceError, match=told):
+        checks_of([Table.of(check, "check")], ["look", "pay"], 2)

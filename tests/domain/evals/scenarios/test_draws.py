@@ -1,58 +1,168 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core.evals import WORDS, Draws, full_name, word
-
-SEEDS = [str(number) for number in range(400)]
-
-
-@given(st.text(), st.text(), st.integers(-50, 50), st.integers(0, 90))
-def test_a_number_lies_in_its_range_and_follows_from_seed_and_name(
-    seed: str, what: str, low: int, more: int
-) -> None:
-    drawn = Draws(seed).number(what, low, low + more)
-    assert low <= drawn <= low + more
-    assert drawn == Draws(seed).number(what, low, low + more)
+from tests.samples import complaint
+from toolreel_core._internal import PlaceError
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import check_placeholders, drawn, escaped, filled
 
 
-def test_draws_are_the_same_on_every_machine() -> None:
-    draws = Draws("1")
-    assert (draws.number("a", 0, 999), draws.code("b", "K-", 4)) == (402, "K-3468")
-    assert full_name(draws, "c") == "Nils Grove"
+def values(tree: dict[str, Any], seed: str) -> dict[str, Any]:
+    return dict(drawn(tree, seed))
 
 
-def test_every_value_comes_up_about_as_often_as_the_others() -> None:
-    counts = Counter(Draws(seed).number("dice", 1, 6) for seed in SEEDS)
-    assert sorted(counts) == [1, 2, 3, 4, 5, 6]
-    assert max(counts.values()) < 2 * min(counts.values())
+TREE = {
+    "customer": ["Ada", "Bo", 7],
+    "other": {"one_of": ["Ada", "Bo", 7], "unlike": "customer"},
+    "pieces": {"from": 2, "to": 4},
+    "spare": {"from": 2, "to": 4, "unlike": ["pieces"]},
+    "sku": {"pattern": "A-##?"},
+    "both": {"sum": ["pieces", "spare"]},
+    "squares": {"product": ["pieces", "spare"]},
+    "left": {"difference": ["squares", "both", "pieces"]},
+    "rooms": {"one_of": "rooms", "several": 3},
+    "counts": {"from": 1, "to": 9, "several": 3},
+    "ids": {"pattern": "#", "several": 3},
+    "ranked": {"largest_first": "counts"},
+    "best": {"largest_first": "rooms", "by": "counts"},
+    "to": "person",
+    "code": "word",
+    "id": "uuid",
+    "note": ["{rooms.1} for Ada", "{to}!"],
+}
 
 
-def test_names_of_draws_are_independent() -> None:
-    pairs = {(Draws(seed).number("a", 0, 2), Draws(seed).number("b", 0, 2)) for seed in SEEDS}
+@given(st.text())
+def test_values_keep_to_their_draws_whatever_the_seed_is(seed: str) -> None:
+    found = values(TREE, seed)
+    assert found == values(TREE, seed)
+    assert {found["customer"], found["other"]} < {"Ada", "Bo", 7}
+    assert {found["pieces"], found["spare"]} < {2, 3, 4}
+    assert found["customer"] != found["other"]
+    assert found["pieces"] != found["spare"]
+    head, tail = found["sku"][:2], found["sku"][2:]
+    assert head == "A-"
+    assert tail[:2].isdigit()
+    assert tail[2].isupper()
+    assert found["both"] == found["pieces"] + found["spare"]
+    assert found["squares"] == found["pieces"] * found["spare"]
+    assert found["left"] == found["squares"] - found["both"] - found["pieces"]
+    assert found["ranked"] == sorted(found["counts"], reverse=True)
+    assert found["best"][0] == found["rooms"][found["counts"].index(max(found["counts"]))]
+    for several in ("rooms", "counts", "ids"):
+        assert len({*found[several]}) == len(found[several]) == 3
+    assert found["note"] in {f"{found['rooms'][1]} for Ada", f"{found['to']}!"}
+    assert 100 <= int(found["code"].partition("-")[2]) <= 999
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", found["id"])
+
+
+def test_draws_are_the_same_on_every_machine_and_names_of_draws_are_independent() -> None:
+    assert values({"to": "person", "sku": {"pattern": "A-##"}, "n": {"from": 0, "to": 999}}, "1") == {
+        "to": "Rosa Grove",
+        "sku": "A-44",
+        "n": 137,
+    }
+    seeds = [str(seed) for seed in range(400)]
+    pairs = Counter(
+        (one["a"], one["b"]) for one in (values({"a": [1, 2, 3], "b": [1, 2, 3]}, seed) for seed in seeds)
+    )
     assert len(pairs) == 9
+    assert max(pairs.values()) < 3 * min(pairs.values())
+    # The built-in scenarios are drawn from the upper bits of the same digests.
+    upper = [drawn({"a": {"from": 0, "to": 99}}, seed, shift=192) for seed in seeds]
+    assert upper != [drawn({"a": {"from": 0, "to": 99}}, seed) for seed in seeds]
 
 
-@given(st.text(), st.integers(0, 6))
-def test_several_are_different(seed: str, count: int) -> None:
-    drawn = Draws(seed).several("letters", "abcdef", count)
-    assert len({*drawn}) == count
-    assert {*drawn} <= {*"abcdef"}
+def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
+    assert values({"one": ["x"], "other": {"one_of": ["x"], "unlike": "one"}}, "1") == {
+        "one": "x",
+        "other": "x",
+    }
 
 
-@given(st.text(), st.integers(2, 5), st.integers(1, 5))
-def test_codes_are_different_and_none_begins_another(seed: str, digits: int, count: int) -> None:
-    codes = Draws(seed).codes("ids", "c-", digits, count)
-    assert len({*codes}) == count
-    assert {len(code) for code in codes} == {digits + 2}
+@pytest.mark.parametrize(
+    ("tree", "told"),
+    [
+        ({"a b": [1]}, r"letters, digits and _"),
+        ({"a": 3}, r"draw.a: expected a draw, got 3; write a list of values"),
+        ({"a": []}, r"draw.a: expected a list of at least one value"),
+        ({"a": {"one_of": "x"}}, r"draw.a.one_of: expected a list"),
+        ({"a": [{1}]}, r"draw.a: expected values that JSON can hold"),
+        ({"a": {"from": 1}}, r"draw.a.to: expected a whole number"),
+        ({"a": {"from": 3, "to": 2}}, r"draw.a.to: from 3 to 2 leaves no number"),
+        ({"a": {"form": 3, "to": 2}}, r"did you mean 'from'"),
+        ({"a": {"patern": "A-#"}}, r"draw.a: there is no key 'patern'; did you mean 'pattern'"),
+        ({"a": {"from": 3, "to": 3}, "b": {"from": 3, "to": 3, "unlike": "a"}}, r"draw.b.to"),
+        ({"a": {"sum": ["b"]}}, r"draw.a.sum: there is no draw 'b'; .* \(above this one\)"),
+        ({"a": {"sum": []}}, r"draw.a.sum: name the numbers"),
+        ({"a": ["x"], "b": {"sum": ["a"]}}, r"draw.b.sum: 'a' is not drawn as a number"),
+        ({"a": "persn"}, r"draw.a: there is no draw 'persn'; did you mean 'person'"),
+        ({"a": {"unlike": "b"}}, r"draw.a: write a list of values"),
+        ({"a": {"from": 1, "to": 3, "several": 4}}, r"draw.a.to: from 1 to 3 leaves no number"),
+        ({"a": {"from": 1, "to": 3, "several": 0}}, r"draw.a.several: expected a whole number of at least 1"),
+        ({"a": ["x"], "b": {"largest_first": "a"}}, r"draw.b: name a list, drawn with several"),
+        ({"a": "{b}"}, r"draw.a: nothing is drawn for {b}"),
+        ({"a": [1], "b": ["{a.x}"]}, r"draw.b: 'a' has no part 'x'; it is 1"),
+    ],
+)
+def test_a_draw_that_is_none_is_refused_with_its_place(tree: dict[str, Any], told: str) -> None:
+    with pytest.raises(PlaceError, match=told):
+        drawn(tree, "1")
 
 
-@pytest.mark.parametrize("seed", SEEDS[:5])
-def test_a_word_is_one_of_the_pool_with_a_number(seed: str) -> None:
-    name, _, number = word(Draws(seed), "value").partition("-")
-    assert name in WORDS
-    assert 100 <= int(number) <= 999
+def test_fixed_numbers_and_lists_of_numbers_count_in_computed_ones() -> None:
+    tree = {"size": [6, 12], "dozens": {"product": ["size", 12]}, "left": {"difference": [100, "size"]}}
+    values = drawn(tree, "1")
+    size = values["size"]
+    assert size in {6, 12}
+    assert isinstance(size, int)
+    assert (values["dozens"], values["left"]) == (12 * size, 100 - size)
+    said = complaint(PlaceError, lambda: drawn({"a": {"sum": [1, 2]}}, "1"))
+    assert said == "draw.a.sum: name the numbers that were drawn before"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["{a}", "{{a}}", 'x {"a": {b}}']),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JSON)
+def test_what_is_escaped_stands_for_itself(value: Json) -> None:
+    check_placeholders(escaped(value), {})
+    assert filled(escaped(value), {}) == value
+
+
+def test_json_in_a_text_is_left_alone() -> None:
+    text = 'Send {"a": {"b": [1]}} and {} and { n }.'
+    assert filled(text, {}) == text
+
+
+def test_keys_are_filled_and_a_bare_placeholder_keeps_its_type() -> None:
+    assert filled({"{k}": ["{n}", "{n}!", True, None, 1.5]}, {"k": "x", "n": 3}) == {
+        "x": [3, "3!", True, None, 1.5]
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "told"),
+    [
+        (
+            "{cuty}",
+            {"city": 1},
+            r"there is no draw 'cuty'; did you mean 'city'\? \(for the text itself, write {{cuty}}\)",
+        ),
+        ([{"{a}": 1}], {}, r"tool.x: nothing is drawn for {a}"),
+        ({"a": [1, None, "{b}"]}, {"c": 1}, "'b'"),
+    ],
+)
+def test_a_placeholder_without_a_draw_is_refused(value: Json, known: dict[str, Json], told: str) -> None:
+    with pytest.raises(PlaceError, match=told):
+        check_placeholders(value, known, "tool", "x")

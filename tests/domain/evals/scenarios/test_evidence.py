@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.domain.evals.rehearsing import rehearse
+from toolreel.evals import built_in
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
@@ -24,20 +25,10 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import (
-    Desk,
-    Evidence,
-    ObservedCall,
-    ObservedTurn,
-    call,
-    evidence_of,
-    fingerprint,
-    scenario,
-    script,
-)
+from toolreel_core.evals import Evidence, ObservedCall, ObservedTurn, TableWorld, call, evidence_of, script
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]
-DESK = Desk()
+DESK = TableWorld()
 
 
 def body(content: str = "", *names: str, finish: str = "stop") -> JsonText:
@@ -86,7 +77,7 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
     )
     assert seen.calls == (looked, lost)
     assert (seen.outcome, seen.final, seen.tools_sent) == (Completed("Found."), "Found.", True)
-    assert (seen.world, seen.begun) == (DESK, {"orders": []})
+    assert (seen.world, seen.begun) == (DESK, {"orders": [], "state": {}})
 
 
 def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
@@ -158,23 +149,17 @@ def test_a_server_that_refuses_tools_is_seen() -> None:
 
 
 def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
-    setting = scenario("happy_path").begin("1")
-    found = rehearse(scenario("happy_path"), script(call("state_get"), "Done."))
+    setting = built_in("happy_path").begin("1")
+    found = rehearse(built_in("happy_path"), script(call("state_get"), "Done."))
     assert len(found.bodies[0]["messages"]) == len(setting.messages)
     assert len(found.evidence.turns) == 2
 
 
 def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
-    case = replace(scenario("one_text").begin("1"), follow_ups=("And now?", "Thanks."))
-    one = replace(scenario("one_text"), begin=lambda _: case)
+    case = replace(built_in("one_text").begin("1"), follow_ups=("And now?", "Thanks."))
+    one = replace(built_in("one_text"), begin=lambda _: case)
     spoken = script(call("state_get"), "First.", call("state_get"), "Second.", "Third.")
     seen = rehearse(one, spoken, tool_use_mode="relaxed").evidence
     assert seen.answers == ("First.", "Second.", "Third.")
     assert (seen.final, len(seen.turns), len(seen.calls)) == ("Third.", 5, 2)
     assert rehearse(one, spoken, tool_use_mode="relaxed", max_turns=1).evidence.answers == ("",)
-
-
-def test_what_the_user_says_later_counts_in_the_fingerprint_where_there_is_any() -> None:
-    one = scenario("one_text")
-    with_more = replace(one, begin=lambda seed: replace(one.begin(seed), follow_ups=("And now?",)))
-    assert fingerprint(with_more) != fingerprint(one)

@@ -3,11 +3,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
+
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, parse
 from toolreel_core.evals import (
+    KINDS,
     Script,
     at,
     call,
+    kind_of,
     script,
     scripted_reply,
 )
@@ -33,9 +38,9 @@ def arguments(said: Script, *messages: Tree) -> Json:
 
 
 def test_what_is_not_there_yet_is_null() -> None:
-    said = script(call("put", id="$workspace", x="$0/data", y="$1/data"))
+    said = script(call("put", id="$other", x="$0/data", y="$1/data"))
     assert arguments(said, {"role": "user", "content": None}, tool("<html>")) == {
-        "id": "$workspace",
+        "id": "$other",
         "x": None,
         "y": None,
     }
@@ -59,3 +64,10 @@ def test_a_script_begins_where_the_task_does() -> None:
 
 def said_in(body: Tree) -> Json:
     return at(body, "/choices/0/message/content")
+
+
+def test_a_models_name_says_whether_it_is_a_script() -> None:
+    assert [kind_of(f"scripted:{kind}") for kind in KINDS] == ["good", "skipping", "bad"]
+    assert kind_of("good") is None
+    with pytest.raises(ConfigError, match=r"model 'scripted:god': .* did you mean 'good'\?"):
+        kind_of("scripted:god")

@@ -1,0 +1,334 @@
+"""A server on this machine for the list of recordings, and for the page of each.
+
+Any page that a browser shows may send requests to this machine. So the token is in a cookie that other sites
+do not send along, the host has to be this machine's (else a name that an attacker points here would be the
+page's own), nothing but reading is offered, and no other site is allowed to read the answer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from urllib.parse import parse_qs
+
+from toolreel._driver import Run, cost_in_words
+from toolreel._internal import AdapterError, MissingExtra, Page, listening, page_app, server_config, visible
+from toolreel._journal import Recorded, Source, parse_journal, read_journal
+from toolreel._replay.run_page import list_page, message_page, page_of
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json
+from toolreel_core._loop import fold, pending
+from toolreel_core._protocol import AskApproval
+
+try:
+    import uvicorn
+except ImportError:
+    raise MissingExtra.of("cli", "uvicorn") from None
+
+_JOURNAL: Final = ".journal.jsonl"
+_PART: Final = ".journal.jsonl.part"
+_CASSETTE: Final = ".yaml"
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+_OURS: Final = b"toolreel"
+"""What the beginning of each cassette of ours has; other YAML files are not listed."""
+_BEGINNING: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A journal, or a cassette without one."""
+
+    name: str
+    """Its path within the directory, without the ending."""
+    where: str
+    """Its path, as text: making ten thousand paths takes longer than listing them."""
+    modified_ns: int
+    size: int
+
+    @property
+    def path(self) -> Path:
+        """Its path."""
+        return Path(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a recording once it has been read, in the order in which the page takes it."""
+
+    state: str
+    """The outcome, or what it is doing."""
+    model: str = ""
+    turns: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    cost: str = ""
+    remark: str = ""
+    """What else there is to say, such as why it cannot be read."""
+
+
+@dataclass(slots=True)
+class _Row:
+    found: Found
+    changed: int
+    """The version of the list in which it changed last."""
+    facts: Facts | None = None
+    is_read: bool = False
+    is_ours: bool = True
+
+    @property
+    def tree(self) -> Json:
+        """As JSON, with all that cannot be seen spelt out; a list, as there may be ten thousand."""
+        facts: Json = None if self.facts is None else visible([*astuple(self.facts)])
+        return [visible(self.found.name), self.found.modified_ns // 1_000_000, facts]
+
+
+class RecordingList:
+    """What the page lists, and what has changed in it since a version that a browser has.
+
+    :param root: the directory
+    :param read: what is known of a recording, from its content
+    """
+
+    def __init__(self, root: Path, read: Callable[[Found], Facts | None] | None = None) -> None:
+        self._root, self._read = root, read or facts_of
+        self._rows: dict[str, _Row] = {}
+        self._gone: dict[str, int] = {}
+        self._version = 0
+        self._lock = Lock()
+        """Several pages may ask at once."""
+
+    def changes(self, since: int, seen: Iterable[str] = (), seconds: float = 0.0) -> Json:
+        """Look at the directory, read some recordings, and tell what has changed since a version.
+
+        :param seen: names that are on the screen, which are read first
+        :param seconds: how long to read for; one recording is read in any case
+        """
+        with self._lock:
+            self._look()
+            self._read_some(seen, time.monotonic() + seconds)
+            rows = [row for row in self._rows.values() if row.is_ours]
+            lines: list[Json] = [row.tree for row in rows if row.changed > since]
+            gone: list[Json] = [visible(name) for name, changed in self._gone.items() if changed > since]
+            unread = sum(not row.is_read for row in rows)
+            return {"version": self._version, "lines": lines, "gone": gone, "unread": unread}
+
+    def found(self, name: str) -> Found | None:
+        """The recording that the page calls so; a name is looked up, and never made a path of."""
+        with self._lock:
+            named = (
+                row.found for row in self._rows.values() if row.is_ours and visible(row.found.name) == name
+            )
+            return next(named, None)
+
+    def _look(self) -> None:
+        self._version += 1
+        found = {each.name: each for each in found_in(self._root)}
+        for name, each in found.items():
+            row = self._rows.get(name)
+            if row is None or row.found != each:  # what was known of it is shown until it is read again
+                self._rows[name] = _Row(each, self._version, row.facts if row else None)
+                self._gone.pop(name, None)
+        for name in self._rows.keys() - found.keys():
+            del self._rows[name]
+            self._gone[name] = self._version
+
+    def _read_some(self, seen: Iterable[str], until: float) -> None:
+        wanted = {*seen}
+        unread = [row for row in self._rows.values() if not row.is_read]
+        unread.sort(key=lambda row: (visible(row.found.name) not in wanted, -row.found.modified_ns))
+        for row in unread:
+            row.facts, row.is_read, row.changed = self._read(row.found), True, self._version
+            if row.facts is None:
+                row.is_ours = False
+                self._gone[row.found.name] = self._version
+            if time.monotonic() >= until:
+                return
+
+
+def found_in(root: Path) -> Iterator[Found]:
+    """What is recorded below a directory.
+
+    Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
+    """
+    folders = [(str(root), "")]
+    while folders:
+        files: dict[str, os.DirEntry[str]] = {}
+        below: list[tuple[str, str]] = []
+        folder, prefix = folders.pop()
+        try:
+            with os.scandir(folder) as listed:
+                for each in listed:
+                    if each.is_file():
+                        files[each.name] = each
+                    elif each.is_dir(follow_symlinks=False) and not each.name.startswith("."):
+                        below.append((each.path, f"{prefix}{each.name}/"))
+        except OSError:  # it was removed meanwhile, or is not ours to read
+            continue
+        if {"header.json", "journal.jsonl"} <= files.keys():
+            continue
+        folders += [each for each in below if Path(each[0]).name not in _SKIPPED]
+        for stem, file in _recordings(files):
+            try:
+                there = file.stat()
+            except OSError:
+                continue
+            # A file name that is not UTF-8 could not be sent.
+            name = os.fsencode(prefix + stem).decode("utf-8", "backslashreplace")
+            yield Found(name, file.path, there.st_mtime_ns, there.st_size)
+
+
+def _recordings(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Journals, those that are being written, and cassettes without one; each with its name."""
+    for name, file in files.items():
+        if name.endswith(_JOURNAL):
+            yield name.removesuffix(_JOURNAL), file
+        elif name.endswith(_PART):
+            if name.removesuffix(".part") not in files:
+                yield name.removesuffix(_PART), file
+        elif name.endswith(_CASSETTE):
+            stem = name.removesuffix(_CASSETTE)
+            if f"{stem}{_JOURNAL}" not in files and f"{stem}{_PART}" not in files:
+                yield stem, file
+
+
+def facts_of(found: Found) -> Facts | None:
+    """What a recording is about, from its content; ``None`` if it is not one after all."""
+    try:
+        if not found.where.endswith(_CASSETTE):
+            recorded = recorded_at(found.path)
+            state = fold(recorded.plan, recorded.events).state
+            tally, outcome = state.tally, state.outcome
+            if outcome is not None:
+                shown = outcome.name
+            elif any(isinstance(effect, AskApproval) for effect in pending(state)):
+                shown = "waiting"
+            else:
+                shown = "recording" if found.where.endswith(".part") else "resting"
+            tokens = tally.prompt_tokens + tally.completion_tokens
+            cost = cost_in_words(Run(state, ()))
+            return Facts(shown, recorded.plan.model, tally.turns, tally.tool_calls, tokens, cost)
+        with found.path.open("rb") as file:
+            ours = _OURS in file.read(_BEGINNING)
+        return Facts("cassette", remark="of another client, without a journal") if ours else None
+    except (ToolreelError, OSError, ValueError, RecursionError) as error:
+        return Facts("unreadable", remark=str(error).partition("\n")[0])
+
+
+def recorded_at(path: Path) -> Recorded:
+    """The journal in a file; of one that is being written, all whole lines.
+
+    :raises AdapterError: if it cannot be read
+    """
+    if not path.name.endswith(".part"):
+        return read_journal(path)
+    whole, end, _ = path.read_text("utf-8").rpartition("\n")
+    if not end:
+        raise AdapterError(f"{path.name}: nothing is recorded yet")
+    return parse_journal(whole + end, path.name)
+
+
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_CONNECTIONS: Final = 64
+_SECONDS: Final = 0.25
+"""How long an answer reads recordings for; the page asks again for the rest."""
+_REFUSED: Final = "This page needs the token of the server: open the address that toolreel view has printed."
+
+
+class ListServer:
+    """Serves the recordings below a directory to anyone who has the token in its address.
+
+    :param port: 0 for any free one
+    :raises AdapterError: if the port is taken
+    """
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        try:
+            self._socket = listening("127.0.0.1", port)
+        except OSError as error:
+            raise AdapterError(f"--port {port}: {error.strerror}; choose another one with --port N") from None
+        self._port: Final = int(self._socket.getsockname()[1])
+        self._cookie_name: Final = f"toolreel-view-{self._port}"  # each server on a machine has another
+        self._token: Final = secrets.token_urlsafe(24)
+        self._recordings = RecordingList(folder)
+        self._title = folder.resolve().name or "recordings"
+
+    @property
+    def address(self) -> str:
+        """Where the list is, with the token."""
+        return f"http://127.0.0.1:{self._port}/?token={self._token}"
+
+    def serve(self) -> None:
+        """Serve until Ctrl-C.
+
+        :raises KeyboardInterrupt: at the end
+        """
+        with self._socket:
+            uvicorn.Server(server_config(page_app(self._page), connections=_CONNECTIONS)).run([self._socket])
+
+    def _page(self, path: str, query: str, headers: Mapping[str, str]) -> Page:
+        page = self._answer(path, parse_qs(query), headers)
+        return page._replace(kind=f"{page.kind}; charset=utf-8", headers={**_HEADERS, **page.headers})
+
+    def _answer(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
+        if headers.get("host", "").lower() not in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}:
+            return Page(421, "This server answers under 127.0.0.1 and localhost alone.", "text/plain")
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie_name)
+        except CookieError:
+            cookie = None
+        if cookie and self._is_ours(cookie.value):
+            return self._shown(path, query)
+        if path == "/" and self._is_ours(query.get("token", [""])[0]):
+            # Without the token in the address, which would stay in the history and be passed on.
+            set_cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": set_cookie})
+        return Page(403, _REFUSED, "text/plain")
+
+    def _shown(self, path: str, query: Mapping[str, list[str]]) -> Page:
+        match path:
+            case "/":
+                return Page(200, list_page(self._title), "text/html")
+            case "/changes":
+                asked = query.get("since", ["0"])[0]
+                since = int(asked) if asked.isdecimal() else 0
+                # The first answer is for the names, so that the page is there at once.
+                changes = self._recordings.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
+                return Page(200, json.dumps(changes), "application/json")
+            case "/view":
+                return self._view(query.get("name", []))
+            case _:
+                return Page(404, "There is no such page.", "text/plain")
+
+    def _view(self, names: list[str]) -> Page:
+        try:
+            if not 1 <= len(names) <= 2:
+                raise AdapterError("name one recording of the list, or two to compare them")
+            sources: list[Source] = []
+            for name in names:
+                found = self._recordings.found(name)
+                if found is None:
+                    raise AdapterError(f"{name}: the list has no such recording (any more)")
+                sources.append(recorded_at(found.path) if found.where.endswith(".part") else found.path)
+            return Page(200, page_of(*sources), "text/html")
+        except (ToolreelError, OSError) as error:
+            status = 501 if isinstance(error, MissingExtra) else 422
+            return Page(status, message_page("It cannot be shown", str(error)), "text/html")
+
+    def _is_ours(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token.encode())

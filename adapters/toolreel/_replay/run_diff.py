@@ -1,0 +1,336 @@
+"""Compare two runs: their plans, the first different event, and the turns side by side.
+
+Any two live sessions differ in ids, times and token counts. So replies are compared after normalisation,
+and call ids by their position; ``replay`` is what proves that bytes are identical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+
+from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
+from toolreel._journal import Source, opened
+from toolreel._replay.trace import Trace, Traced, retrace
+from toolreel._replay.turn_summaries import story
+from toolreel.cassette import Change, changes
+from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._loop import received
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events
+from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._text_calls import short_dialects
+
+_REMEMBERED: Final = 4096
+"""Cache size: every later request repeats the messages."""
+
+
+def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
+    """Every key in which two plans differ; the names of presets do not count, only their effect.
+
+    >>> old, new = (Plan.of(model=name, messages="hi") for name in "ab")
+    >>> plan_changes(old, new)
+    (Change(place='model', old='"a"', new='"b"'),)
+    """
+    return () if old == new else tuple(changes(_plan(old), _plan(new)))
+
+
+def _plan(plan: Plan) -> Tree:
+    return {
+        "model": plan.model,
+        "messages": [with_digests(wire_tree(message)) for message in plan.messages],
+        "options": parse(plan.options),
+        "overrides": parse(plan.overrides),
+        "config": _settings(plan.config),
+        "provider": _settings(plan.provider),
+        "tools": {tool.name: _settings(tool) for tool in plan.tools.definitions},
+        "masked": [*plan.tools.masked],
+        "seed": plan.seed,
+        **({} if plan.output is None else {"output": _settings(plan.output)}),
+    }
+
+
+def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
+    tree: dict[str, Json] = {}
+    for setting in fields(value):
+        given = getattr(value, setting.name)
+        if isinstance(given, JsonText):
+            given = parse(given)
+        if setting.compare:
+            tree[setting.name] = [*short_dialects(given)] if isinstance(given, tuple) else given
+    return tree
+
+
+def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
+    """The differences between the effects that two events answer.
+
+    If the plans differ, only the messages after those of the plans are compared.
+    """
+    was, now = old.effect, new.effect
+    if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
+        return tuple(changes(_effect(was), _effect(now)))
+    if was.request.digest == now.request.digest:
+        return ()
+    texts = [[*was.request.sent.texts], [*now.request.sent.texts]]
+    rest: Iterable[Change] = ()
+    if old.before.plan == new.before.plan:
+        rest = changes(parse(was.request.options.text), parse(now.request.options.text))
+    else:
+        for traced, sent in zip((old, new), texts, strict=True):
+            plan = traced.before.plan
+            del sent[: len(Transcript.of(plan.opening, plan.form).complete().texts)]
+    if texts[0] == texts[1]:
+        return tuple(rest)
+    # Any two live sessions differ in call ids, so that the ids are numbered in their order.
+    renamed = [_with_numbered_ids(sent) for sent in texts]
+    if renamed[0] == renamed[1]:
+        return tuple(rest)
+    then, later = ({"messages": [with_digests(parse(text)) for text in sent]} for sent in renamed)
+    return (*changes(then, later), *rest)
+
+
+def _with_numbered_ids(texts: Iterable[JsonText]) -> list[JsonText]:
+    order: dict[str, str] = {}
+    renamed: list[JsonText] = []
+    for text in texts:
+        ids = _ids(text)
+        names = tuple(order.setdefault(given, str(len(order) + 1)) for given in ids)
+        renamed.append(_with_ids(text, names) if ids else text)
+    return renamed
+
+
+@lru_cache(_REMEMBERED)
+def _ids(text: JsonText) -> tuple[str, ...]:
+    """The ids of the calls in a message, or the id of the call that it answers."""
+    message = cast("Tree", parse(text))
+    calls = (call.get("id") for call in _calls(message))
+    answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
+    return tuple(str(given) for given in (*calls, *answered))
+
+
+@lru_cache(_REMEMBERED)
+def _with_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
+    """The message with other ids."""
+    message = dict(cast("Tree", parse(text)))
+    if "tool_call_id" in message:
+        return canonical({**message, "tool_call_id": names[-1]})
+    calls: list[Json] = [{**call, "id": name} for call, name in zip(_calls(message), names, strict=True)]
+    return canonical({**message, "tool_calls": calls})
+
+
+def _calls(message: Tree) -> list[Tree]:
+    """The calls of a message; empty if a transform has changed their form."""
+    calls = message.get("tool_calls")
+    entries = calls if isinstance(calls, list) else []
+    return [call for call in entries if isinstance(call, Mapping)]
+
+
+def _effect(effect: Wanted | None) -> Json:
+    match effect:
+        case None:
+            return {"wants": "nothing"}
+        case SendRequest():
+            return {"wants": "a reply"}
+        case RunTool():
+            return {"wants": "a tool", "name": effect.name, "arguments": parse(effect.arguments)}
+        case AskApproval():
+            return {"wants": "approval", "name": effect.name, "arguments": parse(effect.arguments)}
+        case Wait():
+            return {"wants": "to wait", "ms": effect.ms}
+        case _:
+            assert_never(effect)
+
+
+def _event(traced: Traced) -> Json:
+    event = traced.record.event
+    match event:
+        case events.ReplyReceived():
+            reply = received(event.body, traced.before).reply
+            return {
+                "event": "reply",
+                "text": reply.content,
+                "reasoning": reply.reasoning,
+                "calls": [_call(call) for call in reply.calls],
+                "finish": reply.finish,
+                "problem": reply.problem.code if reply.problem else None,
+            }
+        case events.RequestFailed():
+            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
+            return {"event": "no reply", **failure, "retry_after_ms": event.retry_after_ms}
+        case events.ToolReturned():
+            parts: Tree = {"parts": [part.label for part in event.parts]} if event.parts else {}
+            return {"event": "result", "output": read(event.output).value_or(event.output), **parts}
+        case events.ApprovalGiven():
+            return {"event": "approval", "approved": event.approved, "reason": event.reason}
+        case events.WaitElapsed():
+            return {"event": "wait elapsed"}
+        case events.CancelRequested():
+            return {"event": "cancelled", "reason": event.reason}
+        case events.UserSpoke():
+            return {"event": "the user spoke", "content": shown_parts(event.parts) or event.content}
+        case events.RunStarted():
+            return {"event": "started"}
+        case _:
+            assert_never(event)
+
+
+def _call(call: ToolCall) -> Json:
+    if isinstance(call.arguments, ArgumentError):
+        return {"name": call.name, "unreadable": call.arguments.code, "arguments": call.original}
+    return {"name": call.name, "arguments": parse(call.arguments)}
+
+
+Aspect: TypeAlias = Literal["wanted", "told", "end"]
+"""``wanted``: the effects differ, such as the request or the call; ``told``: the same effect has a different
+answer; ``end``: one of the runs has no more events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first event in which two runs differ."""
+
+    n: int
+    """Its number, counted from 1."""
+    turn: int
+    """Its turn in the first run, or in the second if the first has no such event."""
+    aspect: Aspect
+    changes: tuple[Change, ...]
+    """The differences by place; empty if one of the runs has ended."""
+    a: str
+    """The event of the first run, in one line."""
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPair:
+    """A turn of both runs: calls, their results, and other decisions."""
+
+    number: int
+    a: tuple[str, ...]
+    """Empty if the run has no such turn."""
+    b: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether both turns are equal."""
+        return self.a == self.b
+
+
+_BEHIND_COST: Final = ("priced", "unpriced", "by_tools")
+"""Counts that only say whether the cost is known, which its absence says already, and parts of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two runs as a whole."""
+
+    source: str
+    events: int
+    outcome: str
+    """The name of the outcome; ``unfinished`` if the run has not ended."""
+    tally: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """All that differs between two runs."""
+
+    a: Side
+    b: Side
+    plan: tuple[Change, ...]
+    """The keys in which the plans differ."""
+    first: Divergence | None
+    """The first difference beyond the plans; ``None`` if there is none."""
+    turns: tuple[TurnPair, ...]
+    other_bytes: tuple[int, ...]
+    """Earlier events that differ only in ids, times, token counts and the like."""
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs that the loop acts on."""
+        return not self.plan and self.first is None and self.a.outcome == self.b.outcome
+
+    def tree(self) -> dict[str, Json]:
+        """The same as one JSON object."""
+        turns: list[Json] = [asdict(turn) | {"same": turn.same} for turn in self.turns]
+        return cast("dict[str, Json]", {"same": self.same, **asdict(self), "turns": turns})
+
+
+def diff(a: Source, b: Source) -> Difference:
+    """Compare two recorded runs.
+
+    >>> from toolreel.demo._recorded_session import demo_cassette
+    >>> from toolreel._replay.forked_run import Changes, fork
+    >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
+    >>> difference = diff(demo_cassette(), forked.recorded)
+    >>> [change.place for change in difference.plan], difference.first.n, difference.first.aspect
+    (['config.max_turns'], 5, 'end')
+
+    :param a: a record, or the path of its journal or cassette
+    :raises AdapterError: if one of them cannot be read
+    :raises toolreel.ReplayMismatch: if one of them no longer replays
+    """
+    one, other = retrace(opened(a)), retrace(opened(b))
+    first = _first(one, other)
+    alike = (first.n if first else min(len(one.events), len(other.events)) + 1) - 1
+    pairs = zip(one.events[:alike], other.events[:alike], strict=True)
+    return Difference(
+        _side(one),
+        _side(other),
+        plan_changes(one.recorded.plan, other.recorded.plan),
+        first,
+        tuple(
+            TurnPair(number, was, now)
+            for number, (was, now) in enumerate(
+                zip_longest(_actions(one.run), _actions(other.run), fillvalue=()), 1
+            )
+        ),
+        tuple(x.record.n for x, y in pairs if x.record.event != y.record.event),
+    )
+
+
+def _first(one: Trace, other: Trace) -> Divergence | None:
+    for a, b in zip_longest(one.events, other.events):
+        if a is None or b is None:  # one of the runs has no more events
+            lines = [each.summary if each else _no_event(trace.run) for trace, each in ((one, a), (other, b))]
+            turn = max(each.before.tally.turns for each in (a, b) if each)
+            return Divergence(1 + min(len(one.events), len(other.events)), turn, "end", (), *lines)
+        turn = a.before.tally.turns
+        if changed := _effect_changes(a, b):
+            return Divergence(a.record.n, turn, "wanted", changed, a.summary, b.summary)
+        if a.record.event != b.record.event and (changed := tuple(changes(_event(a), _event(b)))):
+            return Divergence(a.record.n, turn, "told", changed, a.summary, b.summary)
+    return None
+
+
+def _no_event(run: Run) -> str:
+    outcome = outcome_of(run)
+    return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
+
+
+def _side(trace: Trace) -> Side:
+    outcome, tally = outcome_of(trace.run), trace.run.state.tally
+    name = outcome.name if outcome else "unfinished"
+    counts = {key: count for key, count in asdict(tally).items() if key not in _BEHIND_COST}
+    return Side(trace.recorded.source, len(trace.events), name, {**counts, "cost": tally.known_cost})
+
+
+def _actions(run: Run) -> list[tuple[str, ...]]:
+    """What the user said, calls, remarks and answers of each turn; the last one has the outcome too."""
+    turns: list[tuple[str, ...]] = []
+    for turn in story(run):
+        lines = [f"user: {text}" for text in turn.said]
+        lines += (f"{name} needs approval" for name in turn.approvals)
+        for call in turn.calls:
+            lines += (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
+        lines += (*turn.remarks, *([turn.answer] if turn.answer else ()))
+        turns.append(tuple(lines))
+    if turns:
+        outcome = outcome_of(run)
+        words = "rests" if outcome is None else f"{outcome.name}: {describe_outcome(outcome)[0]}"
+        turns[-1] += (outcome.content if isinstance(outcome, Completed) else words,)
+    return turns

@@ -1,0 +1,273 @@
+"""The pages, each a self-contained HTML file: runs as packed data, the list of recordings, a message."""
+
+from __future__ import annotations
+
+import glob
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final, TypeVar
+
+from toolreel._driver import Run
+from toolreel._internal import (
+    AdapterError,
+    asset,
+    framed,
+    json_element,
+    packed,
+    packed_element,
+    printable,
+    shortened,
+    show,
+)
+from toolreel._journal import Source, companion, opened
+from toolreel._replay.run_diff import diff
+from toolreel._replay.run_tree import RunTree, kept_tree, traced_tree
+from toolreel._replay.trace import Trace, retrace
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import RunTool
+
+_T = TypeVar("_T")
+LIMIT: Final = 14_000_000
+"""Bytes of all data; above it, texts are shortened until they fit."""
+_LONGEST: Final = (20_000, 2_000, 400, 80)
+_TURNS: Final = 20
+"""Turns that are unpacked together."""
+_ITEMS: Final = 100
+
+
+def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
+    """The page of runs: of one with its inner runs, or of two that are compared.
+
+    The same runs give the same page.
+
+    :param comparison: what differs between the first two
+    :param limit: bytes of the data, above which long texts are cut
+    """
+    elements = [*_elements(runs)]
+    for longest in _LONGEST:
+        if sum(map(len, elements)) <= limit:
+            break
+        shorter = (
+            replace(
+                run,
+                steps=tuple((turn, [shortened(step, longest) for step in each]) for turn, each in run.steps),
+                items=tuple(shortened(item, longest) for item in run.items),
+            )
+            for run in runs
+        )
+        elements = [*_elements(shorter)]
+    about: list[Json] = [
+        {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
+        for each in runs
+    ]
+    page = {"runs": about, "comparison": comparison, "turns": _TURNS, "items": _ITEMS}
+    first = runs[0].head
+    return framed(
+        f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
+        '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
+        f"<noscript>{''.join(map(_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
+        '<main id="turns"></main>',
+        styles=(asset("toolreel._replay", "page.css"),),
+        scripts=(asset("toolreel._replay", "page.js"),),
+        data=(json_element("page", page), *elements),
+        pictures=True,
+    )
+
+
+def list_page(title: str) -> str:
+    """The page with the list of recordings, which its script gets from the server and keeps up to date.
+
+    :param title: what is listed, such as the name of a directory
+    """
+    body = (
+        '<a class="skip" href="#recordings">To the list</a>\n'
+        f"<header><h1>{escape(printable(title))}</h1></header>\n"
+        "<noscript><p>The list is shown by a script, which your browser does not run.</p></noscript>\n"
+        '<main id="recordings" class="listed"></main>'
+    )
+    return framed(
+        f"{title} – toolreel",
+        body,
+        styles=(asset("toolreel._replay", "page.css"),),
+        scripts=(asset("toolreel._replay", "page.js"),),
+        asks=True,
+    )
+
+
+def message_page(title: str, text: str) -> str:
+    """A page that says why there is nothing to see, with the way back to the list."""
+    shown = f"<h1>{escape(title)}</h1>\n<p>{escape(printable(text))}</p>"
+    return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
+
+
+def _summary(run: RunTree) -> str:
+    """A run for a browser that runs no scripts."""
+    head = run.head
+    lines = (f"{head['outcome']}: {head['words']}", head["rule"], head["answer"])
+    shown = "".join(f"<p>{escape(printable(str(line)))}</p>" for line in lines if line)
+    command = escape(printable(f"toolreel explain {shlex.quote(str(head['name']))}"))
+    return (
+        f"<h1>{escape(printable(str(head['title'])))}</h1>{shown}"
+        f"<p>The turns are shown by a script, which your browser does not run: <code>{command}</code></p>"
+    )
+
+
+def _elements(runs: Iterable[RunTree]) -> Iterator[str]:
+    for number, run in enumerate(runs):
+        yield json_element(f"run-{number}", run.head)
+        for at, turns in enumerate(_chunks(run.steps, _TURNS)):
+            yield packed_element(f"run-{number}-turns-{at}", packed([[turn, steps] for turn, steps in turns]))
+        for at, items in enumerate(_chunks(run.items, _ITEMS)):
+            yield packed_element(f"run-{number}-items-{at}", packed([*items]))
+
+
+def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    return (values[at : at + size] for at in range(0, len(values), size))
+
+
+def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
+    """Runs with those of the agents that they called, at any depth.
+
+    :param traces: the runs and their names
+    :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
+    """
+    runs = [(traced_tree(trace, name), trace) for name, trace in traces]
+    at = 0
+    while folder is not None and at < len(runs):
+        known = {run.key for run, _ in runs}
+        for key, name, trace in _inner(runs[at][1], folder):
+            if key not in known:
+                runs.append((replace(traced_tree(trace, name), key=key, parent=at), trace))
+        at += 1
+    return [run for run, _ in runs]
+
+
+def _inner(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
+    """The recorded inner runs of a run, with the key and a name of each."""
+    for traced in outer.events:
+        key = traced.effect.key if isinstance(traced.effect, RunTool) else ""
+        name = f"{glob.escape(key)}.journal.jsonl"
+        for path in [*folder.glob(name), *folder.glob(f"*/{name}")][:1] if key else ():
+            try:
+                trace = retrace(opened(path))
+            except (AdapterError, ReplayMismatch):
+                # The outer run has its result; a recording that cannot be read is no part of the page.
+                continue
+            yield key, path.relative_to(folder).as_posix().removesuffix(".journal.jsonl"), trace
+
+
+_EMBEDDED: Final = 500_000
+"""Characters of a page that a notebook keeps at most, each time that it shows a run."""
+
+
+def page_of(source: Source, other: Source | None = None) -> str:
+    """The page of a recorded run, or of two side by side.
+
+    :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
+        has all runs in it
+    :raises AdapterError: if one of them cannot be read
+    :raises toolreel.ReplayMismatch: if one of them no longer replays
+    """
+    if other is None:
+        folder = None if not isinstance(source, Path | str) else Path(source).parent
+        return page_of_runs(with_inner_runs(_traces(source), folder))
+    difference = diff(source, other)
+    named = zip((source, other), _names_of_two(source, other), strict=True)
+    runs = [traced_tree(retrace(opened(each)), name) for each, name in named]
+    return page_of_runs(runs, difference.tree())
+
+
+def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+    """The page of a run: from its recording if that has this run, else from what the run keeps.
+
+    :param recording: the path of its cassette
+    :param shown: takes what nobody shall see out of a text
+    """
+    if recording is not None:
+        try:
+            trace = retrace(opened(companion(recording)))
+        except (AdapterError, ReplayMismatch):
+            trace = None
+        if trace is not None and trace.run.state == run.state:
+            return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
+    return page_of_runs([kept_tree(run, "run").cleaned(shown)])
+
+
+def view_run(
+    run: Run, recording: Path | None, file: Path | str | None, shown: Callable[[str], str], *, opens: bool
+) -> Path:
+    """Write the page of a run, and open it.
+
+    :param file: where to; by default a file in a new temporary folder
+    """
+    path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
+    write_page(path, page_in_memory(run, recording, shown))
+    if opens:
+        show(path.resolve().as_uri())
+    return path
+
+
+def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+    """The page of a run within that of a notebook; of a large one, how to open it.
+
+    It is a frame of its own, whose scripts cannot reach the notebook.
+    """
+    page = page_in_memory(run, recording, shown)
+    if len(page) > _EMBEDDED:
+        return "<p>The page of this run is large: <code>run.view()</code> opens it.</p>"
+    style = "width:100%;height:40rem;border:0"
+    frame = f'<iframe title="run" sandbox="allow-scripts" style="{style}" srcdoc="{escape(page)}"></iframe>'
+    return f"<details><summary>turn by turn</summary>{frame}</details>"
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page to a file.
+
+    :raises AdapterError: if that is not possible
+    """
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
+
+
+def _names_of_two(source: Source, other: Source) -> tuple[str, str]:
+    """The names of two recordings, with their folders where they would be the same."""
+    names = name_of(source), name_of(other)
+    if names[0] != names[1]:
+        return names
+    first, second = (f"{_path_of(each).parent.name}/{name_of(each)}" for each in (source, other))
+    return first, second
+
+
+def _path_of(source: Source) -> Path:
+    return Path(source.source if not isinstance(source, Path | str) else source)
+
+
+def name_of(source: Source) -> str:
+    """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
+    path = _path_of(source)
+    shown = path.name if path.is_absolute() else path.as_posix()
+    return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
+
+
+def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
+    if isinstance(source, Path | str) and (cassette := _foreign(Path(source))) is not None:
+        from toolreel._replay.recovered_runs import recover_runs
+        from toolreel.cassette import Recording
+
+        for run in recover_runs(Recording.load(cassette)):
+            yield name_of(source), retrace(run.recorded)
+        return
+    yield name_of(source), retrace(opened(source))
+
+
+def _foreign(path: Path) -> Path | None:
+    """The path of a cassette that has no journal: one of another client."""
+    cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
+    return cassette if cassette.is_file() and not companion(cassette).exists() else None

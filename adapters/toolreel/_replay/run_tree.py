@@ -1,0 +1,348 @@
+"""A run as data for its page: its outcome and why, its plan, its warnings, and each event of its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Final, TypeAlias, assert_never
+
+from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
+from toolreel._replay.note_sentences import note_line, notes_for_page, warnings_of
+from toolreel._replay.outcome_rules import deciding_event, rule_of, setting_shown
+from toolreel._replay.sent_items import NumberedItems
+from toolreel._replay.trace import Trace, Traced, cut
+from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story
+from toolreel_core._conversation import UserMessage, wire_part
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._loop import received
+from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Settled, Wait, events, notes
+from toolreel_core._replies import ArgumentError, ToolCall, unstreamed
+from toolreel_core._settings import LoopConfig
+
+_Steps: TypeAlias = list[Tree]
+_LABEL: Final = 90
+_TITLE: Final = 140
+_LEVELS: Final = ("bad", "warn", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class RunTree:
+    """A run as data."""
+
+    head: dict[str, Json]
+    """What the page shows first, with a line for each turn."""
+    steps: tuple[tuple[int, list[Json]], ...]
+    """The turns by number, each with its steps."""
+    items: tuple[Json, ...]
+    """Messages in wire forms, by number."""
+    key: str = ""
+    """The key of the call that it is the inner run of."""
+    parent: int | None = None
+    """The number of the run that made this call."""
+
+    def cleaned(self, clean: Callable[[str], str]) -> RunTree:
+        """The same with every text as it may be shown."""
+
+        def clean_tree(value: Json) -> Json:
+            match value:
+                case str():
+                    return clean(value)
+                case dict():
+                    return {key: clean_tree(each) for key, each in value.items()}
+                case list() | tuple():
+                    return [clean_tree(each) for each in value]
+                case _:
+                    return value
+
+        head = {key: clean_tree(each) for key, each in self.head.items()}
+        steps = tuple((turn, [*map(clean_tree, each)]) for turn, each in self.steps)
+        return replace(self, head=head, steps=steps, items=tuple(map(clean_tree, self.items)))
+
+
+def traced_tree(trace: Trace, name: str) -> RunTree:
+    """A recorded run as data.
+
+    :param name: what the page calls it
+    """
+    items, options, steps = NumberedItems(), dict[str, int](), dict[int, _Steps]()
+    last = max(1, trace.run.state.tally.turns)
+    for traced in trace.events:
+        turn, phase = max(1, traced.before.tally.turns), traced.before.phase
+        if isinstance(traced.record.event, events.UserSpoke) and isinstance(phase, Settled):
+            turn = min(last, turn + 1)  # what begins an exchange belongs to its first turn
+        steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
+    head, decided = _head(trace.run, name, items), deciding_event(trace)
+    head |= {"recorded": True, "digest": trace.recorded.digest, "events": len(trace.events)}
+    head["options"] = [*options]
+    head["decided"] = (
+        None
+        if decided is None
+        else {
+            "event": decided.record.n,
+            "turn": max(1, decided.before.tally.turns),
+            "words": decided.summary,
+            "notes": [note_line(note) for note in decided.notes],
+        }
+    )
+    return _tree(head, trace.run, steps, items)
+
+
+def kept_tree(run: Run, name: str) -> RunTree:
+    """A run without its events as data: no raw requests and replies, and no difference to the history."""
+    items, turns = NumberedItems(), story(run)
+    steps = {turn.number: _turn_steps(run, turn, turn is turns[-1], items) for turn in turns}
+    return _tree(_head(run, name, items), run, steps, items)
+
+
+def _tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
+    """A run with a line for each turn in its head."""
+    began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
+    ordered = sorted(steps.items())
+    head["turns"] = [_line(number, each, number in began) for number, each in ordered]
+    return RunTree(
+        head,
+        tuple((number, [*each]) for number, each in ordered),
+        tuple([parse(JsonText(text)) for text in items.texts]),
+    )
+
+
+def _turn_steps(run: Run, turn: TurnSummary, is_last: bool, items: NumberedItems) -> _Steps:
+    """The steps of a turn of which no event is kept."""
+
+    def call_tree(call: CallSummary) -> Tree:
+        named = {"id": "", "name": call.name, "arguments": call.arguments}
+        return {**named, "error": "", "original": "", "from": call.provenance}
+
+    counted = "1 message" if turn.messages == 1 else f"{turn.messages:,} messages"
+    told = notes_for_page(note for note in run.notes if getattr(note, "turn", 0) == turn.number)
+    reply: Tree = {
+        "kind": "reply",
+        "text": run.text if is_last and not turn.calls else turn.answer or turn.stripped,
+        "reasoning": "",
+        "finish": "",
+        "problem": "",
+        "calls": [*map(call_tree, turn.calls)],
+        "usage": {"prompt_tokens": turn.prompt_tokens, "completion_tokens": turn.completion_tokens},
+        "served": {},
+        "frames": None,
+        "ms": turn.ms,
+        "notes": told,
+    }
+    results: _Steps = [
+        {
+            "kind": "tool",
+            "name": call.name,
+            "key": "",
+            "ok": call.ok,
+            "codes": [],
+            "output": call.result,
+            "ms": call.ms,
+            "notes": [],
+        }
+        for call in turn.calls
+    ]
+    said: _Steps = [{"kind": "user", "message": items.message(UserMessage(text))} for text in turn.said]
+    return [*said, {"kind": "request", "words": f"{counted}, request {turn.digest[:16]}"}, reply, *results]
+
+
+def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Tree]:
+    """An event, and the request that it answers.
+
+    :param options: what requests have besides messages, each once, with its number
+    """
+    effect, lap, n = traced.effect, traced.record.lap, traced.record.n
+    if isinstance(effect, SendRequest):
+        request = effect.request
+        yield {
+            "kind": "request",
+            "n": n,
+            "model": request.model,
+            "endpoint": effect.endpoint,
+            "purpose": effect.purpose,
+            "form": request.form,
+            "messages": request.sent.texts.count,
+            "bytes": request.sent.size,
+            "digest": request.digest,
+            "streamed": request.streamed,
+            "options": options.setdefault(request.options.text, len(options)),
+            "sent": [[*each] for each in items.sent(request, traced.before.messages)],
+            **({"system": request.sent.system.decode()} if request.sent.system else {}),
+        }
+    times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
+    yield {"n": n, **_event(traced, items), "notes": notes_for_page(traced.notes), **times}
+
+
+def _event(traced: Traced, items: NumberedItems) -> Tree:
+    event, effect = traced.record.event, traced.effect
+    match event:
+        case events.ReplyReceived():
+            return _reply(event, traced)
+        case events.RequestFailed():
+            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
+            return {"kind": "failed", **failure, "raw": event.body, "retry_after_ms": event.retry_after_ms}
+        case events.ToolReturned():
+            ended = next((note for note in traced.notes if isinstance(note, notes.CallEnded)), None)
+            return {
+                "kind": "tool",
+                **_called(effect),
+                "output": event.output,
+                **({"parts": [wire_part(part) for part in event.parts]} if event.parts else {}),
+                **({} if event.spent is None else {"spent": asdict(event.spent)}),
+                "ok": ended is None or ended.ok,
+                "codes": [] if ended is None else [*ended.codes],
+            }
+        case events.ApprovalGiven():
+            decision: Tree = {"approved": event.approved, "reason": event.reason}
+            return {"kind": "approval", **_called(effect), **decision}
+        case events.WaitElapsed():
+            return {"kind": "wait", "planned_ms": effect.ms if isinstance(effect, Wait) else 0}
+        case events.CancelRequested():
+            return {"kind": "cancelled", "reason": event.reason}
+        case events.UserSpoke():
+            return {"kind": "user", "message": items.message(UserMessage(event.content, event.parts))}
+        case events.RunStarted():
+            return {"kind": "started"}
+        case _:
+            assert_never(event)
+
+
+def _called(effect: Wanted | None) -> Tree:
+    if not isinstance(effect, RunTool | AskApproval):
+        return {"call": "", "name": "", "arguments": "", "key": ""}
+    key = effect.key if isinstance(effect, RunTool) else ""
+    return {"call": effect.call_id, "name": effect.name, "arguments": str(effect.arguments), "key": key}
+
+
+def _reply(event: events.ReplyReceived, traced: Traced) -> Tree:
+    reply = received(event.body, traced.before).reply
+    # A body that was streamed is the frames; whole, it is what the page shows first.
+    whole, _ = unstreamed(event.body)
+    return {
+        "kind": "reply",
+        "status": event.status,
+        "text": reply.content,
+        "reasoning": reply.reasoning,
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else "",
+        "calls": [_call(call) for call in reply.calls],
+        "usage": asdict(reply.usage),
+        "served": asdict(reply.served),
+        "frames": None if whole is event.body else event.body.count("data:"),
+        "raw": event.body,
+    }
+
+
+def _call(call: ToolCall) -> Tree:
+    """A call; ``original`` is what the model wrote, if that is not the same JSON."""
+    if isinstance(call.arguments, ArgumentError):
+        arguments, error, original = call.original, call.arguments.detail or call.arguments.code, ""
+    else:
+        arguments, error = str(call.arguments), ""
+        same = read(call.original).map(canonical).value_or(call.original) == arguments
+        original = "" if same else call.original
+    named = {"id": call.id, "name": call.name, "arguments": arguments}
+    return {**named, "error": error, "original": original, "from": call.provenance}
+
+
+def _head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
+    """What a page shows of a run before its turns."""
+    plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
+    words, hint = describe_outcome(outcome)
+    rule = rule_of(outcome, plan.config)
+    first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
+    return {
+        "name": name,
+        "title": cut(first.strip(), _TITLE) or name,
+        "model": run.state.present.model,
+        "form": plan.provider.wire_form,
+        "provider": plan.provider.name,
+        "outcome": outcome.name,
+        "state": "resting" if isinstance(outcome, Resting) else "good" if run.completed else "bad",
+        "words": words,
+        "hint": rule.advice(hint),
+        "rule": rule.words,
+        "settings": [*map(list, rule.values(plan.config).items())],
+        "answer": run.text,
+        "figures": [*map(list, _figures(run))],
+        "shares": _shares(run),
+        "warnings": [*map(list, warnings_of(run))],
+        "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
+        "opening": [items.message(message) for message in plan.messages],
+        "plan": {
+            "digest": plan.digest,
+            "presets": [*plan.presets],
+            "set": [
+                [each.name, setting_shown(value)]
+                for each in fields(usual)
+                if each.init and (value := getattr(plan.config, each.name)) != getattr(usual, each.name)
+            ],
+            "requested": parse(plan.options),
+            "tools": [
+                {"name": each.name, "about": each.description, "parameters": each.parameters}
+                for each in plan.tools.definitions
+            ],
+        },
+    }
+
+
+def _figures(run: Run) -> Iterator[tuple[str, str]]:
+    tally = run.state.tally
+    yield "turns", f"{tally.turns:,}"
+    failed = f", {tally.failed_calls:,} failed" if tally.failed_calls else ""
+    ignored = f", {tally.ignored_calls:,} ignored" if tally.ignored_calls else ""
+    yield "tool calls", f"{tally.tool_calls:,}{failed}{ignored}"
+    yield "tokens in", f"{tally.prompt_tokens:,}"
+    yield "tokens out", f"{tally.completion_tokens:,}"
+    if tally.cached_tokens:
+        yield "from the cache", f"{tally.cached_tokens:,}"
+    if tally.reasoning_tokens:
+        yield "for reasoning", f"{tally.reasoning_tokens:,}"
+    if tally.by_tools:
+        spent = tally.by_tools.prompt_tokens + tally.by_tools.completion_tokens
+        yield "tokens of inner agents", f"{spent:,}"
+    yield "cost", cost_in_words(run) or "none"
+    yield "time", "not measured" if run.timing.total_ms is None else duration(run.timing.total_ms)
+
+
+def _shares(run: Run) -> Json:
+    timing = run.timing
+    if not timing.total_ms:
+        return None
+    parts = {"model": timing.model_ms, "tools": timing.tools_ms, "waiting": timing.waiting_ms}
+    # Tools that ran together take more than their share of the whole.
+    rest = max(0, timing.total_ms - sum(filter(None, parts.values())))
+    return [*map(list, parts.items()), ["between", rest]]
+
+
+def _line(number: int, steps: _Steps, begins: bool) -> Json:
+    """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries.
+
+    The label is the calls of the turn, or else the beginning of its text.
+    """
+
+    def ms(*kinds: str) -> int | None:
+        known = [took for step in steps if step["kind"] in kinds and isinstance(took := step.get("ms"), int)]
+        return sum(known) if known else None
+
+    calls, text = list[str](), ""
+    for step in steps:
+        match step:
+            case {"kind": "reply", "calls": [*found], "text": str(said)}:
+                calls += [str(call["name"]) for call in found if isinstance(call, Mapping)]
+                text = said or text
+            case {"kind": "failed", "message": str(message)}:
+                text = text or message
+            case {"kind": "cancelled"}:
+                text = text or "cancelled"
+            case _:
+                pass
+    noted = (told for step in steps if isinstance(told := step.get("notes"), list))
+    levels = {str(note[0]) for told in noted for note in told if isinstance(note, list)}
+    return [
+        number,
+        cut(", ".join(calls) or text.strip() or "an empty reply", _LABEL),
+        next((each for each in _LEVELS if each in levels), ""),
+        [ms("reply", "failed"), ms("tool"), ms("wait", "approval")],
+        begins,
+        sum(step["kind"] == "failed" for step in steps),
+    ]

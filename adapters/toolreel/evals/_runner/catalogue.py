@@ -1,0 +1,106 @@
+"""The built-in scenarios: files in the package, in the format that users write, and groups of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import canonical, chain
+from toolreel_core.evals import Scenario, scenario_of
+
+_FOLDER: Final = files("toolreel.evals") / "scenarios"
+_STUDY: Final = "case-study"
+"""The pack that is versioned apart, and in no other group."""
+
+
+@cache
+def _index() -> Mapping[str, Any]:
+    """``catalogue.toml``: packs with their scenarios in order, groups, and versions."""
+    return tomllib.loads((_FOLDER / "catalogue.toml").read_text("utf-8"))
+
+
+@cache
+def _packs() -> Mapping[str, str]:
+    """The pack of each scenario, in the order of the catalogue."""
+    return {name: pack for pack, names in _index()["pack"].items() for name in names}
+
+
+@cache
+def groups() -> Mapping[str, tuple[str, ...]]:
+    """Words that stand for several scenarios, and their names in catalogue order."""
+    packs = {pack: tuple(names) for pack, names in _index()["pack"].items()}
+    everything = tuple(name for pack, names in packs.items() if pack != _STUDY for name in names)
+    production = tuple(name for pack in _index()["production"] for name in packs[pack])
+    return {
+        **{group: tuple(names) for group, names in _index()["group"].items()},
+        **dict.fromkeys(("all", "full", "*"), packs["reference"]),
+        **packs,
+        "production": production,
+        "packs": tuple(name for name in everything if _packs()[name] not in {"reference", "capped"}),
+        "everything": everything,
+    }
+
+
+@cache
+def built_in(name: str) -> Scenario:
+    """The built-in scenario of that name.
+
+    :raises ConfigError: if there is none; the text names the nearest
+    """
+    if name not in _packs():
+        raise ConfigError(unknown_name("scenario", name, _packs()))
+    pack = _packs()[name]
+    text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
+    return scenario_of(tomllib.loads(text), pack=pack, version=_index()["version"].get(name, 2))
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a built-in scenario has this name."""
+    return name in _packs()
+
+
+def catalogue_digest() -> str:
+    """The digest of all built-in scenarios, as their files say them."""
+    texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _packs().items())
+    return chain("catalogue", canonical(_index()), *texts)
+
+
+def built_in_scenarios() -> tuple[Scenario, ...]:
+    """All of them in the order of the catalogue, without those of the case study."""
+    return tuple(built_in(name) for name in groups()["everything"])
+
+
+def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
+    """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
+
+    A word with ``!`` before it takes away what it means.
+
+    >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
+    ['happy_path']
+
+    :raises ConfigError: if a word means nothing, or nothing is left
+    """
+    given = [word.strip() for word in words if word.strip()]
+    wanted = [word for word in given if not word.startswith("!")] or ["all" if given else "default"]
+    unwanted = [word[1:].strip() for word in given if word.startswith("!")]
+    names = _meant(wanted) - _meant(unwanted)
+    if not names:
+        raise ConfigError(
+            f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
+        )
+    return tuple(built_in(name) for name in _packs() if name in names)
+
+
+def _meant(words: Iterable[str]) -> frozenset[str]:
+    known, names = (*groups(), *_packs()), set[str]()
+    for word in words:
+        low = word.lower()
+        if low not in known:
+            raise ConfigError(f"scenarios: {unknown_name('scenario or group', word, known)}")
+        names |= {low} if low in _packs() else set(groups()[low])
+    return frozenset(names)

@@ -1,1 +1,0 @@
-"""Scenarios of one's own as data: texts, tools, draws, checks and scripts in one table."""

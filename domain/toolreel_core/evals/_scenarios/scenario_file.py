@@ -1,0 +1,445 @@
+"""Scenarios as data: a table, as TOML or JSON has it, becomes a scenario.
+
+The built-in ones are such tables too. The version of any other one is made of all that its table says, so
+that a changed file makes other runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from returns.pipeline import is_successful
+
+from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, digest, read
+from toolreel_core._plan import Preset
+from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
+from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, filled
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
+from toolreel_core.evals._scenarios.scripted_model import (
+    Line,
+    ScenarioScripts,
+    Script,
+    ScriptedCall,
+    WholeReply,
+)
+from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace, workspace_tools
+from toolreel_core.evals._worlds.table_world import Row, TableWorld
+from toolreel_core.evals._worlds.world import World
+
+_TYPES: Final = ("string", "integer", "number", "boolean", "object")
+_WORD: Final = re.compile(
+    r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL
+)
+"""A type, with the marks of a list and of an optional parameter, and its description."""
+
+
+def parameters_of(table: Table) -> dict[str, Json]:
+    """The JSON Schema of an ``arguments`` table.
+
+    >>> parameters_of(Table.of({"city": "string", "days": "integer?: How many."}))["required"]
+    ['city']
+
+    :raises PlaceError: at an argument that is none of the forms
+    """
+    properties, required = dict[str, Json](), list[Json]()
+    for name, value in table.values.items():
+        schema, needed = _property(table, name, value)
+        properties[name] = schema
+        required += [name] if needed else []
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _property(table: Table, name: str, value: Any) -> tuple[Json, bool]:  # noqa: ANN401 - a value of data
+    match value:
+        case list():
+            return {"enum": [*value]}, True
+        case Mapping():
+            return dict(value), True
+        case str():
+            return _of_word(table, name, value)
+        case _:
+            raise table.complaint(
+                f"expected a type such as 'integer', a list of values, or a JSON Schema, got {value!r}", name
+            )
+
+
+def _of_word(table: Table, name: str, text: str) -> tuple[Json, bool]:
+    found = _WORD.fullmatch(text.strip())
+    word = found["type"] if found else text
+    if not found or word not in _TYPES:
+        what = unknown_name("type", word, _TYPES)
+        raise table.complaint(
+            f"{what}; [] makes a list of it, ? an optional one, and ': ' begins a description", name
+        )
+    about: dict[str, Json] = {"description": found["about"].strip()} if found["about"] else {}
+    one: dict[str, Json] = {"type": word}
+    schema = {"type": "array", "items": one, **about} if found["list"] else {**one, **about}
+    return schema, not found["optional"]
+
+
+_OF_ANSWER: Final = ("when", "then", "json", "read", "set", "error", "done", "times")
+_EXCLUSIVE: Final = ("then", "json", "read", "error")
+
+
+def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
+    """The rows under ``answers``, in their order.
+
+    :raises PlaceError: at the first error
+    """
+    answers = tool.values.get("answers", [])
+    if not isinstance(answers, list | tuple):
+        raise tool.complaint(
+            'expected a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]', "answers"
+        )
+    tables = (Table.of(each, *tool.place, "answers", str(place)) for place, each in enumerate(answers, 1))
+    return tuple(_row(table, name, effect=effect) for table in tables)
+
+
+def _row(table: Table, name: str, *, effect: bool) -> Row:
+    table.only(*_OF_ANSWER)
+    given = [key for key in _EXCLUSIVE if key in table.values]
+    if len(given) > 1:
+        raise table.complaint(f"has {' and '.join(given)}; an answer has one of them")
+    if not given and not effect:
+        raise table.complaint('says no result; write then = { … }, read = "/place" or error = { … }')
+    if "set" in table.values and not effect:
+        raise table.complaint(
+            "sets the world; write effect = true at the tool, since it does something", "set"
+        )
+    error = table.table("error").only("code", "message")
+    if "error" in table.values and not error.text("code"):
+        raise error.complaint("write a code, such as 'TIMEOUT'", "code")
+    done = table.switch("done", "error" not in table.values)
+    return Row(
+        name,
+        table.table("when").json(),
+        _then(table),
+        _pointer(table, "read"),
+        tuple(
+            (_checked(table, key), _answer_json(table, value))
+            for key, value in table.table("set").values.items()
+        ),
+        error.text("code"),
+        error.text("message"),
+        table.whole("times"),
+        done,
+    )
+
+
+def _then(table: Table) -> JsonText | None:
+    if "json" in table.values:
+        # TOML has no null.
+        found = read(table.text("json"))
+        if not is_successful(found):
+            raise table.complaint(f"not JSON: {found.failure()}", "json")
+        return canonical(found.unwrap())
+    return _answer_json(table, table.values["then"]) if "then" in table.values else None
+
+
+def _answer_json(table: Table, value: object) -> JsonText:
+    return canonical(Table.of({"value": value}, *table.place).checked(canonical).values["value"])
+
+
+def _pointer(table: Table, key: str) -> str:
+    text = table.text(key)
+    if key in table.values and not text.startswith("/"):
+        raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {text!r}", key)
+    return text
+
+
+def _checked(table: Table, pointer: str) -> str:
+    if not pointer.startswith("/"):
+        raise table.complaint(f"expected places in [world] such as '/stock/lamp', got {pointer!r}", "set")
+    return pointer
+
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""The name of a scenario, which is also that of files."""
+_FILLED: Final = ("system", "history", "user", "world", "workspace", "script")
+"""Keys whose texts may have placeholders, besides tools and checks."""
+_KEYS: Final = (*("name", "about", "draw", "tool", "check", "config", "request", "real", "serve"), *_FILLED)
+_OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
+_SCHEMAS: Final = ("name", "description", "arguments", "parameters", "effect", "real")
+"""Keys of a tool that are the same in all trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    definition: ToolDefinition
+    effect: bool
+    answers: Json
+    real: bool
+    """Whether it runs for real."""
+
+
+def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario:
+    """Read a scenario.
+
+    >>> one = scenario_of(
+    ...     {
+    ...         "name": "stock",
+    ...         "user": "How many lamps are there?",
+    ...         "tool": [
+    ...             {"name": "stock_of", "arguments": {"sku": "string"}, "answers": [{"then": {"pieces": 3}}]}
+    ...         ],
+    ...         "check": [{"called": "stock_of"}, {"says": 3}],
+    ...     }
+    ... )
+    >>> [check.name for check in one.begin("1").checks]
+    ['called_stock_of', 'says', 'answer']
+
+    :param version: of a built-in scenario, whose runs were drawn by it
+    :raises PlaceError: at the first error, with what to write instead
+    """
+    table = Table.of(tree).only(*_KEYS)
+    name = table.text("name")
+    check_scenario_name(name)
+    tools = tuple(_tool(inner) for inner in _tables(table, "tool"))
+    if not tools and "workspace" not in table.values:
+        raise table.complaint("a scenario needs at least one [[tool]]", "tool")
+    if not _tables(table, "check"):
+        raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
+    _check_distinct(tools, table)
+    data = Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json()
+    poser = _Poser(table, tools, ToolSurface(tuple(tool.definition for tool in tools)), 192 if version else 0)
+    # The built-in ones are tested.
+    for seed in range(0 if version else _TRIED):
+        # What is wrong with a value that is drawn is found here rather than in the middle of an evaluation.
+        poser.case(str(seed))
+    return Scenario(
+        name,
+        pack,
+        table.text("about"),
+        version or int(digest(data)[:12], 16),
+        # A run asks for its case, for its scripts, and for its real tools.
+        lru_cache(maxsize=64)(poser.case),
+        _changes(table, name if version else "scenario"),
+        data,
+    )
+
+
+_TRIED: Final = 3
+"""Trials that are drawn when a file is read."""
+
+
+def check_scenario_name(name: str) -> None:
+    """Refuse a name that a scenario cannot have.
+
+    :raises PlaceError: if it is one
+    """
+    if not _NAME.fullmatch(name):
+        what = "expected small letters, digits and _, at most 64, such as 'refund_once'"
+        raise PlaceError(("name",), f"{what}; got {name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Poser:
+    """Makes the cases of a scenario: fills its table with what is drawn, and reads that."""
+
+    table: Table
+    tools: tuple[_Tool, ...]
+    surface: ToolSurface
+    shift: int
+    """Of the draws."""
+
+    def case(self, seed: str) -> Case:
+        """What one trial poses."""
+        values = drawn(self.table.values.get("draw", {}), seed, shift=self.shift)
+        self._check_places(values)
+        table = Table.of(
+            {key: filled(self.table.values[key], values) for key in _FILLED if key in self.table.values}
+        )
+        first, *later = _texts(table, "user", "write what the user says: a text, or a list of texts")
+        messages = _opening(table, first)
+        checks = tuple(
+            Table.of(filled(inner.values, values), *inner.place) for inner in _tables(self.table, "check")
+        )
+        world, surface = self._world(table, values)
+        return Case(
+            messages,
+            surface,
+            world,
+            (*checks_of(checks, surface.names, 1 + len(later)), outcome(ANSWERED, says_something)),
+            self._scripts(table.table("script"), first if "history" in table.values else ""),
+            tuple(later),
+            tuple(tool.definition.name for tool in self.tools if tool.real or self.table.text("serve")),
+            self.table.text("serve"),
+        )
+
+    def _check_places(self, values: Mapping[str, Json]) -> None:
+        """Placeholders without a draw, wherever they may stand."""
+        for key in _FILLED:
+            value = self.table.values.get(key)
+            if isinstance(value, Mapping):
+                for name, item in value.items():
+                    check_placeholders(item, values, key, str(name))
+            elif value is not None:
+                check_placeholders(value, values, key)
+        for key in ("tool", "check"):
+            for inner in _tables(self.table, key):
+                for name, value in inner.values.items():
+                    if key == "check" or name not in _SCHEMAS:
+                        check_placeholders(value, values, *inner.place, name)
+
+    def _world(self, table: Table, values: Mapping[str, Json]) -> tuple[World, ToolSurface]:
+        if "workspace" in table.values:
+            return _workspace(table.table("workspace"))
+        rows = list[Row]()
+        for tool, inner in zip(self.tools, _tables(self.table, "tool"), strict=True):
+            answers = Table(inner.place, {"answers": filled(tool.answers, values)})
+            rows += rows_of(answers, tool.definition.name, effect=tool.effect)
+        effects = tuple(tool.definition.name for tool in self.tools if tool.effect)
+        return TableWorld(tuple(rows), effects, table.table("world").json()), self.surface
+
+    def _scripts(self, table: Table, since: str) -> ScenarioScripts | None:
+        table.only("good", "bad", "skipping")
+        for kind in ("good", "bad") if table.values else ():
+            if kind not in table.values:
+                raise table.complaint(
+                    f"write both scripts: good, which passes, and bad, which must fail ({kind} is missing)"
+                )
+        read = {kind: Script(_lines(table, kind), since) for kind in table.values}
+        names = [tool.definition.name for tool in self.tools]
+        for line in read["good"].lines if read and names else ():
+            for call in line.calls if isinstance(line, WholeReply) else line:
+                if isinstance(call, ScriptedCall) and call.name not in names:
+                    raise table.complaint(unknown_name("tool", call.name, names), "good")
+        return ScenarioScripts(read["good"], read["bad"], read.get("skipping")) if read else None
+
+
+def _texts(table: Table, key: str, what: str) -> tuple[str, ...]:
+    value = table.values.get(key, "")
+    said = value if isinstance(value, list | tuple) else [value]
+    # A text that is one placeholder has become a value of another type.
+    texts = tuple(str(one) for one in said if type(one) in {str, int, float})
+    if not texts or len(texts) < len(said) or not all(text.strip() for text in texts):
+        raise table.complaint(what, key)
+    return texts
+
+
+def _opening(table: Table, user: str) -> tuple[Message, ...]:
+    system = _texts(table, "system", "write a text") if table.values.get("system") else ()
+    what = "write a list of texts, of the user and of the model by turns"
+    earlier = _texts(table, "history", what) if "history" in table.values else ()
+    if len(earlier) % 2:
+        raise table.complaint(f"{what}; the last one is the model's", "history")
+    turns = zip(earlier[::2], earlier[1::2], strict=True)
+    history = [one for asked, said in turns for one in (UserMessage(asked), AssistantMessage(said))]
+    return (*map(SystemMessage, system), *history, UserMessage(user))
+
+
+def _workspace(table: Table) -> tuple[World, ToolSurface]:
+    """The workspace of the case study: a world in Python, with tools of its own."""
+    table.only("id", "path", "draft", "failing_patches", "cut_reads", "huge_reads")
+    failing, cut, huge = (_numbers(table, key) for key in ("failing_patches", "cut_reads", "huge_reads"))
+    path = table.text("path", "/draft/foo")
+    world = Workspace(
+        table.text("id"), draft=table.table("draft").json(), mishaps=Mishaps(failing, cut, huge), allowed=path
+    )
+    return world, workspace_tools(path)
+
+
+def _numbers(table: Table, key: str) -> tuple[int, ...]:
+    value = table.values.get(key, ())
+    if not isinstance(value, list | tuple) or not all(type(one) is int and one > 0 for one in value):
+        raise table.complaint(f"expected the numbers of calls, from 1 on, such as [1], got {value!r}", key)
+    return tuple(value)
+
+
+def _tables(table: Table, key: str) -> tuple[Table, ...]:
+    """The tables of an array, each with its name or number from 1 on as its place."""
+    items = table.values.get(key, [])
+    if not isinstance(items, list | tuple):
+        raise table.complaint(f"expected [[{key}]], with two brackets", key)
+    return tuple(Table.of(item, key, _label(item, number)) for number, item in enumerate(items, 1))
+
+
+def _label(item: Any, number: int) -> str:  # noqa: ANN401 - a value of data
+    name = item.get("name") if isinstance(item, Mapping) else None
+    return name if isinstance(name, str) and name else str(number)
+
+
+def _tool(table: Table) -> _Tool:
+    table.only(*_OF_TOOL)
+    effect, real = table.switch("effect", False), table.switch("real", False)
+    if "arguments" in table.values and "parameters" in table.values:
+        raise table.complaint("write arguments (the short form) or parameters (a JSON Schema), not both")
+    parameters: Tree = (
+        dict(table.table("parameters").values)
+        if "parameters" in table.values
+        else parameters_of(table.table("arguments"))
+    )
+    name = table.text("name")
+    if not name:
+        raise table.complaint("write its name", "name")
+    try:
+        definition = ToolDefinition.of(name, table.text("description"), parameters, read_only=not effect)
+    except ConfigError as error:
+        raise table.complaint(str(error).removeprefix(f"tool {name!r}: ")) from None
+    answers = table.values.get("answers", [])
+    if real and answers:
+        raise table.complaint("a real tool gives its own answers; leave its answers out", "answers")
+    if not answers and not effect and not real:
+        raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
+    return _Tool(definition, effect, answers, real)
+
+
+def _check_distinct(tools: Sequence[_Tool], table: Table) -> None:
+    names = [tool.definition.name for tool in tools]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise table.complaint(f"there are two tools {name!r}; choose another name for one", "tool", name)
+
+
+def _changes(table: Table, name: str) -> Preset:
+    """What a scenario changes in a configuration; as a built-in one, it keeps the mode of the plan."""
+    config = {"tool_use_mode": "relaxed", **table.table("config").values}
+    if config["tool_use_mode"] == "plan":
+        del config["tool_use_mode"]
+    sections = {"config": config, "request_overrides": table.table("request").values}
+    try:
+        return Preset.of(name, sections) if any(sections.values()) else Preset()
+    except PlaceError as error:
+        place = tuple("request" if key == "request_overrides" else key for key in error.place[2:])
+        raise PlaceError(place, error.what) from None
+
+
+def _lines(table: Table, kind: str) -> tuple[Line, ...]:
+    lines = table.values[kind]
+    if not isinstance(lines, list | tuple) or not lines:
+        raise table.complaint(
+            'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]', kind
+        )
+    return tuple(_line(table, kind, line) for line in lines)
+
+
+def _line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
+    if isinstance(line, str | int | float):
+        return line if isinstance(line, str) else canonical(line)
+    if isinstance(line, Mapping) and "calls" in line:
+        inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
+        fields = (inner.table(key).json() for key in ("fields", "call_fields"))
+        return WholeReply(_made(table, kind, line["calls"]), inner.text("text"), *fields)
+    return _made(table, kind, line if isinstance(line, list | tuple) else [line])
+
+
+def _made(table: Table, kind: str, calls: Sequence[Any]) -> tuple[ScriptedCall, ...]:
+    for call in calls:
+        fine = isinstance(call, Mapping) and isinstance(call.get("call"), str)
+        if not fine or set(call) - {"call", "with"}:
+            what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
+            raise table.complaint(f"{what}, got {call!r}", kind)
+    return tuple(ScriptedCall(call["call"], canonical(call.get("with", {}))) for call in calls)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._conversation import SystemMessage
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core._jsontext import Json, parse
+from toolreel_core.evals import Kind, TableWorld, at, call, drawn, parameters_of, scenario_of, script
+
+RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
+TREE: dict[str, Any] = {
+    "name": "reserve_lamps",
+    "about": "Look the stock up, then reserve.",
+    "system": "You sell {sku}.",
+    "user": ["How many pieces of {sku} are there?", "Reserve {wanted} of them."],
+    "draw": {
+        "sku": {"pattern": "LAMP-##"},
+        "wanted": {"from": 2, "to": 5},
+        "spare": {"from": 3, "to": 20},
+        "stock": {"sum": ["wanted", "spare"]},
+    },
+    "world": {"stock": {"{sku}": "{stock}"}},
+    "tool": [
+        {
+            "name": "stock_of",
+            "description": "How many there are.",
+            "arguments": {"sku": "string"},
+            "answers": [{"when": {"sku": "{sku}"}, "read": "/stock/$sku"}],
+        },
+        {
+            "name": "reserve",
+            "parameters": {"type": "object", "properties": {"sku": {"type": "string"}, "pieces": {}}},
+            "effect": True,
+            "answers": [{"when": {"sku": "{sku}"}, "set": {"/reserved/{sku}": "$arguments/pieces"}}],
+        },
+    ],
+    "check": [
+        {"effects": [{"tool": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}]},
+        {"says": "{stock}", "exchange": 1},
+        {"world": {"/reserved/{sku}": "{wanted}"}},
+        {"order": ["stock_of", "reserve"], "layer": "exercise", "name": "looked"},
+    ],
+    "script": {
+        "good": [
+            {"call": "stock_of", "with": {"sku": "{sku}"}},
+            "There are {stock}.",
+            [RESERVE],
+            "I have reserved {wanted}.",
+        ],
+        "bad": ["There are {stock}.", "Reserved."],
+        "skipping": ["There are {stock}.", RESERVE, "Reserved."],
+    },
+}
+
+
+def changed(**changes: object) -> dict[str, Any]:
+    return {key: value for key, value in {**TREE, **changes}.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "result"), [("good", "pass"), ("bad", "fail"), ("skipping", "pass_unexercised")]
+)
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_its_scripts_prove_its_checks(kind: Kind, result: str, seed: str) -> None:
+    one = scenario_of(TREE)
+    scripts = one.begin(seed).scripts
+    assert scripts is not None
+    assert rehearse(one, scripts.of(kind), seed=seed).verdict.result == result
+
+
+def test_a_case_has_the_values_of_its_trial() -> None:
+    one = scenario_of(TREE)
+    first, other = one.begin("1"), one.begin("2")
+    assert first.messages != other.messages
+    sku = first.messages[0].content.removeprefix("You sell ").rstrip(".")
+    assert first.messages[0] == SystemMessage(f"You sell {sku}.")
+    assert sku in first.messages[1].content
+    assert first.follow_ups[0].startswith("Reserve ")
+    assert one.changes.changes()["config"] == {"tool_use_mode": "relaxed"}
+    assert not scenario_of(changed(system=None)).begin("1").messages[0].content.startswith("You")
+
+
+def test_all_that_the_file_says_makes_its_version() -> None:
+    version = scenario_of(TREE).version
+    assert scenario_of(dict(reversed(TREE.items()))).version == version, "the order of keys is nothing"
+    assert scenario_of(changed(about="Other.")).version != version
+    assert scenario_of(parse(scenario_of(TREE).tree)) == scenario_of(TREE)
+
+
+def test_scripts_are_optional_and_a_line_may_be_a_number() -> None:
+    assert scenario_of(changed(script=None)).begin("1").scripts is None
+    one = scenario_of(changed(script={"good": ["{stock}"], "bad": ["{sku}"]}))
+    scripts = one.begin("1").scripts
+    assert scripts is not None
+    assert str(scripts.good.lines[0]).isdigit()
+
+
+def test_a_text_that_is_one_placeholder_is_a_text() -> None:
+    one = scenario_of(changed(system="{stock}", user="{wanted}", check=[{"called": "reserve"}]))
+    assert all(message.content.isdigit() for message in one.begin("1").messages)
+
+
+TOOL = TREE["tool"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"name": "Re serve"}, r"^name: expected small letters"),
+        ({"usr": "x"}, r"there is no key 'usr'; did you mean 'user'"),
+        ({"user": " "}, r"^user: write what the user says"),
+        ({"user": True}, r"^user: write what the user says"),
+        ({"user": ["Go.", " "]}, r"^user: write what the user says"),
+        ({"user": []}, r"^user: write what the user says"),
+        ({"user": "For {customer}."}, r"^user: there is no draw 'customer'"),
+        ({"draw": None}, r"nothing is drawn for {sku}"),
+        ({"tool": []}, r"^tool: a scenario needs at least one \[\[tool\]\]"),
+        ({"tool": {}}, r"^tool: expected \[\[tool\]\], with two brackets"),
+        ({"tool": [{"name": "x"}]}, r"^tool.x: it answers nothing"),
+        ({"tool": [{}]}, r"^tool.1.name: write its name"),
+        ({"tool": [{**TOOL, "name": "a b"}]}, r"^tool.\"a b\": "),
+        ({"tool": [{**TOOL, "parameters": {}}]}, r"not both"),
+        ({"tool": [{**TOOL, "answer": []}]}, r"did you mean 'answers'"),
+        ({"tool": [TOOL, *TREE["tool"]]}, r"^tool.stock_of: there are two tools 'stock_of'"),
+        ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool gives its own answers"),
+        ({"check": []}, r"^check: a scenario needs at least one \[\[check\]\]"),
+        (
+            {"check": [{"called": "stok_of"}]},
+            r"^check.1.called: there is no tool 'stok_of'; did you mean 'stock_of'",
+        ),
+        ({"check": [{"says": "{stok}"}]}, r"^check.1.says: there is no draw 'stok'"),
+        ({"script": {"good": ["x"]}}, r"^script: write both scripts"),
+        ({"script": {"good": [], "bad": ["x"]}}, r"^script.good: expected a list"),
+        ({"script": {"good": [{"cal": "x"}], "bad": ["x"]}}, r"^script.good: expected a text, or"),
+        ({"script": {"good": [{"call": "res"}], "bad": ["x"]}}, r"^script.good: there is no tool 'res'"),
+        ({"script": {"god": ["x"]}}, r"did you mean 'good'"),
+        ({"config": {"max_turn": 3}}, r"^config.*did you mean 'max_turns'"),
+        ({"history": ["Hello."]}, r"^history: write a list of texts.*the last one is the model's"),
+        (
+            {"script": {"good": [{"calls": [], "txt": "x"}], "bad": ["x"]}},
+            r"^script.good: there is no key 'txt'",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(
+    changes: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PlaceError, match=told):
+        scenario_of(changed(**changes))
+
+
+def test_a_real_tool_is_outside_of_the_world_which_notes_its_effects() -> None:
+    real = {"name": "pay", "arguments": {"sum": "number"}, "real": True, "effect": True}
+    case = scenario_of(changed(tool=[*TREE["tool"], real])).begin("1")
+    assert case.outside == ("pay",)
+    world = case.world
+    assert isinstance(world, TableWorld)
+    assert at(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
+    assert world.told("pay", {"sum": 1}, '{"ok":false}') == world
+    assert world.told("look", {}, "{}") == world
+
+
+def test_a_history_stands_before_the_first_text_and_scripts_begin_after_it() -> None:
+    one = scenario_of(
+        changed(history=["Hello, {sku}.", "Hello."], config={"max_turns": 4, "tool_use_mode": "plan"})
+    )
+    case = one.begin("1")
+    assert [message.content for message in case.messages[1:3]] == [
+        f"Hello, {drawn(TREE['draw'], '1')['sku']}.",
+        "Hello.",
+    ]
+    assert case.scripts is not None
+    assert rehearse(one, case.scripts.good, tool_use_mode="enforced").verdict.result == "pass"
+    assert one.changes.changes()["config"] == {"max_turns": 4}
+
+
+def test_a_row_may_do_what_it_does_not_say_and_a_served_scenario_has_its_tools_outside() -> None:
+    failing = {**TREE["tool"][1], "answers": [{"error": {"code": "TIMEOUT"}, "done": True}]}
+    one = scenario_of(changed(tool=[TREE["tool"][0], failing], check=[{"called": "stock_of"}], serve="shop"))
+    case = one.begin("1")
+    assert (case.server, case.outside) == ("shop", ("stock_of", "reserve"))
+    world, output = case.world.call("reserve", {"pieces": 1})
+    assert '"code":"TIMEOUT"' in output
+    assert at(world.contents(), "/orders/0/tool") == "reserve"
+
+
+def test_the_workspace_brings_its_own_tools() -> None:
+    tree = {
+        "name": "patch",
+        "user": "Go.",
+        "workspace": {"path": "/draft/name", "draft": {"name": "old"}, "cut_reads": [1]},
+        "check": [{"world": {"/draft/name": "new"}}],
+    }
+    one = scenario_of(tree)
+    ops: Json = [{"op": "set", "path": "/draft/name", "value": "new"}]
+    patch = call("state_patch", request_id="r", ops=ops)
+    assert rehearse(one, script(patch, "Done.")).verdict.result == "pass"
+    with pytest.raises(PlaceError, match=r"workspace.cut_reads: expected the numbers of calls"):
+        scenario_of({**tree, "workspace": {"cut_reads": [0]}})
+
+
+def test_short_forms_are_schemas() -> None:
+    found = parameters_of(
+        Table.of(
+            {
+                "city": "string: The city: its name.",
+                "days": "integer?",
+                "tags": "string[]?: Words.",
+                "unit": ["C", "F"],
+                "place": {"type": "object", "properties": {"lat": {"type": "number"}}},
+            }
+        )
+    )
+    assert found["properties"] == {
+        "city": {"type": "string", "description": "The city: its name."},
+        "days": {"type": "integer"},
+        "tags": {"type": "array", "items": {"type": "string"}, "description": "Words."},
+        "unit": {"enum": ["C", "F"]},
+        "place": {"type": "object", "properties": {"lat": {"type": "number"}}},
+    }
+    assert found["required"] == ["city", "unit", "place"]
+    assert found["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("strin", "did you mean 'string'"),
+        ("", "there is no type ''"),
+        (3, "expected a type such as 'integer'"),
+    ],
+)
+def test_another_type_is_refused(value: object, told: str) -> None:
+    with pytest.raises(PlaceError, match=rf"arguments.city: .*{told}"):
+        parameters_of(Table.of({"city": value}, "arguments"))

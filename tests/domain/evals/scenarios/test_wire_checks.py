@@ -1,0 +1,154 @@
+"""Signatures come back in the next request, and calls arrive in fragments."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.domain.evals.rehearsing import Rehearsed, rehearse
+from toolreel.evals import built_in
+from toolreel_core._conversation import AssistantMessage, Transcript
+from toolreel_core._jsontext import NOTHING, Tree, canonical
+from toolreel_core._replies import unstreamed
+from toolreel_core._settings import Provider
+from toolreel_core.evals import (
+    Evidence,
+    Line,
+    Sent,
+    WholeReply,
+    call,
+    came_back,
+    script,
+    scripted_reply,
+    scripted_stream,
+    signed,
+)
+
+SEEDS = ["1", "2", "3"]
+
+
+def good(name: str, seed: str = "1", provider: Provider | None = None) -> Rehearsed:
+    one = built_in(name)
+    return rehearse(one, one.scripts(seed).good, seed=seed, provider=provider)
+
+
+def without_messages(seen: Evidence) -> Evidence:
+    """The evidence of a client whose requests have lost what the model said."""
+    lost = [replace(one.request, messages=bare(one)) for one in seen.sent]
+    return replace(
+        seen, sent=tuple(Sent(request, one.reply) for request, one in zip(lost, seen.sent, strict=True))
+    )
+
+
+def bare(one: Sent) -> Transcript:
+    kept = [
+        replace(message, extras=NOTHING, calls=tuple(replace(each, extras=NOTHING) for each in message.calls))
+        if isinstance(message, AssistantMessage)
+        else message
+        for message in one.request.messages.messages
+    ]
+    return Transcript.of(kept)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_signature_comes_back_letter_by_letter(seed: str) -> None:
+    found = good("signed_reasoning", seed)
+    assert found.verdict.result == "pass"
+    replies = [json.loads(one.reply)["choices"][0]["message"] for one in found.evidence.sent[:3]]
+    last = found.bodies[-1]["messages"]
+    sent = [message for message in last if message["role"] == "assistant"]
+    assert [each["reasoning_details"] for each in sent] == [each["reasoning_details"] for each in replies]
+    for message, reply in zip(sent, replies, strict=True):
+        (one,), (other,) = message["tool_calls"], reply["tool_calls"]
+        assert one["extra_content"] == other["extra_content"]
+
+
+def test_a_client_that_loses_a_signature_fails() -> None:
+    lost = without_messages(good("signed_reasoning").evidence)
+    assert signed(lost) == ""
+    assert came_back(lost).startswith("the request after reply 1 does not have ")
+
+
+def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
+    one = built_in("signed_reasoning")
+    lines = one.scripts("1").good.lines
+    plain = [
+        replace(line, fields=canonical({"reasoning_content": f"Thought {place}."}), of_calls=NOTHING)
+        for place, line in enumerate(lines)
+        if isinstance(line, WholeReply)
+    ]
+    found = rehearse(one, script(*plain, lines[-1]))
+    assert found.verdict.result == "pass"
+    assert "'Thought 0.'" in came_back(without_messages(found.evidence))
+
+
+@pytest.mark.parametrize(
+    ("provider", "result"),
+    [
+        (Provider(reasoning_replay="never"), "pass_unexercised"),
+        (Provider(reasoning_replay="current_turn"), "pass"),
+        (Provider(reasoning_field="reasoning_content"), "pass"),
+        (Provider(signature_channel="reasoning_details"), "pass"),
+    ],
+)
+def test_a_provider_may_want_it_elsewhere_or_not_at_all(provider: Provider, result: str) -> None:
+    assert good("signed_reasoning", provider=provider).verdict.result == result
+
+
+def test_a_reply_that_was_asked_for_again_need_not_come_back() -> None:
+    seen = good("signed_reasoning").evidence
+    first = seen.sent[0]
+    assert came_back(replace(seen, sent=(first, first, *seen.sent[1:]))) == ""
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "<html>", '{"choices": []}', '{"choices": [{"message": {"tool_calls": [1]}}]}']
+)
+def test_a_reply_that_is_none_has_nothing_to_come_back(reply: str) -> None:
+    seen = good("signed_reasoning").evidence
+    odd = replace(seen, sent=tuple(replace(one, reply=reply) for one in seen.sent))
+    assert (came_back(odd), bool(signed(odd))) == ("", True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_calls_arrive_in_fragments_beside_text(seed: str) -> None:
+    found = good("streamed_calls", seed)
+    assert found.verdict.result == "pass"
+    assert all(body["stream"] for body in found.bodies)
+    first = found.evidence.sent[0].reply
+    assert first.count("data: ") > 20
+    assert [len(turn.calls) for turn in found.evidence.turns] == [2, 0]
+
+
+def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
+    seen = good("streamed_calls").evidence
+    whole = replace(seen, sent=tuple(replace(one, reply='{"choices": []}') for one in seen.sent))
+    (streamed,) = (
+        check for check in built_in("streamed_calls").begin("1").checks if check.name == "streamed"
+    )
+    assert streamed.finding(whole) == "reply 1 did not come as a stream"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Two words.",
+        call("note", text="é" * 20) + call("note", text="b"),
+        WholeReply(call("note"), "beside", canonical({"reasoning": "why"}), canonical({"signature": "s"})),
+    ],
+)
+def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
+    body: Tree = scripted_reply(script(line), [])
+    whole, warnings = unstreamed(scripted_stream(body))
+    assert isinstance(whole, dict)
+    assert warnings == ()
+    joined: Any = whole
+    said: Any = body
+    (choice,), (wanted,) = joined["choices"], said["choices"]
+    assert choice["finish_reason"] == wanted["finish_reason"]
+    message = {key: value for key, value in wanted["message"].items() if value is not None}
+    assert {key: value for key, value in choice["message"].items() if value} == message
+    assert whole["usage"] == body["usage"]
