@@ -206,9 +206,9 @@ else:
         return _load(name)
 
     def _run_pages() -> object:
-        from toolreel._replay import view  # few runs are shown as a page
+        from toolreel._replay import run_page  # few runs are shown as a page
 
-        return view
+        return run_page
 
     provide_run_pages(_run_pages)
 

@@ -1,5 +1,7 @@
 """The public names of ``toolreel_core``."""
 
+from typing import TYPE_CHECKING
+
 from toolreel_core._conversation import (
     AssistantMessage,
     Audio,
@@ -103,9 +105,21 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import Delta, Reply, Stream, ToolCall, normalize_reply
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._text_calls import TextCalls, text_calls
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFlags, ToolSource, ToolSurface, compose, masked
 from toolreel_core._transforms import Transform, register_transform, transform
+
+if TYPE_CHECKING:
+    from toolreel_core._text_calls import TextCalls, text_calls
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load the formats of text calls for those who ask: the loop does when a text may contain a call."""
+        if name in {"TextCalls", "text_calls"}:
+            from toolreel_core import _text_calls  # noqa: PLC0415 - decoders load slowly
+
+            return getattr(_text_calls, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ANSWERS",

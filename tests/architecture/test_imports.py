@@ -47,7 +47,9 @@ except SystemExit as end:
     ("module", "unwanted"),
     [
         ("toolreel_core", EXTRAS | RUNTIME | SCHEMAS | CORE),
+        ("toolreel_core._public", EXTRAS | SCHEMAS | DIALECTS),
         ("toolreel", EXTRAS | RUNTIME | SCHEMAS | CORE | {"toolreel_core"}),
+        ("toolreel._agent", EXTRAS | SCHEMAS | DIALECTS),
         ("toolreel.__main__", EXTRAS | RUNTIME | SCHEMAS | CORE),
         ("toolreel._cli.live_run", {"mcp", "scipy", "vcr"}),  # a run that is not recorded
         ("toolreel._cli.evals.run", {"httpx", "scipy", "vcr"}),  # its --help

@@ -12,17 +12,18 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, STOPPED, USAGE, reporting
-from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
+from toolreel._cli.options import parse_settings
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
     approve_option,
     cassette_path,
     durable_option,
+    plan_options,
     session_with,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, allow_option, deny_option, source_options
+from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
 from toolreel._driver import cost_in_words
 from toolreel_core._plan import Plan
@@ -45,14 +46,12 @@ _NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
 @click.command("chat", epilog=EPILOG)
 @click.option("--model", metavar="NAME", help="Model name, as the server lists it.")
 @server_options()
-@click.option("--system", metavar="TEXT", help="System message.")
 @source_options
-@allow_option
-@deny_option
-@preset_options
-@settings_option(
+@plan_options(
     "Set a loop setting (max_turns=5 for each exchange, max_conversation_turns=50 for all), a provider "
     "setting, a request option (temperature=0) or any other key of the request body. Repeatable.",
+    attach=False,
+    output=False,
 )
 @click.option(
     "--record",
@@ -67,12 +66,8 @@ _NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
 def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     model: str | None,
     server: ServerChoice,
-    system: str | None,
     sources: SourceChoice,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
-    presets: PresetChoice,
-    settings: tuple[str, ...],
+    wanted: PlanChoice,
     record: str | None,
     overwrite: bool,
     goes_on: bool,
@@ -103,8 +98,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
     if not goes_on and model is None:
         raise click.UsageError("Missing option '--model'.")
-    parse_settings(settings)  # what is wrong with them is said before any tool server starts
-    progress, wanted = RunProgress(), PlanChoice(allow, deny, system, (), presets, None, settings)
+    parse_settings(wanted.settings)  # what is wrong with them is said before any tool server starts
+    progress = RunProgress()
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))

@@ -7,9 +7,13 @@ cannot be seen is spelt out.
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import textwrap
+import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import IO, Any, Final
 
 from rich.console import Console
@@ -66,6 +70,12 @@ def complain(text: str, *, hint: str = "") -> None:
     err.print(whole)
     if hint:
         err.print(Text(f"  {printable(hint)}", style="yellow"))
+
+
+def log_json(entry: Mapping[str, Any]) -> None:
+    """Write one line of JSON on stderr, with the time."""
+    at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+    print(printable(json.dumps({"at": at, **entry}, ensure_ascii=False)), file=sys.__stderr__, flush=True)
 
 
 def labelled(console: Console, label: str, text: str, style: str = "", *, mark: str = "") -> None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
 
-from toolreel._cli.console import err, withhold
+from toolreel._cli.console import err, log_json, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
 from toolreel._cli.options import choices, key_values, port_option
 from toolreel._cli.run_options import (
@@ -292,27 +289,21 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
             concurrency=concurrency,
             poll_seconds=poll,
             uncertain="ask" if uncertain == "ask" else "repeat",
-            watch=_log,
+            watch=log_json,
             health=None if health_port is None else f"{health_host}:{health_port}",
         )
         worker.start()
         port = {} if worker.health_port is None else {"health_port": worker.health_port}
-        _log({"worker": worker.slot, "queue": queue, "is": "ready", **port})
+        log_json({"worker": worker.slot, "queue": queue, "is": "ready", **port})
         while not stop.wait(poll) and not worker.is_lost:
             if until_idle and not worker.has_work():
                 break
         lost = worker.is_lost
-        _log({"worker": worker.slot, "is": "lost" if lost else "draining", "runs": len(worker.busy_with)})
+        log_json({"worker": worker.slot, "is": "lost" if lost else "draining", "runs": len(worker.busy_with)})
         rested = worker.stop(drain)
     if not rested:  # a tool that hangs would keep this process; its run is taken up again by the next one
-        _log({"is": "stopped", "cut_off": True})
+        log_json({"is": "stopped", "cut_off": True})
         os._exit(FAILED)
     if lost:
         err.print("Another worker has taken this slot; give each worker its own --slot.", style="red")
     return FAILED if lost else 0
-
-
-def _log(happened: dict[str, object]) -> None:
-    """One line of JSON on stderr."""
-    at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-    print(json.dumps({"at": at, **happened}), file=sys.__stderr__, flush=True)

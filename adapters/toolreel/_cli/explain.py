@@ -18,7 +18,6 @@ from toolreel._replay import (
     Difference,
     Trace,
     Traced,
-    TurnPair,
     cut,
     deciding_event,
     diff,
@@ -205,17 +204,6 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
         labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
     if difference.same:
         return 0
-    _show_turns(difference.turns)
-    if changed := [
-        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
-    ]:
-        labelled(out, "tally", ", ".join(changed), "dim")
-    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
-    return FAILED
-
-
-def _show_turns(turns: Iterable[TurnPair]) -> None:
-    """Print calls and results side by side; an identical turn is printed once."""
     width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
 
     def show_row(label: str, a: str, b: str, style: str) -> None:
@@ -223,7 +211,13 @@ def _show_turns(turns: Iterable[TurnPair]) -> None:
         out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
 
     show_row("turn", "a", "b", "bold blue")
-    for turn in turns:
-        other = ("the same",) if turn.same else turn.b
-        for index, (a, b) in enumerate(zip_longest(turn.a, other, fillvalue="")):
-            show_row("" if index else f"turn {turn.number}", a, b, "dim" if turn.same else "")
+    for turn in difference.turns:  # an identical one is printed once
+        lines = zip_longest(turn.a, ("the same",) if turn.same else turn.b, fillvalue="")
+        for index, (left, right) in enumerate(lines):
+            show_row("" if index else f"turn {turn.number}", left, right, "dim" if turn.same else "")
+    if changed := [
+        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
+    ]:
+        labelled(out, "tally", ", ".join(changed), "dim")
+    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+    return FAILED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -16,16 +15,17 @@ import click
 from toolreel._cli.console import complain, labelled, out
 from toolreel._cli.errors import DRIFT, EPILOG, USAGE, json_option, reporting, say
 from toolreel._cli.explain import show_changes
-from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
+from toolreel._cli.options import parse_settings
 from toolreel._cli.run_options import (
     Approval,
+    PlanChoice,
     approve_option,
     cassette_path,
     live_session,
-    output_schema_option,
+    plan_options,
 )
 from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, Sources, allow_option, deny_option, source_options
+from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
@@ -37,15 +37,14 @@ from toolreel._cli.whole_run import (
 )
 from toolreel._driver import outcome_of
 from toolreel._internal import AdapterError, ForkError
-from toolreel._journal import FileJournal, Recorded, companion, opened
+from toolreel._journal import FileJournal, companion, opened
 from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, fork, plan_changes
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
 from toolreel_core._jsontext import Json, canonical, read
-from toolreel_core._plan import OutputSpec
-from toolreel_core._tools import ToolSurface, masked
+from toolreel_core._tools import masked
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_run import LiveSession
+    pass
 
 
 @click.command("fork", epilog=EPILOG)
@@ -58,10 +57,11 @@ if TYPE_CHECKING:
 )
 @click.option("--model", metavar="NAME", help="Use another model.")
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
-@click.option("--system", metavar="TEXT", help="Replace the system message.")
-@preset_options
-@output_schema_option
-@settings_option("Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.")
+@plan_options(
+    "Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
+    "Replace the system message.",
+    attach=False,
+)
 @click.option(
     "--tool-result",
     metavar="TEXT|@FILE",
@@ -69,8 +69,6 @@ if TYPE_CHECKING:
 )
 @click.option("--said", metavar="TEXT", help="Replace what the user said in event N of a conversation.")
 @source_options
-@allow_option
-@deny_option
 @click.option(
     "--recorded", is_flag=True, help="Take the answers after event N from FILE, while they still fit."
 )
@@ -92,15 +90,10 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     at: str,
     model: str | None,
     prompt: str | None,
-    system: str | None,
-    presets: PresetChoice,
-    output: OutputSpec | None,
-    settings: tuple[str, ...],
+    wanted: PlanChoice,
     tool_result: str | None,
     said: str | None,
     sources: SourceChoice,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
     recorded: bool,
     other: str | None,
     server: ServerChoice,
@@ -132,8 +125,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "(another recording), --recorded (FILE itself, while its answers fit)"
         )
     source, path = opened(file), cassette_path(record)
-    chosen = parse_settings(settings)
-    preset = presets.preset(model or source.plan.model)
+    chosen = parse_settings(wanted.settings)
+    preset = wanted.presets.preset(model or source.plan.model)
     if path and not overwrite:
         check_free(path)
     with ExitStack() as stack:
@@ -142,24 +135,37 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             stack.enter_context(redirect_stdout(sys.stderr))
             session, available = None, sources.recorded(source.plan.tools.definitions)
+        recorded_tools = source.plan.tools
+        if sources.any_named:
+            surface = available.surface(wanted.allow, wanted.deny)
+        else:
+            surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
         changes = Changes(
             model=model,
             prompt=prompt,
-            system=system,
+            system=wanted.system,
             preset=preset,
             config=chosen.config,
             provider=chosen.provider,
             options=chosen.options,
-            tools=_other_surface(source, available if sources.any_named else None, allow, deny),
-            output=output,
+            tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
+            output=wanted.output,
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )
         place = int(at) if at.removeprefix("-").isdecimal() else at
         if session:
-            begun = beginning(source, place, changes)
-            live = _fork_live(session, begun, available, path, overwrite=overwrite)
-            stop = None
+            begun, stop = beginning(source, place, changes), None
+            if (
+                begun.plan.sends_tools
+                and begun.plan.tools.definitions
+                and not (available.tools or available.hosts)
+            ):
+                raise ForkError(
+                    f"the run has tools ({', '.join(tool.name for tool in begun.plan.tools.definitions)}): "
+                    "say what runs them, for example with --tools MODULE:ATTR"
+                )
+            live = session.run(begun.plan, path, "overwrite" if overwrite else "new", begun.answered)
         else:
             forked = fork(source, place, changes, answers=other)
             begun, stop = forked.begun, forked.stop
@@ -174,19 +180,6 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
     return exit_code(live.run, server)
-
-
-def _fork_live(
-    session: LiveSession, begun: Beginning, available: Sources, path: Path | None, *, overwrite: bool
-) -> EndedRun:
-    """Run the fork against a live server."""
-    plan = begun.plan
-    if plan.sends_tools and plan.tools.definitions and not (available.tools or available.hosts):
-        names = ", ".join(tool.name for tool in plan.tools.definitions)
-        raise ForkError(
-            f"the run has tools ({names}): say what runs them, for example with --tools MODULE:ATTR"
-        )
-    return session.run(plan, path, "overwrite" if overwrite else "new", begun.answered)
 
 
 def _saved(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
@@ -243,12 +236,3 @@ def _tool_output(value: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"{value[1:]}: {error}", param_hint="--tool-result") from None
     return read(text).map(lambda _: text).value_or(canonical(text))
-
-
-def _other_surface(
-    source: Recorded, sources: Sources | None, allow: Sequence[str], deny: Sequence[str]
-) -> ToolSurface | None:
-    """The tools of the fork; ``None`` if they equal those of the recorded run."""
-    recorded = source.plan.tools
-    surface = sources.surface(allow, deny) if sources else masked(recorded, allow=allow or None, deny=deny)
-    return None if surface.fingerprint == recorded.fingerprint else surface

@@ -22,8 +22,8 @@ from toolreel._internal import show_only_errors
         ),
         "Convert": (
             LazyCommand("journal", "cassettes:journal_command", "Make the journal of any client's cassette."),
-            LazyCommand("export", "cassettes_vcrpy:export_command", "Convert to stock vcrpy's format."),
-            LazyCommand("import", "cassettes_vcrpy:import_command", "Convert stock vcrpy's cassettes."),
+            LazyCommand("export", "cassettes:export_command", "Convert to stock vcrpy's format."),
+            LazyCommand("import", "cassettes:import_command", "Convert stock vcrpy's cassettes."),
         ),
     },
     epilog=EPILOG,
@@ -49,7 +49,7 @@ def cassettes_command() -> None:
         "Look at them": (
             LazyCommand("list", "durable_runs:list_command", "List the runs, the newest first."),
             LazyCommand("show", "durable_runs:show_command", "Show what a run did, and what it waits for."),
-            LazyCommand("watch", "durable_watch:watch_command", "Watch runs live: turn, age and cost."),
+            LazyCommand("watch", "durable_runs:watch_command", "Watch runs live: turn, age and cost."),
             LazyCommand("export", "durable_runs:export_command", "Write a run to a file."),
         ),
         "Speak with them": (

@@ -25,14 +25,12 @@ from toolreel_core._replies import (
     WORDS,
     ArgumentError,
     Reply,
-    ToolCall,
-    WarningCode,
     finish_of,
     normalize_reply,
     unstreamed,
 )
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import DIALECTS, MARKED, Span, TextCalls, text_calls
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 _EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
@@ -94,13 +92,12 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         try:
             case = _case(line.removeprefix(BOM_UTF8) if number == 1 else line)
             text = case.get("content") if case.keys().isdisjoint(("body", "raw")) else None
-            found = _reply(case, config) if text is None else _calls_in_text(case)
+            if text is None:
+                _show_reply(number, _reply(case, config), explain=explain)
+            else:
+                _show_text(number, str(text), _calls_in_text(case), explain=explain)
         except ConfigError as error:
             raise ConfigError(f"line {number}: {error}") from None
-        if isinstance(found, Reply):
-            _explain_reply(number, found) if explain else say(_reply_tree(found))
-        else:
-            _explain_text(number, str(text), found) if explain else say(_text_tree(found))
         sys.stdout.flush()
     return 0
 
@@ -134,26 +131,23 @@ def _tools(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
 
 
 def _reply(case: Mapping[str, Json], config: LoopConfig) -> Reply:
+    raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
     tools = _tools(case.get("tools") or []).items()
     surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
-    body, codes = _body(case)
-    reply = normalize_reply(body, tools=surface, config=config)
-    return replace(reply, warnings=(*codes, *reply.warnings)) if codes else reply
-
-
-def _body(case: Mapping[str, Json]) -> tuple[Json, tuple[WarningCode, ...]]:
-    """The body of a line, and warnings about repairs that were needed to read it."""
-    raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
     if raw is not None and not isinstance(raw, str):
         raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
     if raw is None and "body" not in case:
         raise ConfigError(_EXPECTED)
     if streamed is not None and not isinstance(streamed, bool):
         raise ConfigError(f'"stream": expected true or false, got {json.dumps(streamed)}')
-    if raw is not None:
-        return unstreamed(raw) if streamed else (raw, ())
-    # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
-    return json.dumps(body) if isinstance(body, str) else body, ()
+    if raw is None:
+        # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
+        return normalize_reply(
+            json.dumps(body) if isinstance(body, str) else body, tools=surface, config=config
+        )
+    whole, codes = unstreamed(raw) if streamed else (raw, ())
+    reply = normalize_reply(whole, tools=surface, config=config)
+    return replace(reply, warnings=(*codes, *reply.warnings))
 
 
 def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:
@@ -167,60 +161,38 @@ def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:
         raise ConfigError('"finish": expected a finish reason such as "stop" or "length"')
     if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
         raise ConfigError('"schemas": expected an object of JSON Schemas by the names of tools')
-    tools = _tools(case.get("tools"))
+    tools, enabled = _tools(case.get("tools")), case.get("enable", "marked")
+    dialects: Collection[str] = _SETS.get(enabled, ()) if isinstance(enabled, str) else ()
+    if not isinstance(enabled, str) and isinstance(enabled, Sequence):
+        dialects = [*map(str, enabled)]
+        for name in dialects:
+            if name not in DIALECTS:
+                raise ConfigError(unknown_name("dialect", name, DIALECTS))
+    elif not dialects:
+        raise ConfigError('"enable": expected "marked", "all" or a list of dialects')
     return text_calls(
         content,
         tools=tuple(tools),
-        dialects=_dialects(case.get("enable", "marked")),
+        dialects=dialects,
         finish=finish_of(finish),
         schemas={**tools, **schemas},
     )
 
 
-def _dialects(enabled: Json) -> Collection[str]:
-    if isinstance(enabled, str) and enabled in _SETS:
-        return _SETS[enabled]
-    if isinstance(enabled, str) or not isinstance(enabled, Sequence):
-        raise ConfigError('"enable": expected "marked", "all" or a list of dialects')
-    for name in enabled:
-        if name not in DIALECTS:
-            raise ConfigError(unknown_name("dialect", str(name), DIALECTS))
-    return [str(name) for name in enabled]
-
-
-def _reply_tree(reply: Reply) -> Mapping[str, Json]:
-    return {
-        "calls": [_call(call) for call in reply.calls],
-        "content": reply.content,
-        "finish": reply.finish,
-        "problem": reply.problem.code if reply.problem else None,
-        "warnings": list(reply.warnings),
-        "carry": {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]},
-    }
-
-
-def _call(call: ToolCall) -> Mapping[str, Json]:
-    tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
-    if isinstance(call.arguments, ArgumentError):
-        return {**tree, "error": call.arguments.code}
-    return {**tree, "arguments": parse(call.arguments)}
-
-
-def _text_tree(found: TextCalls) -> Mapping[str, Json]:
-    calls: list[Json] = [
-        {
-            "id": call.id or f"call_{number}",
-            "name": call.name,
-            "arguments": parse(call.arguments),
-            "provenance": f"text:{call.dialect}",
-        }
-        for number, call in enumerate(found.calls)
-    ]
-    rejected: list[Json] = list(found.rejected)
-    return {"calls": calls, "content": found.content, "reasoning": found.reasoning, "rejected": rejected}
-
-
-def _explain_reply(number: int, reply: Reply) -> None:
+def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:
+    if not explain:
+        calls: list[Json] = []
+        for call in reply.calls:
+            tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
+            if isinstance(call.arguments, ArgumentError):
+                calls.append({**tree, "error": call.arguments.code})
+            else:
+                calls.append({**tree, "arguments": parse(call.arguments)})
+        carry: Json = {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]}
+        problem = reply.problem.code if reply.problem else None
+        whole: Mapping[str, Json] = {"calls": calls, "content": reply.content, "finish": reply.finish}
+        say({**whole, "problem": problem, "warnings": list(reply.warnings), "carry": carry})
+        return
     labelled(out, f"line {number}", f"finish {reply.finish}", "bold")
     if reply.content:
         labelled(out, "content", reply.content)
@@ -237,28 +209,38 @@ def _explain_reply(number: int, reply: Reply) -> None:
         labelled(out, "warning", f"{code}: {WORDS[code]}", "yellow")
 
 
-def _explain_text(number: int, content: str, found: TextCalls) -> None:
-    """Print how each part of a text was parsed."""
+def _show_text(number: int, content: str, found: TextCalls, *, explain: bool) -> None:
+    """Print the calls in a text, or how each part of it was parsed."""
+    if not explain:
+        calls: list[Json] = [
+            {
+                "id": call.id or f"call_{index}",
+                "name": call.name,
+                "arguments": parse(call.arguments),
+                "provenance": f"text:{call.dialect}",
+            }
+            for index, call in enumerate(found.calls)
+        ]
+        texts: Mapping[str, Json] = {"content": found.content, "reasoning": found.reasoning}
+        say({"calls": calls, **texts, "rejected": list(found.rejected)})
+        return
     labelled(out, f"line {number}", counted(len(found.calls), "call"), "bold")
     if "too_large" in found.rejected:
         labelled(out, "", _WHY["too_large"])
     for span in found.spans:
-        if words := _explanation(span):
-            excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
-            short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
-            labelled(out, f"{span.start}-{span.end}", short)
-            labelled(out, "", words)
-
-
-def _explanation(span: Span) -> str:
-    match span.kind:
-        case "call":
-            return f"read as {span.about}"
-        case "debris" | "frame" | "quotation":
-            return f"rejected as {span.about}: {_WHY[span.about]}" if span.about else _KEPT[span.kind]
-        case "prose":
-            return "a marker without a call; it is text"
-        case "special" | "wrapper":
-            return ""
-        case _:
-            assert_never(span.kind)
+        match span.kind:
+            case "call":
+                words = f"read as {span.about}"
+            case "debris" | "frame" | "quotation":
+                why = f"rejected as {span.about}: {_WHY[span.about]}" if span.about else ""
+                words = why or _KEPT[span.kind]
+            case "prose":
+                words = "a marker without a call; it is text"
+            case "special" | "wrapper":
+                continue
+            case _:
+                assert_never(span.kind)
+        excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
+        short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
+        labelled(out, f"{span.start}-{span.end}", short)
+        labelled(out, "", words)

@@ -20,8 +20,6 @@ from toolreel_core._plan import (
     Measured,
     Model,
     Preset,
-    Presets,
-    SamplingProfile,
     changes,
     differences,
 )
@@ -49,13 +47,24 @@ def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: 
     toolreel presets models deepseek/deepseek-v3.2
     """
     collection = with_files(catalogues)
-    models = [_known(collection, model)] if model else collection.models
+    models: Sequence[Model] = collection.models
+    if model:
+        found = collection.model(model)
+        if found is None:
+            raise ConfigError(unknown_name("model", model, [each.name for each in models]))
+        models = [found]
     if as_machine:
         return say({"models": [_model(each) for each in models]})
     if model:
         _show_model(models[0])
         return 0
-    show_columns(out, ("model", "for tools", "tool runs", "p95"), [_row(each) for each in models])
+    rows = [
+        (each.name, "-", "-", "-")
+        if (known := each.recommendation) is None
+        else (each.name, _VERDICTS[known.verdict], _runs(known.measured), _seconds(known.measured))
+        for each in models
+    ]
+    show_columns(out, ("model", "for tools", "tool runs", "p95"), rows)
     out.print("next: toolreel presets models MODEL", style="dim")
     return 0
 
@@ -74,24 +83,19 @@ def sampling_command(model: str | None, catalogues: tuple[Path, ...], as_machine
     collection = with_files(catalogues)
     profiles = collection.sampling_profiles(model) if model else collection.profiles
     if as_machine:
-        return say({"sampling": [_profile(profile) for profile in profiles]})
+        trees: list[Json] = [
+            {
+                "name": each.name,
+                "applies_to": [*each.applies_to],
+                "tags": [*each.tags],
+                "options": parse(each.options),
+            }
+            for each in profiles
+        ]
+        return say({"sampling": trees})
     rows = [(each.name, ", ".join(each.applies_to) or "all", each.options) for each in profiles]
     show_columns(out, ("profile", "models", "options"), rows)
     return 0
-
-
-def _known(collection: Presets, name: str) -> Model:
-    found = collection.model(name)
-    if found is None:
-        raise ConfigError(unknown_name("model", name, [model.name for model in collection.models]))
-    return found
-
-
-def _row(model: Model) -> tuple[str, ...]:
-    known = model.recommendation
-    if known is None:
-        return model.name, "-", "-", "-"
-    return model.name, _VERDICTS[known.verdict], _runs(known.measured), _seconds(known.measured)
 
 
 def _show_model(model: Model) -> None:
@@ -145,15 +149,6 @@ def _model(model: Model) -> dict[str, Json]:
         "note": known.note,
     }
     return {**tree, "recommendation": recommendation}
-
-
-def _profile(profile: SamplingProfile) -> dict[str, Json]:
-    return {
-        "name": profile.name,
-        "applies_to": [*profile.applies_to],
-        "tags": [*profile.tags],
-        "options": parse(profile.options),
-    }
 
 
 @click.group("presets", invoke_without_command=True, epilog=EPILOG)

@@ -102,7 +102,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         --preset probe--qwen2.5.toml
     toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
 
-    It ends with 1 if the endpoint is not stable, or if the probe stopped early.
+    It ends with 1 if the endpoint is not stable, no model answers, or the probe stopped early.
     """
     presets = with_files(catalogues)
     if replayed is not None:
@@ -112,11 +112,21 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             raise click.UsageError(
                 "--replay asks nobody: leave out all but --compare, --catalogue and --json"
             )
-        probed, preset_file = replay_probe(_recording(replayed)), None
+        path = Path(replayed)
+        if not path.exists() and path.suffix != ".yaml":
+            path = path.with_name(f"{path.name}.yaml")
+        probed, preset_file = replay_probe(path), None
     else:
         if not (server.base_url and model):
             raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
-        tape = _files(record, model)
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+        name = record if record is not None else f"probe--{slug}"
+        stem = name.removesuffix(".yaml").removesuffix(".toml")
+        if not Path(stem).name:
+            raise click.UsageError(
+                f"--record: {name!r} names no file; write a path such as probes/local--qwen"
+            )
+        tape = Path(f"{stem}.yaml")
         if not yes:
             probing = Probing(model, selected(only), repeat)
             return _show_plan(server, probing, tape, presets, as_machine=as_machine)
@@ -124,13 +134,17 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             tape.unlink(missing_ok=True)
         probed = _probe(server, model, only, repeat, tape, quiet=as_machine)
         preset_file = tape.with_suffix(".toml") if probed.findings else None
-        _write(preset_file, probed)
+        try:
+            if preset_file:
+                preset_file.write_text(probed.toml(), encoding="utf-8")
+        except OSError as error:
+            raise CassetteError(f"{preset_file}: cannot be written: {error.strerror}") from None
     beside = probed.compare(preset_named(presets, compare, probed.model)) if compare else None
     if as_machine:
-        say(shown_tree(probed, preset_file, beside))
+        say(_findings_tree(probed, preset_file, beside))
     else:
-        show_findings(probed, preset_file, compare or "", beside)
-    return exit_code(probed)
+        _show_findings(probed, preset_file, compare or "", beside)
+    return 0 if probed.stopped is None and probed.is_stable and _answers(probed) else FAILED
 
 
 def _probe(
@@ -163,34 +177,6 @@ def _probe(
         kept = "the same command goes on from there" if record.exists() else "nothing was answered yet"
         err.print(f"{progress.answered} answers are kept; {kept}", style="yellow")
         raise
-
-
-def _files(record: str | None, model: str) -> Path:
-    """The path of the recording."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
-    name = record if record is not None else f"probe--{slug}"
-    stem = name.removesuffix(".yaml").removesuffix(".toml")
-    if not Path(stem).name:
-        raise click.UsageError(f"--record: {name!r} names no file; write a path such as probes/local--qwen")
-    return Path(f"{stem}.yaml")
-
-
-def _recording(name: str) -> Path:
-    path = Path(name)
-    return path if path.exists() or path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
-
-
-def _write(path: Path | None, probed: Probed) -> None:
-    """Write the preset.
-
-    :raises CassetteError: if the file cannot be written
-    """
-    if path is None:
-        return
-    try:
-        path.write_text(probed.toml(), encoding="utf-8")
-    except OSError as error:
-        raise CassetteError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _show_plan(
@@ -267,11 +253,6 @@ class _Progress:
         self._last = name
 
 
-def exit_code(probed: Probed) -> int:
-    """1 if the probe stopped early, found no model or an unstable one."""
-    return 0 if probed.stopped is None and probed.is_stable and _answers(probed) else FAILED
-
-
 def _answers(probed: Probed) -> bool:
     """Whether a model answered in any form."""
     return any(each.key == "wire_form" for each in probed.settings) or not any(
@@ -279,7 +260,7 @@ def _answers(probed: Probed) -> bool:
     )
 
 
-def show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:
+def _show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:
     """Print the findings, the preset and the comparison."""
     if probed.findings:
         head = ("finding", "verdict", "requests", "seen")
@@ -334,7 +315,7 @@ def _warn(probed: Probed) -> None:
         )
 
 
-def shown_tree(probed: Probed, preset: Path | None, beside: Sequence[Compared] | None) -> dict[str, Json]:
+def _findings_tree(probed: Probed, preset: Path | None, beside: Sequence[Compared] | None) -> dict[str, Json]:
     """Everything as JSON."""
     tree: dict[str, Json] = {
         "model": probed.model,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import err, printable
+from toolreel._cli.console import err, log_json
 from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import PresetChoice, parse_settings, port_option, preset_options, settings_option
 from toolreel._internal import ProxyConfigError
@@ -242,9 +238,6 @@ def _logging(*, quiet: bool) -> Tell:
         if entry.get("is") == "making journals":
             err.print(f"Journals: {entry['done']} of {entry['of']} made; Ctrl-C again leaves out the rest.")
         elif not quiet:
-            # One line of JSON on stderr
-            at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-            line = printable(json.dumps({"at": at, **entry}, ensure_ascii=False))
-            print(line, file=sys.__stderr__, flush=True)
+            log_json(entry)
 
     return told

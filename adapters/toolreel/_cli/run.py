@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--model", required=True, help="Model name, as the server lists it.")
 @server_options()
 @source_options
-@plan_options
+@plan_options()
 @click.option(
     "--record",
     metavar="NAME",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 import click
 
 from toolreel._cli.console import err, printable, withhold
-from toolreel._cli.options import PresetChoice, bundle, parse_settings, preset_options, settings_option
+from toolreel._cli.options import (
+    Command,
+    PresetChoice,
+    bundle,
+    parse_settings,
+    preset_options,
+    settings_option,
+)
 from toolreel._cli.progress import RunProgress
 from toolreel._cli.server_options import FallbackChoice, with_fallbacks
 from toolreel._cli.tool_options import Sources, allow_option, deny_option
@@ -173,10 +180,10 @@ class PlanChoice:
     allow: tuple[str, ...]
     deny: tuple[str, ...]
     system: str | None
-    attached: tuple[Media, ...]
     presets: PresetChoice
-    output: OutputSpec | None
     settings: tuple[str, ...]
+    attached: tuple[Media, ...] = ()
+    output: OutputSpec | None = None
 
     def plan(
         self,
@@ -204,21 +211,36 @@ class PlanChoice:
         return with_fallbacks(plan, fallbacks, self.presets.catalogues)
 
 
-plan_options = bundle(
-    "wanted",
-    PlanChoice,
-    allow_option,
-    deny_option,
-    click.option("--system", metavar="TEXT", help="System message."),
-    attach_option,
-    preset_options,
-    output_schema_option,
-    settings_option(
-        "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
-        "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable.",
-    ),
+_SETTINGS_HELP: Final = (
+    "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
+    "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable."
 )
-"""Adds the options to a command, which receives them as one argument ``wanted``."""
+
+
+def plan_options(
+    settings: str = _SETTINGS_HELP,
+    system: str = "System message.",
+    *,
+    attach: bool = True,
+    output: bool = True,
+) -> Callable[[Command], Command]:
+    """The options for a plan; the command receives them as one argument ``wanted``.
+
+    :param settings: the help of ``--set``
+    :param attach: whether files can be sent along
+    :param output: whether the final answer may have a schema
+    """
+    return bundle(
+        "wanted",
+        PlanChoice,
+        allow_option,
+        deny_option,
+        click.option("--system", metavar="TEXT", help=system),
+        *([attach_option] if attach else []),
+        preset_options,
+        *([output_schema_option] if output else []),
+        settings_option(settings),
+    )
 
 
 Approval: TypeAlias = Literal["ask", "always", "never"]

@@ -15,8 +15,6 @@ from toolreel_core._jsontext import Json
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, largest, shares
 
-_HEAD = ("tool", "bytes", "flags", "deadline", "source")
-
 
 @click.command("tools", epilog=EPILOG)
 @source_options
@@ -70,9 +68,18 @@ def tools_command(
 
 
 def _show(surface: ToolSurface, *, by_size: bool) -> None:
-    rows = [_row(tool) for tool in (largest(surface) if by_size else surface.definitions)]
+    rows = [
+        (
+            tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})",
+            str(tool.size),
+            ", ".join(_flags(tool)) or "-",
+            "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms",
+            tool.source,
+        )
+        for tool in (largest(surface) if by_size else surface.definitions)
+    ]
     if surface.definitions:
-        show_columns(out, _HEAD, rows)
+        show_columns(out, ("tool", "bytes", "flags", "deadline", "source"), rows)
     if surface.masked:
         labelled(out, "masked", ", ".join(surface.masked))
     limits = LoopConfig()
@@ -82,12 +89,6 @@ def _show(surface: ToolSurface, *, by_size: bool) -> None:
     for number, share in enumerate(sources if len(sources) > 1 else ()):
         labelled(out, "" if number else "most from", str(share))
     labelled(out, "fingerprint", surface.fingerprint)
-
-
-def _row(tool: ToolDefinition) -> tuple[str, ...]:
-    name = tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})"
-    deadline = "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms"
-    return name, str(tool.size), ", ".join(_flags(tool)) or "-", deadline, tool.source
 
 
 def _flags(tool: ToolDefinition) -> list[str]:

@@ -67,22 +67,12 @@ def view_command(
         return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
-    from toolreel._replay import name_of, page_of
+    from toolreel._internal import show
+    from toolreel._replay import name_of, page_of, write_page
 
     text = page_of(file, other)
     names = [Path(name_of(each)).name for each in (file, other) if each]
     target = page or Path(f"{'--'.join(names)}.html")
-    return write_and_open(target, text, opens=opens, as_machine=as_machine)
-
-
-def write_and_open(target: Path, text: str, *, opens: bool, as_machine: bool) -> int:
-    """Write a page, open it, and say where it is.
-
-    :raises AdapterError: if it cannot be written
-    """
-    from toolreel._internal import show
-    from toolreel._replay import write_page
-
     write_page(target, text)
     if opens:
         show(target.resolve().as_uri())

@@ -21,7 +21,7 @@ from toolreel._driver import (
     outcome_of,
 )
 from toolreel._internal import AdapterError, counted
-from toolreel._replay import TurnSummary, story
+from toolreel._replay import story
 from toolreel._secrets import shown_url
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -32,7 +32,7 @@ from toolreel_core._conversation import (
     shown_content,
 )
 from toolreel_core._jsontext import Json, parse
-from toolreel_core._protocol import Cancelled, Completed, Tally, encode
+from toolreel_core._protocol import Cancelled, Completed, encode
 
 if TYPE_CHECKING:
     from toolreel._cli.server_options import ServerChoice
@@ -92,12 +92,12 @@ def show_turns(console: Console, run: Run) -> None:
     for turn in story(run):
         for text in turn.said:
             labelled(console, "user", text)
-        labelled(
-            console,
-            f"turn {turn.number}",
-            f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}{_times(turn)}",
-            "dim",
-        )
+        request = f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}"
+        if turn.ms is not None:
+            request += f", {duration(turn.ms)}"
+        if known := [call.ms for call in turn.calls if call.ms is not None]:
+            request += f", tools {duration(sum(known))}"
+        labelled(console, f"turn {turn.number}", request, "dim")
         for code in turn.repairs:
             labelled(console, "", f"repaired: {code}", "yellow")
         for code in turn.notices:
@@ -126,7 +126,9 @@ def show_outcome(console: Console, run: Run) -> None:
         if outcome.value is not None:
             labelled(console, "value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
-    tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens{_by_tools(tally)}"
+    tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens"
+    if spent := tally.by_tools:
+        tokens += f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools"
     labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     cost = cost_in_words(run)
     counts = (
@@ -139,21 +141,12 @@ def show_outcome(console: Console, run: Run) -> None:
         str(run.timing),
     )
     labelled(console, "", ", ".join(str(count) for count in counts if count), "dim")
+    knows_costs = run.cost is not None or any(row.cost not in {None, 0.0} for row in run.costs)
     for row in run.costs if len(run.costs) > 1 else ():
         cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
         tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"
         where = f"{row.endpoint or 'first'} ({row.model})"
-        labelled(console, "", f"{where}: {tokens}{'' if _is_free(run) else f', cost {cost}'}", "dim")
-
-
-def _is_free(run: Run) -> bool:
-    """Whether nothing is known of costs, and nobody has asked for them."""
-    return run.cost is None and all(row.cost in {None, 0.0} for row in run.costs)
-
-
-def _by_tools(tally: Tally) -> str:
-    spent = tally.by_tools
-    return f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools" if spent else ""
+        labelled(console, "", f"{where}: {tokens}{f', cost {cost}' if knows_costs else ''}", "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
@@ -206,10 +199,3 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "turns": turns,
         **extra,
     }
-
-
-def _times(turn: TurnSummary) -> str:
-    """How long the request took, and the tools, as far as that is known."""
-    model = "" if turn.ms is None else f", {duration(turn.ms)}"
-    known = [call.ms for call in turn.calls if call.ms is not None]
-    return model + (f", tools {duration(sum(known))}" if known else "")

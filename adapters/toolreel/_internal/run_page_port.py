@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class RunPages(Protocol):
-    """Makes HTML pages of runs; ``toolreel._replay.run_page.view`` does."""
+    """Makes HTML pages of runs; ``toolreel._replay.run_page`` does."""
 
     def view_run(
         self,

@@ -5,12 +5,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from toolreel._replay import run_page
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel._replay.explain.notes import note_line, warnings_of
-    from toolreel._replay.explain.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
-    from toolreel._replay.explain.sent_history import sent_history
-    from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-    from toolreel._replay.explain.why import deciding_event, rule_of
     from toolreel._replay.exports import (
         LOG_VERSION,
         STOP_REASONS,
@@ -20,9 +16,9 @@ if TYPE_CHECKING:
         inspect_message,
         transcript,
     )
-    from toolreel._replay.fork_changes import Changes
     from toolreel._replay.forked_run import (
         Beginning,
+        Changes,
         Counterfactual,
         EventLog,
         Forked,
@@ -32,6 +28,9 @@ if TYPE_CHECKING:
         fork,
     )
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
+    from toolreel._replay.list_server import Facts, Found, ListServer, RecordingList, facts_of
+    from toolreel._replay.note_sentences import note_line, warnings_of
+    from toolreel._replay.outcome_rules import deciding_event, rule_of
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
@@ -46,13 +45,13 @@ if TYPE_CHECKING:
         run_on,
     )
     from toolreel._replay.resumed_run import aresume, resume
-    from toolreel._replay.run_page import view
-    from toolreel._replay.run_page.list_server import Facts, Found, ListServer, RecordingList, facts_of
-    from toolreel._replay.run_page.page import page_of_runs
-    from toolreel._replay.run_page.run_tree import RunTree, traced_tree
-    from toolreel._replay.run_page.view import name_of, page_of, write_page
+    from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
+    from toolreel._replay.run_page import name_of, page_of, page_of_runs, write_page
+    from toolreel._replay.run_tree import RunTree, traced_tree
+    from toolreel._replay.sent_items import sent_history
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
+    from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story
 else:
     from toolreel._internal.lazy import face
 

@@ -57,7 +57,16 @@ def _json(value: Json) -> str:
 def inspect_log(trace: Trace, name: str) -> Tree:
     """A log of Inspect with one sample, which nobody has scored."""
     run, digest = trace.run, trace.recorded.digest
-    plan, usage = run.state.plan, _usage(run)
+    plan, counts = run.state.plan, run.usage
+    usage: Tree = {}
+    if counts.total_tokens:
+        usage = {
+            "input_tokens": counts.prompt_tokens,
+            "output_tokens": counts.completion_tokens,
+            "total_tokens": counts.total_tokens,
+            "reasoning_tokens": counts.reasoning_tokens,
+            **({} if run.cost is None else {"total_cost": run.cost}),
+        }
     total = {plan.model: usage} if usage else {}
     return {
         "version": LOG_VERSION,
@@ -114,20 +123,6 @@ def _sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
     }
 
 
-def _usage(run: Run) -> Tree:
-    usage = run.usage
-    if not usage.total_tokens:
-        return {}
-    cost: Tree = {} if run.cost is None else {"total_cost": run.cost}
-    return {
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-        **cost,
-    }
-
-
 LOG_VERSION: Final = 2
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -147,7 +142,9 @@ def inspect_message(message: Message) -> Tree:
                 {
                     "id": call.id,
                     "function": call.name,
-                    "arguments": _arguments(call.arguments),
+                    "arguments": arguments
+                    if isinstance(arguments := read(call.arguments).value_or({}), Mapping)
+                    else {"value": arguments},
                     "type": "function",
                 }
                 for call in message.calls
@@ -164,11 +161,6 @@ def inspect_message(message: Message) -> Tree:
             return {"role": wire_tree(message)["role"], "content": content, "source": "input"}
         case _:
             assert_never(message)
-
-
-def _arguments(text: str) -> Tree:
-    tree = read(text).value_or({})
-    return tree if isinstance(tree, Mapping) else {"value": tree}
 
 
 _TICKS: Final = re.compile(r"`+")

@@ -17,8 +17,8 @@ replayed and forked again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, assert_never, cast
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -37,13 +37,110 @@ from toolreel._driver import (
 )
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
-from toolreel._replay.fork_changes import NOTHING_CHANGED, Changes
 from toolreel._replay.journal_performer import describe
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
+from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
 from toolreel_core._loop import fold
-from toolreel_core._plan import Plan
+from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
 from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, State, events
+from toolreel_core._settings import Provider
+from toolreel_core._tools import SchemaLike, ToolSurface
+
+_NO_PRESET: Final = Preset()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes to a recorded run, for ``fork``; what you do not give stays as recorded."""
+
+    model: str | None = None
+    prompt: str | None = None
+    """Replaces the last user message of the plan."""
+    system: str | None = None
+    """Replaces the first system message of the plan; without one, it is put before all messages."""
+    preset: Preset = _NO_PRESET
+    """A preset that overrides recorded settings, for example ``shipped().merged(["qwen2_5_coder"])``."""
+    config: Mapping[str, Json] = field(default_factory=dict)
+    """Settings of :class:`~toolreel_core._settings.loop_config.LoopConfig`, which override the preset; a list
+    of names adds to what was recorded, an empty one clears, and ``{"only": names}`` replaces."""
+    provider: Mapping[str, Json] = field(default_factory=dict)
+    """Settings of :class:`~toolreel_core._settings.provider_support.Provider`."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """Options of the request, such as ``temperature``."""
+    overrides: Mapping[str, Json] = field(default_factory=dict)
+    """Keys of the request body that override all others, merged deeply with the recorded ones."""
+    tools: ToolSurface | None = None
+    output: SchemaLike | OutputSpec | None = None
+    """What the final answer has to be, as for ``Plan.of``."""
+    seed: int | None = None
+    """Another seed gives later calls new idempotency keys, so that tools act again even if they remember the
+    recorded run."""
+    tool_result: str | None = None
+    """Replaces the recorded output of a tool; the last kept event must be a tool result."""
+    said: str | None = None
+    """Replaces what the user said in a conversation; the last kept event must be a message of the user."""
+
+    def plan(self, was: Plan) -> Plan:
+        """The plan with these changes.
+
+        >>> was = Plan.of(model="m", messages="hi", config=LoopConfig(max_turns=3))
+        >>> now = Changes(model="other", options={"temperature": 0}).plan(was)
+        >>> now.model, now.options, now.config.max_turns
+        ('other', '{"temperature":0}', 3)
+
+        :raises ToolreelError: if a setting is invalid, or there is no user message to replace
+        """
+        preset = self.preset.changes()["provider"]
+        provider = Provider.of({**was.provider.changes(), **preset, **self.provider})
+        tools = was.tools if self.tools is None else self.tools
+        # Of the options of the preset, those that the provider supports
+        traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
+        own = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
+        options = {**merged(_tree(was.options), _tree(own.options)), **self.options}
+        overrides = merged(_tree(was.overrides), self.preset.changes()["request_overrides"])
+        return replace(
+            was,
+            model=was.model if self.model is None else self.model,
+            # The recorded price is of the recorded model alone.
+            price=self.preset.price or (was.price if self.model in {None, was.model} else None),
+            messages=_messages(was.messages, self.prompt, self.system),
+            options=_patched("options", was.options, options),
+            tools=tools,
+            config=Preset(config=exact_config(was.config)).merged(self.preset).config_with(self.config),
+            seed=was.seed if self.seed is None else self.seed,
+            provider=provider,
+            output=was.output if self.output is None else OutputSpec.of(self.output),
+            overrides=_patched("overrides", was.overrides, merged(overrides, self.overrides)),
+            presets=tuple(dict.fromkeys((*was.presets, *self.preset.names))),
+        )
+
+
+NOTHING_CHANGED: Final = Changes()
+
+
+def _messages(was: tuple[Message, ...], prompt: str | None, system: str | None) -> tuple[Message, ...]:
+    messages = [*was]
+    if prompt is not None:
+        user = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
+        if not user:
+            raise ForkError("prompt: the recorded plan has no user message to replace")
+        messages[user[-1]] = UserMessage(prompt)
+    if system is not None:
+        found = [at for at, message in enumerate(messages) if isinstance(message, SystemMessage)]
+        at, end = (found[0], found[0] + 1) if found else (0, 0)
+        messages[at:end] = [SystemMessage(system)]
+    return tuple(messages)
+
+
+def _patched(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
+    """The text of an object; unchanged if nothing differs, so that the plan keeps its digest."""
+    return was if now == _tree(was) else json_text(now, part)
+
+
+def _tree(text: JsonText) -> Tree:
+    return cast("Tree", parse(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +168,14 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
         equivalent = [effect for effect in run.wanted.values() if _asks_for_the_same(effect, then)]
         if not equivalent:
             what = f"answers {describe(then)}" if then else "has an answer that came after its end"
-            return None if over else Stop(traced.record.n, f"the record {what}; {_now(run)}")
+            return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
         run.take(effect, _answering(event, effect.ref))
     return None
 
 
-def _now(run: Underway) -> str:
+def _phase_and_wants(run: Underway) -> str:
     wants = " and ".join(describe(effect) for effect in run.wanted.values())
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
@@ -151,11 +248,15 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
         event and the phase
     """
     trace = retrace(opened(source))
-    kept = [*_kept(trace, at)]
+    kept = [*_kept_events(trace, at)]
     if changes.tool_result is not None:
-        kept[-1:] = [_with(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)]
+        kept[-1:] = [
+            _changed_event(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
+        ]
     if changes.said is not None:
-        kept[-1:] = [_with(trace, kept, events.UserSpoke, "message of the user", content=changes.said)]
+        kept[-1:] = [
+            _changed_event(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
+        ]
     run = Underway(changes.plan(trace.recorded.plan))
     stop = carry(run, kept)
     if (reached := len(run.answered)) < len(kept):
@@ -216,7 +317,7 @@ def fork(
     stop = carry(run, other.events[begun.kept :])
     if stop is None and not isinstance(run.state.phase, Settled):
         end = len(other.events) + 1
-        stop = Stop(end, f"the record has no event {end}; {_now(run)}")
+        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
     for effect, event in run.answered[begun.kept :]:
         collected.record(effect, event)
     if collected.answered != run.answered:
@@ -266,7 +367,7 @@ class EventLog:
         return kept
 
 
-def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
+def _kept_events(trace: Trace, at: int | str) -> tuple[Traced, ...]:
     match at:
         case int():
             if 0 <= at <= len(trace.events):
@@ -285,10 +386,10 @@ def _kept(trace: Trace, at: int | str) -> tuple[Traced, ...]:
             why = why if found else f"there is no result of a call {at!r} to fork at"
         case _:
             assert_never(at)
-    raise _error(trace, why)
+    raise _fork_error(trace, why)
 
 
-def _with(
+def _changed_event(
     trace: Trace,
     kept: list[Traced],
     kind: type[events.ToolReturned | events.UserSpoke],
@@ -298,11 +399,11 @@ def _with(
     """The last kept event with a change in it, if it is of a kind."""
     last = kept[-1] if kept else None
     if last is None or not isinstance(last.record.event, kind):
-        raise _error(trace, f"event {len(kept)} is no {what}, so there is none to change")
+        raise _fork_error(trace, f"event {len(kept)} is no {what}, so there is none to change")
     return replace(last, record=replace(last.record, event=replace(last.record.event, **change)))
 
 
-def _error(trace: Trace, why: str) -> ForkError:
+def _fork_error(trace: Trace, why: str) -> ForkError:
     count = len(trace.events)
     return ForkError(
         f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"

@@ -25,7 +25,7 @@ from toolreel._replay.recorded_requests import (
 from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import Exchange, Recording, canonical_body, drift, endpoint
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._jsontext import Json, Tree, canonical, items_of
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
 from toolreel_core._settings import PATHS, form_of
@@ -80,7 +80,7 @@ def recover_runs(
             form = form_of(request.url)
             plan = plan_in(request.body, request.name, form=form, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
-        tapes.begin()
+        tapes.began = began
         done = run(plan, tapes, journal=journal)
         if tapes.at == began:
             raise JournalError(f"{request.name}: the plan of the run asks for nothing")
@@ -109,19 +109,15 @@ class _Tape:
                 f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
             )
         self._endpoint: Final = TapedEndpoint(recording)
-        self._began = 0
+        self.began = 0
+        """Index of the first exchange of this run."""
         self._results = 0
-        self._conversations: Final[dict[int, dict[str, Json]]] = {}
-        self._new_messages: Final[dict[int, list[Tree]]] = {}
+        self._requests: Final[dict[int, tuple[Tree, list[Tree]]]] = {}
 
     @property
     def has_next(self) -> bool:
         """Whether there is another exchange."""
         return self.at < len(self.exchanges)
-
-    def begin(self) -> None:
-        """Begin a run with the next exchange."""
-        self._began = self.at
 
     def perform(self, effect: Wanted) -> events.Event:
         """The recorded answer; a cancellation if there is none."""
@@ -165,23 +161,20 @@ class _Tape:
 
     def _continues(self) -> bool:
         """Whether the next exchange belongs to this run."""
-        if not self.has_next or self.at == self._began or self._compare != "conversation":
+        if not self.has_next or self.at == self.began or self._compare != "conversation":
             return self.has_next
-        before, now = (self._said(at)["messages"] for at in (self.at - 1, self.at))
+        before, now = (self._request(at)[0]["messages"] for at in (self.at - 1, self.at))
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
-    def _said(self, at: int) -> dict[str, Json]:
-        """The content of a recorded request; it is compared three times and more, and read once."""
-        if at not in self._conversations:
-            self._conversations[at] = _conversation(self.exchanges[at])
-        return self._conversations[at]
+    def _request(self, at: int) -> tuple[Tree, list[Tree]]:
+        """The content of a recorded request and its messages; it is compared three times, and read once."""
+        if at not in self._requests:
+            self._requests[at] = _content(self.exchanges[at])
+        return self._requests[at]
 
     def _new(self) -> list[Tree]:
         """The messages that the previous request did not have."""
-        if self.at not in self._new_messages:
-            before, now = (_messages(exchange) for exchange in self.exchanges[self.at - 1 : self.at + 1])
-            self._new_messages[self.at] = now[len(before) :]
-        return self._new_messages[self.at]
+        return self._request(self.at)[1][len(self._request(self.at - 1)[1]) :]
 
     def _check(self, exchange: Exchange, body: bytes) -> None:
         match self._compare:
@@ -189,7 +182,7 @@ class _Tape:
                 was, now = canonical_body(exchange.body), body
             case "conversation":
                 asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                both = (self._said(self.at), _conversation(asked))
+                both = (self._request(self.at)[0], _content(asked)[0])
                 was, now = (canonical(one).encode() for one in both)
             case "replies":
                 return
@@ -224,25 +217,17 @@ def _is_completion(exchange: Exchange) -> bool:
     return path in PATHS.values() or path.startswith(PATHS["chat_completions"])
 
 
-def _messages(exchange: Exchange) -> list[Tree]:
-    entries = chat_tree(exchange.body, exchange.name, form_of(exchange.url))["messages"]
-    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
-
-
 def _is_result(entry: Tree) -> bool:
     return entry.get("role") in {"tool", "function"}
 
 
-def _conversation(exchange: Exchange) -> dict[str, Json]:
-    """The content of a request, whatever its notation."""
+def _content(exchange: Exchange) -> tuple[Tree, list[Tree]]:
+    """The content of a request, whatever its notation, and its messages as they were sent."""
     tree = chat_tree(exchange.body, exchange.name, form_of(exchange.url))
-    messages: list[Json] = [
-        _as_stored(plain_message(entry, f"{exchange.name}: messages[{n}]"))
-        for n, entry in enumerate(_messages(exchange))
-    ]
-    return {"model": tree.get("model"), "messages": messages}
-
-
-def _as_stored(message: Tree) -> Tree:
-    """A message as a run keeps it: text next to calls is noted, and not written back."""
-    return {**message, "content": ""} if message.get("calls") else message
+    entries = [entry for entry in items_of(tree, "messages") if isinstance(entry, Mapping)]
+    messages: list[Json] = []
+    for n, entry in enumerate(entries):
+        message = plain_message(entry, f"{exchange.name}: messages[{n}]")
+        # Text next to calls is noted by a run, and not written back.
+        messages.append({**message, "content": ""} if message.get("calls") else message)
+    return {"model": tree.get("model"), "messages": messages}, entries

@@ -54,15 +54,17 @@ def resume(
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
-    with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
-        begun = retrace(journal.recorded).run
+    with ReopenedJournal(_journal_path(path), known_secrets=known_secrets, durable=durable) as journal:
+        recorded = retrace(journal.recorded).run
         if say is not None:
-            gone = speak(begun, say, performer, journal=journal, observe=observe)
-        elif outcome_of(begun) is None:
-            gone = go_on(begun.state, performer, journal=journal, observe=observe)
+            continued = speak(recorded, say, performer, journal=journal, observe=observe)
+        elif outcome_of(recorded) is None:
+            continued = go_on(recorded.state, performer, journal=journal, observe=observe)
         else:
-            return begun
-        return Run(gone.state, begun.notes + gone.notes, timing=begun.timing + gone.timing)
+            return recorded
+        return Run(
+            continued.state, recorded.notes + continued.notes, timing=recorded.timing + continued.timing
+        )
 
 
 async def aresume(
@@ -75,17 +77,19 @@ async def aresume(
     say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
-    with ReopenedJournal(_named(path), known_secrets=known_secrets, durable=durable) as journal:
-        begun = retrace(journal.recorded).run
+    with ReopenedJournal(_journal_path(path), known_secrets=known_secrets, durable=durable) as journal:
+        recorded = retrace(journal.recorded).run
         if say is not None:
-            gone = await aspeak(begun, say, performer, journal=journal, observe=observe)
-        elif outcome_of(begun) is None:
-            gone = await ago_on(begun.state, performer, journal=journal, observe=observe)
+            continued = await aspeak(recorded, say, performer, journal=journal, observe=observe)
+        elif outcome_of(recorded) is None:
+            continued = await ago_on(recorded.state, performer, journal=journal, observe=observe)
         else:
-            return begun
-        return Run(gone.state, begun.notes + gone.notes, timing=begun.timing + gone.timing)
+            return recorded
+        return Run(
+            continued.state, recorded.notes + continued.notes, timing=recorded.timing + continued.timing
+        )
 
 
-def _named(path: Path | str) -> Path:
-    named = Path(path)
-    return named.with_name(named.name.removesuffix(".part"))
+def _journal_path(path: Path | str) -> Path:
+    journal = Path(path)
+    return journal.with_name(journal.name.removesuffix(".part"))

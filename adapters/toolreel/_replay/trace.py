@@ -23,7 +23,7 @@ from toolreel_core._protocol import (
     events,
     fingerprint,
 )
-from toolreel_core._replies import ArgumentError, ToolCall
+from toolreel_core._replies import ArgumentError
 
 
 class Answered(NamedTuple):
@@ -154,7 +154,10 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
         case events.ReplyReceived():
             reply = received(event.body, before).reply
-            calls = (f"{each.name}({_written_arguments(each)})" for each in reply.calls)
+            calls: list[str] = []
+            for call in reply.calls:
+                unreadable = isinstance(call.arguments, ArgumentError)
+                calls.append(f"{call.name}({call.original if unreadable else call.arguments})")
             problem = reply.problem.code if reply.problem else "nothing"
             return f"reply: {', '.join(calls) or reply.content or problem}"
         case events.RequestFailed():
@@ -173,10 +176,6 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
             return "started"
         case _:
             assert_never(event)
-
-
-def _written_arguments(call: ToolCall) -> str:
-    return call.original if isinstance(call.arguments, ArgumentError) else call.arguments
 
 
 def _wanted(effect: Wanted | None) -> str:

@@ -10,8 +10,8 @@ from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._probe.observation import Answered
-from toolreel_core._probe.probing import Probing, Try
-from toolreel_core._probe.question import RICHER, Group, Question
+from toolreel_core._probe.probing import Probing
+from toolreel_core._probe.question import RICHER, Group
 from toolreel_core._probe.verdict import Word
 
 
@@ -49,20 +49,18 @@ class Finding:
 
 def findings(probing: Probing) -> tuple[Finding, ...]:
     """All findings so far: one a question, then what was observed in all answers."""
-    asked = (
-        _finding(question, tries) for question in probing.questions if (tries := probing.of(question.name))
-    )
-    return *asked, *observed(probing)
-
-
-def _finding(question: Question, tries: Sequence[Try]) -> Finding:
-    counts = Counter(each.verdict.word for each in tries)
-    word = counts.most_common(1)[0][0]
-    detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
-    requests = tuple(number for each in tries for number in each.requests)
-    return Finding(
-        question.name, question.group, word, detail, requests, tuple(counts.items()), question.decides
-    )
+    found = list[Finding]()
+    for question in probing.questions:
+        tries = probing.of(question.name)
+        counts = Counter(each.verdict.word for each in tries)
+        if not counts:
+            continue
+        word = counts.most_common(1)[0][0]
+        detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
+        requests = tuple(number for each in tries for number in each.requests)
+        words = tuple(counts.items())
+        found.append(Finding(question.name, question.group, word, detail, requests, words, question.decides))
+    return *found, *observed(probing)
 
 
 def observed(probing: Probing) -> tuple[Finding, ...]:

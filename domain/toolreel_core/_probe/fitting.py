@@ -187,18 +187,14 @@ def _max_tokens_field(found: Found) -> _Decided:
 
 def _control_tokens(found: Found) -> _Decided:
     names = ("control_tokens", "texts_like_them")
-    counts = [_count(found, name) for name in names]
+    counts = list[int]()
+    for name in names:
+        digits = found.by_name[name].detail.partition(" ")[0] if found.word(name) == "counted" else ""
+        counts.append(int(digits) if digits.isdecimal() else 0)
     if 0 in counts:
         return None
     # A control token that is read as one takes 1 token instead of about 6, four times in the text.
     return counts[1] - counts[0] >= 12, names
-
-
-def _count(found: Found, name: str) -> int:
-    if found.word(name) != "counted":
-        return 0
-    digits = found.by_name[name].detail.partition(" ")[0]
-    return int(digits) if digits.isdecimal() else 0
 
 
 def _stream_options(found: Found) -> _Decided:
@@ -304,25 +300,22 @@ class Compared:
 def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
     """The settings that the findings decide or could, those that differ first."""
     changes = preset.changes()
-    rows = [_row(each, changes[each.section]) for each in decided]
+    rows = list[Compared]()
+    for each in decided:
+        key, section = f"{each.section}.{each.key}", changes[each.section]
+        if each.key in section:
+            standing: Standing = "agrees" if section[each.key] == each.value else "differs"
+            rows.append(Compared(key, standing, section[each.key], each.value, each.because))
+        elif not each.is_default:
+            # One word stands for the dialects that are marked, which are the only list that is not empty.
+            default = ["marked"] if isinstance(each.default, tuple) else each.default
+            rows.append(Compared(key, "added", default, each.value, each.because))
     found = {(each.section, each.key) for each in decided}
-    left = [
+    rows += (
         Compared(f"{section}.{key}", "not_probed", value)
         for section in _SECTIONS
         for key, value in changes[section].items()
         if (section, key) in _RULES and (section, key) not in found
-    ]
+    )
     order: tuple[Standing, ...] = ("differs", "added", "agrees", "not_probed")
-    return tuple(sorted((*(row for row in rows if row), *left), key=lambda row: order.index(row.standing)))
-
-
-def _row(setting: Setting, section: dict[str, Json]) -> Compared | None:
-    """The row of a decided setting; ``None`` where both leave it at the default."""
-    key = f"{setting.section}.{setting.key}"
-    if setting.key not in section:
-        # One word stands for the dialects that are marked, which are the only list that is not empty.
-        default = ["marked"] if isinstance(setting.default, tuple) else setting.default
-        return None if setting.is_default else Compared(key, "added", default, setting.value, setting.because)
-    given = section[setting.key]
-    standing: Standing = "agrees" if given == setting.value else "differs"
-    return Compared(key, standing, given, setting.value, setting.because)
+    return tuple(sorted(rows, key=lambda row: order.index(row.standing)))

@@ -7,12 +7,12 @@ nothing to ask. The same events in the same order ask the same, so a recording i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._probe.observation import Answered, Detour, Observation, Refused, Stop, Unreadable, observe
+from toolreel_core._probe.observation import Answered, Detour, Observation, Stop, observe
 from toolreel_core._probe.question import RICHER, Known, Question
 from toolreel_core._probe.questions import QUESTIONS
 from toolreel_core._probe.verdict import Verdict, Word
@@ -33,6 +33,9 @@ _LONGEST: Final = 60_000
 _BASE: Final = 1_000
 _IN_A_ROW: Final = 3
 """After this many requests without an answer, a probe stops: the server is gone, not the quirk found."""
+
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+"""The fields in which a model's reasoning comes."""
 
 StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 
@@ -121,21 +124,22 @@ class Probing:
         for question in dict.fromkeys(each.question for each in self.tries):
             given: Counter[Word] = Counter(each.verdict.word for each in self.of(question))
             words[question] = given.most_common(1)[0][0]
-        return Known(words, _reasoning_field(self.tries), _own_call(self.of("tools")))
+        unasked = (each.observation for each in self.tries if each.question not in RICHER)
+        messages = [each.message for each in unasked if isinstance(each, Answered)]
+        reasoning = (name for message in messages for name in _REASONING if message.get(name))
+        called = (each.observation for each in self.of("tools"))
+        own = (each.sent_back for each in called if isinstance(each, Answered) and each.calls)
+        return Known(words, next(reasoning, ""), next(own, {}))
 
     def told(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
         """The probe after an answer; never raises, whatever a server has sent."""
         observation = observe(event, ask.form)
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
-        match observation:
-            case Answered() | Refused() | Unreadable():
-                return here._with(ask, observation)
-            case Stop():
-                return replace(here, stopped=Stopped(observation.why, observation.message))
-            case Detour():
-                return here._detoured(ask, observation)
-            case _:
-                assert_never(observation)
+        if isinstance(observation, Stop):
+            return replace(here, stopped=Stopped(observation.why, observation.message))
+        if isinstance(observation, Detour):
+            return here._detoured(ask, observation)
+        return here._with(ask, observation)
 
     def passing(self, ask: Ask) -> Probing:
         """The probe without an answer that a recording does not have."""
@@ -160,20 +164,6 @@ class Probing:
         return replace(self, tries=(*self.tries, done), _detours=())
 
 
-def _reasoning_field(tries: Sequence[Try]) -> str:
-    """The field in which the model's reasoning came without being asked for."""
-    unasked = (each.observation for each in tries if each.question not in RICHER)
-    messages = [each.message for each in unasked if isinstance(each, Answered)]
-    fields = ("reasoning_content", "reasoning", "thinking")
-    return next((name for message in messages for name in fields if message.get(name)), "")
-
-
-def _own_call(tries: Sequence[Try]) -> Tree:
-    """The first message with structured calls."""
-    answers = (each.observation for each in tries if isinstance(each.observation, Answered))
-    return next((answer.sent_back for answer in answers if answer.calls), {})
-
-
 _UNLIMITED: Final = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""
 _LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -191,16 +181,14 @@ class Cost(NamedTuple):
 
 def estimate(probing: Probing) -> Cost:
     """The requests that are left, if all answers agree; questions that depend on answers count too."""
-    known = probing.known
-    rows = [_cost(each, probing, known) for each in probing.questions]
-    return Cost(*map(sum, zip(*rows, strict=True)))
-
-
-def _cost(question: Question, probing: Probing, known: Known) -> Cost:
-    left = max(0, (probing.repeat if question.decides else 1) - len(probing.of(question.name)))
-    if question.when is not None and question.name not in known.words and not question.when(known):
-        left = 0
-    body = question.body(probing.model, known)
-    limits = (limit for key in _LIMITS if isinstance(limit := body.get(key), int))
-    limit = next((each for each in limits if each <= _MOST_TOKENS), _UNLIMITED)
-    return Cost(left, left * bytes_per_4(canonical(body)), left * limit)
+    known, total = probing.known, Cost(0, 0, 0)
+    for question in probing.questions:
+        left = max(0, (probing.repeat if question.decides else 1) - len(probing.of(question.name)))
+        if question.when is not None and question.name not in known.words and not question.when(known):
+            left = 0
+        body = question.body(probing.model, known)
+        limits = (limit for key in _LIMITS if isinstance(limit := body.get(key), int))
+        limit = next((each for each in limits if each <= _MOST_TOKENS), _UNLIMITED)
+        cost = (left, left * bytes_per_4(canonical(body)), left * limit)
+        total = Cost(*map(sum, zip(total, cost, strict=True)))
+    return total

@@ -70,9 +70,9 @@ def judged(observation: Observation, judge: Judge, *, about_refusals: bool = Fal
     match observation:
         case Answered():
             return judge(observation)
-        case Refused() if not about_refusals:
-            return Verdict("refused", observation.message)
         case Refused():
+            if not about_refusals:
+                return Verdict("refused", observation.message)
             if observation.in_200:
                 return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
             readable = isinstance(_read_or_none(observation.body), dict)

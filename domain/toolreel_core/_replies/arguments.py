@@ -230,6 +230,10 @@ def _stepwise(
     return Success(Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was))))
 
 
+_MOST_OBJECTS: Final = 1_000
+"""Maximum number of different objects that are read: what is behind them is text that nobody can use."""
+
+
 def _row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
     """The objects at the start of a text or its one other value, without the copies that follow each.
 
@@ -240,7 +244,9 @@ def _row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
     end = count = 0
     at = skip(source, end, style)
     commented = bool(text[end:at].strip())
-    while not values or (text.startswith("{", at) and isinstance(values[0].tree, Mapping)):
+    while not values or (
+        text.startswith("{", at) and isinstance(values[0].tree, Mapping) and len(values) < _MOST_OBJECTS
+    ):
         value = value_at(source, at, style)
         if isinstance(value, Flaw):
             break

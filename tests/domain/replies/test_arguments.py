@@ -466,3 +466,8 @@ def test_a_key_with_markup_in_it_is_refused(key: str) -> None:
     assert read_arguments(canonical({"a": key, "b<c": "<b>"}), max_depth=64).value == (
         canonical({"a": key, "b<c": "<b>"})
     )
+
+
+def test_thousands_of_objects_that_differ_are_no_arguments() -> None:
+    text = "".join(f'{{"a":{number}}}' for number in range(5_000))
+    assert isinstance(read_arguments(text, max_depth=64).value, ArgumentError)

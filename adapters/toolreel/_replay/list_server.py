@@ -23,8 +23,7 @@ from urllib.parse import parse_qs
 from toolreel._driver import Run, cost_in_words
 from toolreel._internal import AdapterError, MissingExtra, Page, listening, page_app, server_config, visible
 from toolreel._journal import Recorded, Source, parse_journal, read_journal
-from toolreel._replay.run_page.page import list_page, message_page
-from toolreel._replay.run_page.view import page_of
+from toolreel._replay.run_page import list_page, message_page, page_of
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import fold, pending
@@ -289,12 +288,16 @@ class ListServer:
     def _answer(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
         if headers.get("host", "").lower() not in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}:
             return Page(421, "This server answers under 127.0.0.1 and localhost alone.", "text/plain")
-        if self._is_ours(_cookie(headers.get("cookie", ""), self._cookie_name)):
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie_name)
+        except CookieError:
+            cookie = None
+        if cookie and self._is_ours(cookie.value):
             return self._shown(path, query)
         if path == "/" and self._is_ours(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
-            cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": cookie})
+            set_cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": set_cookie})
         return Page(403, _REFUSED, "text/plain")
 
     def _shown(self, path: str, query: Mapping[str, list[str]]) -> Page:
@@ -316,29 +319,16 @@ class ListServer:
         try:
             if not 1 <= len(names) <= 2:
                 raise AdapterError("name one recording of the list, or two to compare them")
-            return Page(200, page_of(*map(self._source, names)), "text/html")
+            sources: list[Source] = []
+            for name in names:
+                found = self._recordings.found(name)
+                if found is None:
+                    raise AdapterError(f"{name}: the list has no such recording (any more)")
+                sources.append(recorded_at(found.path) if found.where.endswith(".part") else found.path)
+            return Page(200, page_of(*sources), "text/html")
         except (ToolreelError, OSError) as error:
             status = 501 if isinstance(error, MissingExtra) else 422
             return Page(status, message_page("It cannot be shown", str(error)), "text/html")
 
-    def _source(self, name: str) -> Source:
-        """A recording of the list.
-
-        :raises AdapterError: if it cannot be read, or there is none with this name
-        """
-        found = self._recordings.found(name)
-        if found is None:
-            raise AdapterError(f"{name}: the list has no such recording (any more)")
-        return recorded_at(found.path) if found.where.endswith(".part") else found.path
-
     def _is_ours(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token.encode())
-
-
-def _cookie(header: str, name: str) -> str:
-    """The value of a cookie; empty without it."""
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""

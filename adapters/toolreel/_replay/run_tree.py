@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
-from toolreel._replay.explain.notes import note_line, notes_for_page, warnings_of
-from toolreel._replay.explain.sent_history import NumberedItems
-from toolreel._replay.explain.turns import CallSummary, TurnSummary, story
-from toolreel._replay.explain.why import deciding_event, rule_of, setting_shown
+from toolreel._replay.note_sentences import note_line, notes_for_page, warnings_of
+from toolreel._replay.outcome_rules import deciding_event, rule_of, setting_shown
+from toolreel._replay.sent_items import NumberedItems
 from toolreel._replay.trace import Trace, Traced, cut
+from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story
 from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import received

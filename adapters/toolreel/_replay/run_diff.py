@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
 from toolreel._journal import Source, opened
-from toolreel._replay.explain.turns import story
 from toolreel._replay.trace import Trace, Traced, retrace
+from toolreel._replay.turn_summaries import story
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
@@ -264,8 +264,7 @@ def diff(a: Source, b: Source) -> Difference:
     """Compare two recorded runs.
 
     >>> from toolreel.demo._recorded_session import demo_cassette
-    >>> from toolreel._replay.fork_changes import Changes
-    >>> from toolreel._replay.forked_run import fork
+    >>> from toolreel._replay.forked_run import Changes, fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> difference = diff(demo_cassette(), forked.recorded)
     >>> [change.place for change in difference.plan], difference.first.n, difference.first.aspect

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from toolreel._driver import Run
-from toolreel._replay.explain.notes import note_sentence
+from toolreel._replay.note_sentences import note_sentence
 from toolreel_core._conversation import (
     AssistantMessage,
     SentCall,
@@ -71,6 +71,7 @@ class TurnSummary:
 def story(run: Run) -> tuple[TurnSummary, ...]:
     """The turns of a run, in order; a run that waits has those so far."""
     turns: dict[int, TurnSummary] = {}
+    times: dict[int, list[int | None]] = {}
     number, ended = 1, ""
     for note in run.notes:
         match note:
@@ -99,7 +100,10 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
         turns[number] = replace(turns[number], calls=timed)
     for number, answer in _answers(run):
         turns[number] = replace(turns[number], answer=answer)
-    return tuple(replace(turn, ms=_request_ms(turn.number, run)) for turn in turns.values())
+    for took in run.timing.requests:  # the time of a turn is known if that of each try is
+        times.setdefault(took.turn, []).append(took.ms)
+    known = {turn: sum(filter(None, ms)) for turn, ms in times.items() if None not in ms}
+    return tuple(replace(turn, ms=known.get(turn.number)) for turn in turns.values())
 
 
 _ABOUT_CALLS: Final = (
@@ -170,12 +174,6 @@ def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
                 for call, result in zip(message.calls, results, strict=False)
                 if isinstance(result, ToolMessage)
             )
-
-
-def _request_ms(turn: int, run: Run) -> int | None:
-    found = [took.ms for took in run.timing.requests if took.turn == turn]
-    known = [ms for ms in found if ms is not None]
-    return sum(known) if found and len(known) == len(found) else None
 
 
 def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:

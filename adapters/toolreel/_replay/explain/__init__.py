@@ -1,1 +1,0 @@
-"""Explain a run turn by turn, and compare two runs."""

@@ -1,1 +1,0 @@
-"""The page of a run, or of two side by side: one HTML file."""
