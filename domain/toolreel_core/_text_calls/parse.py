@@ -171,17 +171,16 @@ def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     if source.enabled.isdisjoint(MARKED):
         return TextCalls((), source.text, thought.text)
     marked = scan(source, earlier)
-    rest = remainder(marked)
-    if not marked.calls and rest.content != source.text and (whole := _whole(source, rest.content, earlier)):
-        reasoning = (thought.text, rest.reasoning)
-        return _of_whole(whole, rest.content, reasoning, Span(thought.end, len(content), "call"))
+    rest, reasoning = remainder(marked)
+    if not marked.calls and rest != source.text and (whole := _whole(source, rest, earlier)):
+        return _of_whole(whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call"))
     spans = marked.spans
     if thought.end:
         spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
     return TextCalls(
         _distinct(marked.calls),
-        rest.content,
-        "\n".join(part for part in (thought.text, rest.reasoning) if part),
+        rest,
+        "\n".join(part for part in (thought.text, reasoning) if part),
         tuple(marked.rejected),
         tuple(marked.unread),
         tuple(spans),

@@ -255,21 +255,13 @@ _UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END
 """The beginning of a truncated tag at the end of a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """The visible text, and the reasoning found in it."""
-
-    content: str
-    reasoning: str
-
-
-def remainder(scan: Scan) -> Remainder:
-    """The text outside the calls; without calls and frames, the unchanged text."""
+def remainder(scan: Scan) -> tuple[str, str]:
+    """The text outside the calls, which is unchanged without calls and frames, and the reasoning in it."""
     said = "\n".join(scan.reasoning)
     if not scan.calls:
         frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
         framed = any(span.kind == "frame" for span in frames)
-        return Remainder(_outside(scan.source.text, frames) if framed else scan.source.text, said)
+        return _outside(scan.source.text, frames) if framed else scan.source.text, said
     # Wrapper tags are removed only next to a call or its debris, since prose may mention them.
     removed: list[Span] = []
     group: list[Span] = []
@@ -288,7 +280,7 @@ def remainder(scan: Scan) -> Remainder:
     if 0 <= start <= removed[0].start:
         said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
         removed[0] = Span(0, removed[0].end, "debris")
-    return Remainder(_outside(scan.source.text, removed), said)
+    return _outside(scan.source.text, removed), said
 
 
 def _of_group(group: Sequence[Span]) -> list[Span]:

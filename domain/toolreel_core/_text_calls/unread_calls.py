@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
@@ -330,7 +329,7 @@ def has_markup(outside: str) -> bool:
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
         end = begin
-    return bool(_marks().search(outside[:end]) or _ending(outside).lost)
+    return bool(_marks().search(outside[:end]) or _ending(outside)[1])
 
 
 def without_end_markers(text: str) -> str:
@@ -341,7 +340,7 @@ def without_end_markers(text: str) -> str:
     >>> without_end_markers("It is sunny.</s>"), without_end_markers("The token is </s>")
     ('It is sunny.', 'The token is </s>')
     """
-    return _ending(text).content if text.rstrip().endswith((">", "]")) else text
+    return _ending(text)[0] if text.rstrip().endswith((">", "]")) else text
 
 
 def has_think_tags(text: str) -> bool:
@@ -378,16 +377,11 @@ def _marks() -> re.Pattern[str]:
     return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """What an answer is without the markers at its end."""
+def _ending(text: str) -> tuple[str, bool]:
+    """An answer without the markers at its end, and whether they end a call whose beginning is lost.
 
-    content: str
-    lost: bool
-    """Whether they end a call whose beginning is lost: two closing tags, or one behind an object."""
-
-
-def _ending(text: str) -> _Ending:
+    That is so if there are two closing tags, or one behind an object.
+    """
     marker, closers = _end_marker(), set[str]()
     end = whole = len(text.rstrip())
     while last := _last_marker(marker, text, end):
@@ -403,7 +397,7 @@ def _ending(text: str) -> _Ending:
     # Directly behind the end of a sentence, they are noise of the server (osaurus-ai/vmlx-swift#115).
     several = len(closers) > 1 and not (rest.endswith((".", "!", "?")) and text.startswith("<", len(rest)))
     lost = several or (bool(closers) and rest.endswith(("}", "]")))
-    return _Ending(rest if end < whole else text, lost)
+    return rest if end < whole else text, lost
 
 
 def _last_marker(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:

@@ -42,22 +42,16 @@ class Whole:
 WholeReader: TypeAlias = Callable[[Source], "Whole | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fenced:
-    """A message that ends in one code fence."""
+def fenced(text: str) -> tuple[str, str, str] | None:
+    """What is before a message's one code fence, which ends it, its info string, and its body.
 
-    lead: str
-    info: str
-    body: str
-
-
-def fenced(text: str) -> Fenced | None:
-    """The parts of a message that ends in its one code fence, with at most a paragraph before it."""
+    Before it may be at most a paragraph.
+    """
     opening = _FENCE.search(text) if text.endswith("```") else None
     if opening is None:
         return None
     lead, body = text[: opening.start()].strip(), text[opening.end() : -3]
-    return Fenced(lead, opening["info"], body) if is_paragraph(lead) else None
+    return (lead, opening["info"], body) if is_paragraph(lead) else None
 
 
 def is_paragraph(text: str) -> bool:
@@ -99,10 +93,8 @@ def json_message(source: Source) -> Whole | None:
 
 def json_fence(source: Source) -> Whole | None:
     """A message that is one code fence around such JSON."""
-    parts = fenced(source.text)
-    if parts is None or parts.info.lower() not in _INFOS:
-        return None
-    return _fenced_calls(source, parts.body, "json_fenced", parts.lead)
+    lead, info, body = fenced(source.text) or ("", "", "")
+    return _fenced_calls(source, body, "json_fenced", lead) if info.lower() in _INFOS else None
 
 
 def action_fence(source: Source) -> Whole | None:
@@ -110,10 +102,10 @@ def action_fence(source: Source) -> Whole | None:
     action = _ACTION_FENCE.search(source.text) if source.text.endswith("```") else None
     if action is None or not is_paragraph(source.text[: action.start()]):
         return None
-    parts = fenced(source.text[action.end() :])
-    if parts is None or parts.lead or parts.info.lower() != "json":
+    lead, info, body = fenced(source.text[action.end() :]) or ("", "", "")
+    if lead or info.lower() != "json":
         return None
-    return _fenced_calls(source, parts.body, "cohere_action_fence", source.text[: action.start()].strip())
+    return _fenced_calls(source, body, "cohere_action_fence", source.text[: action.start()].strip())
 
 
 def _fenced_calls(source: Source, body: str, dialect: str, lead: str) -> Whole | None:
@@ -181,9 +173,9 @@ def python_list(source: Source) -> Whole | None:
 
 def tool_code(source: Source) -> Whole | None:
     """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
-    parts = fenced(source.text)
-    if parts and parts.info == "tool_code":
-        return _known(source, _printed(source, parts.body), parts.lead)
+    lead, info, body = fenced(source.text) or ("", "", "")
+    if info == "tool_code":
+        return _known(source, _printed(source, body), lead)
     leaked = _LEAKED.search(source.text)
     if leaked is None or not is_paragraph(source.text[: leaked.start()]):
         return None
