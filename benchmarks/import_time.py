@@ -24,13 +24,15 @@ PROGRAMS = {
     "import toolreel": ("-c", "import toolreel"),
     "import toolreel_core": ("-c", "import toolreel_core"),
     "from toolreel_core import Plan, start, step": ("-c", "from toolreel_core import Plan, start, step"),
+    "from toolreel import Agent": ("-c", "from toolreel import Agent"),
+    "from pydantic_ai import Agent": ("-c", "from pydantic_ai import Agent"),
     "toolreel --help": (*COMMAND, "--help"),
     "toolreel replay --help": (*COMMAND, "replay", "--help"),
     "toolreel run --help": (*COMMAND, "run", "--help"),
     "toolreel replay, of a journal": (*COMMAND, "replay", str(JOURNAL)),
     "toolreel replay, of its cassette": (*COMMAND, "replay", str(JOURNAL).replace(".journal.jsonl", ".yaml")),
 }
-AT_MOST = {"import toolreel": 60, "toolreel --help": 150}
+AT_MOST = {"import toolreel": 60, "from toolreel import Agent": 250, "toolreel --help": 150}
 """Milliseconds of CPU: the budgets."""
 
 

@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from toolreel._driver import aio as adrive
-from toolreel._driver import approvers, clocks, ports, stopwatch
 from toolreel._driver import performer as perform
+from toolreel._driver import ports
 from toolreel._driver import sync as drive
 from toolreel._replay import journal_performer as rehearsal
 from toolreel.http import _httpx_endpoint as http
@@ -28,12 +28,11 @@ CLASSES: Final = [
     (ports, "Approver"),
     (ports, "Clock"),
     (ports, "Performer"),
-    (approvers, "Later"),
+    (perform, "Later"),
     (perform, "NoTools"),
     (perform, "Ports"),
     (rehearsal, "Rehearsal"),
     (routing, "Router"),
-    (stopwatch, "Stopwatch"),
     (http, "HttpEndpoint"),
 ]
 
@@ -156,12 +155,9 @@ def test_every_class_that_has_a_twin_is_compared() -> None:
         (module, node.name.removeprefix("Async"))
         for module in (
             ports,
-            approvers,
-            clocks,
             perform,
             rehearsal,
             routing,
-            stopwatch,
             http,
         )
         for node in tree_of(module).body

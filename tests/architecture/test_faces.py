@@ -41,12 +41,9 @@ PATCHED = {
     "tests/adapters/replay/test_taped_endpoint.py": {"toolreel.cassette._transports"},
     "tests/adapters/test_sync_async_twins.py": {
         "toolreel._driver.aio",
-        "toolreel._driver.clocks",
         "toolreel._driver.performer",
         "toolreel._driver.ports",
-        "toolreel._driver.stopwatch",
         "toolreel._driver.sync",
-        "toolreel._driver.approvers",
         "toolreel._replay.journal_performer",
         "toolreel.http._httpx_endpoint",
         "toolreel.tools._hosts",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     aclosing,
-    asynccontextmanager,
     closing,
     contextmanager,
 )
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from toolreel._replay import RecordedFiles, ResumedFiles
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
+    _Recording: TypeAlias = AbstractContextManager[Files | None]
 
 _Run = TypeVar("_Run", bound=Run)
 _Value = TypeVar("_Value")
@@ -182,97 +183,129 @@ class AgentRuns:
 
     def run(self, plan: Plan) -> AgentRun[Any]:
         """Run a plan."""
-        with self._begun(plan) as (ports, journal):
-            ended = run(plan, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self._knowing(ports).made_of(ended)
+        return self._finished(self._recorded(plan), partial(run, plan))
 
     async def arun(self, plan: Plan) -> AgentRun[Any]:
         """The async version of :meth:`run`."""
-        async with self._abegun(plan) as (ports, journal):
-            ended = await arun(plan, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self._knowing(ports).made_of(ended)
+        return await self._afinished(self._recorded(plan), partial(arun, plan))
 
     def stream(self, plan: Plan) -> Generator[AgentEvent[Any], None, None]:
         """Run a plan, and yield what happens."""
-        end = StreamEnd()
-        with self._begun(plan, streams=True) as (ports, journal):
-            yield from end.kept_of(stream(plan, ports, journal=journal, inbox=self.inbox))
-        yield RunEnded(self._knowing(ports).made_of(end.run))
+        return self._streamed(self._recorded(plan, streams=True), partial(stream, plan))
 
-    async def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
+    def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
         """The async version of :meth:`stream`."""
-        end = StreamEnd()
-        async with self._abegun(plan, streams=True) as (ports, journal):
-            events = astream(plan, ports, journal=journal, inbox=self.inbox)
-            async with aclosing(end.akept_of(events)) as shown:
-                async for event in shown:
-                    yield event
-        yield RunEnded(self._knowing(ports).made_of(end.run))
+        return self._astreamed(self._recorded(plan, streams=True), partial(astream, plan))
 
     def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, and append to the recording if there is one."""
-        with self._continued(run, decision) as (ports, journal):
-            ended = go_on(run.state, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self._after(run, ended)
+        return cast("_Run", self._finished(self._resumed(run), partial(go_on, run.state), run, decision))
 
     async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """The async version of :meth:`go_on`."""
-        async with self._acontinued(run, decision) as (ports, journal):
-            ended = await ago_on(run.state, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self._after(run, ended)
+        more = self._afinished(self._resumed(run), partial(ago_on, run.state), run, decision)
+        return cast("_Run", await more)
 
     def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """Say something to a run, in its recording if there is one."""
-        with self._continued(run) as (ports, journal):
-            ended = speak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self.made_of(ended, run)
+        return self._finished(self._resumed(run), partial(speak, run, said), run)
 
     async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
         """The async version of :meth:`reply`."""
-        async with self._acontinued(run) as (ports, journal):
-            ended = await aspeak(run, said, ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self.made_of(ended, run)
+        return await self._afinished(self._resumed(run), partial(aspeak, run, said), run)
 
     def stream_on(
         self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
     ) -> Generator[AgentEvent[_Value], None, None]:
         """Say something to a run or go on with a decision, and yield what happens."""
-        end = StreamEnd()
-        with self._continued(run, decision) as (ports, journal):
-            yield from end.kept_of(stream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox))
-        yield RunEnded(self.made_of(end.run, run))
+        return self._streamed(self._resumed(run), partial(stream_on, run.state, say=said), run, decision)
 
-    async def astream_on(
+    def astream_on(
         self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
     ) -> AsyncGenerator[AgentEvent[_Value], None]:
         """The async version of :meth:`stream_on`."""
-        end = StreamEnd()
-        async with self._acontinued(run, decision) as (ports, journal):
-            events = astream_on(run.state, ports, say=said, journal=journal, inbox=self.inbox)
-            async with aclosing(end.akept_of(events)) as shown:
-                async for event in shown:
-                    yield event
-        yield RunEnded(self.made_of(end.run, run))
+        return self._astreamed(self._resumed(run), partial(astream_on, run.state, say=said), run, decision)
 
-    def made_of(self, run: Run, before: Run | None = None) -> AgentRun[Any]:
-        """The agent's run, which goes on in this way.
+    # Each of the four takes the files of the recording, and the driver's function without its ports.
 
-        :param before: the conversation before it
-        """
+    def _finished(
+        self,
+        recording: _Recording,
+        drive: Callable[..., Run],
+        before: Run | None = None,
+        decision: ApprovalGiven | None = None,
+    ) -> AgentRun[Any]:
+        with recording as files, self.agent.ports(_transport(files)) as ports:
+            ended = drive(
+                _with_decision(ports, decision),
+                journal=files or self.journal,
+                observe=self.observe,
+                inbox=self.inbox,
+            )
+        return self._made_of(ended, before, ports)
+
+    async def _afinished(
+        self,
+        recording: _Recording,
+        drive: Callable[..., Awaitable[Run]],
+        before: Run | None = None,
+        decision: ApprovalGiven | None = None,
+    ) -> AgentRun[Any]:
+        with recording as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                ended = await drive(
+                    _with_async_decision(ports, decision),
+                    journal=files or self.journal,
+                    observe=self.observe,
+                    inbox=self.inbox,
+                )
+        return self._made_of(ended, before, ports)
+
+    def _streamed(
+        self,
+        recording: _Recording,
+        drive: Callable[..., Generator[StreamEvent, None, None]],
+        before: Run | None = None,
+        decision: ApprovalGiven | None = None,
+    ) -> Generator[AgentEvent[Any], None, None]:
+        ended = list[Run]()
+        with recording as files, self.agent.ports(_transport(files)) as ports:
+            able, journal = _with_decision(ports, decision), files or self.journal
+            with closing(drive(able, journal=journal, inbox=self.inbox)) as events:
+                for event in events:
+                    if isinstance(event, RunEnded):
+                        ended.append(event.run)
+                    else:
+                        yield event
+        # Only now, since a recording that was refused raises at the end of its block.
+        yield RunEnded(self._made_of(ended[0], before, ports))
+
+    async def _astreamed(
+        self,
+        recording: _Recording,
+        drive: Callable[..., AsyncGenerator[StreamEvent, None]],
+        before: Run | None = None,
+        decision: ApprovalGiven | None = None,
+    ) -> AsyncGenerator[AgentEvent[Any], None]:
+        ended = list[Run]()
+        with recording as files:
+            async with self.agent.aports(_transport(files, is_async=True)) as ports:
+                able, journal = _with_async_decision(ports, decision), files or self.journal
+                async with aclosing(drive(able, journal=journal, inbox=self.inbox)) as events:
+                    async for event in events:
+                        if isinstance(event, RunEnded):
+                            ended.append(event.run)
+                        else:
+                            yield event
+        yield RunEnded(self._made_of(ended[0], before, ports))
+
+    def _made_of(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
+        """The agent's run, which goes on in this way, with the conversation before it."""
+        going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
         if before is None:
-            return AgentRun(run.state, run.notes, self, run.timing, run.server)
+            return AgentRun(run.state, run.notes, going_on, run.timing, run.server)
         notes, timing = before.notes + run.notes, before.timing + run.timing
-        return AgentRun(run.state, notes, self, timing, run.server)
-
-    def _after(self, run: _Run, more: Run) -> _Run:
-        return replace(
-            run,
-            state=more.state,
-            notes=run.notes + more.notes,
-            continuation=self,
-            timing=run.timing + more.timing,
-            server=more.server,
-        )
+        return AgentRun(run.state, notes, going_on, timing, run.server)
 
     def value(self, run: Run) -> object:
         """The output of a run that has completed."""
@@ -281,41 +314,6 @@ class AgentRuns:
     def shown(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
-
-    def _knowing(self, ports: Ports | AsyncPorts) -> AgentRuns:
-        return replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
-
-    @contextmanager
-    def _begun(self, plan: Plan, *, streams: bool = False) -> Generator[tuple[Ports, Journal | None]]:
-        """The ports and the journal of a new run."""
-        with self._recorded(plan, streams=streams) as files, self.agent.ports(_transport(files)) as ports:
-            yield ports, files or self.journal
-
-    @asynccontextmanager
-    async def _abegun(
-        self, plan: Plan, *, streams: bool = False
-    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
-        with self._recorded(plan, streams=streams) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                yield ports, files or self.journal
-
-    @contextmanager
-    def _continued(
-        self, run: Run, decision: ApprovalGiven | None = None
-    ) -> Generator[tuple[Ports, Journal | None]]:
-        """The ports, which have the decision, and the journal of a run that goes on."""
-        with self._resumed(run) as files, self.agent.ports(_transport(files)) as ports:
-            approver = ports.approver if decision is None else Decided(ports.approver, decision)
-            yield replace(ports, approver=approver), files or self.journal
-
-    @asynccontextmanager
-    async def _acontinued(
-        self, run: Run, decision: ApprovalGiven | None = None
-    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
-        with self._resumed(run) as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                approver = ports.approver if decision is None else AsyncDecided(ports.approver, decision)
-                yield replace(ports, approver=approver), files or self.journal
 
     @contextmanager
     def _recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
@@ -375,31 +373,9 @@ def _raise_refusal(files: Files) -> None:
         raise files.refused
 
 
-class StreamEnd:
-    """Passes on the events of a stream but the last, and keeps its run."""
+def _with_decision(ports: Ports, decision: ApprovalGiven | None) -> Ports:
+    return ports if decision is None else replace(ports, approver=Decided(ports.approver, decision))
 
-    def __init__(self) -> None:
-        self._ended: list[Run] = []
 
-    @property
-    def run(self) -> Run:
-        """The run of the last event."""
-        return self._ended[0]
-
-    def kept_of(self, events: Generator[StreamEvent, None, None]) -> Generator[ShownEvent, None, None]:
-        """The events without the last one, which is kept."""
-        with closing(events):
-            for event in events:
-                if isinstance(event, RunEnded):
-                    self._ended.append(event.run)
-                else:
-                    yield event
-
-    async def akept_of(self, events: AsyncGenerator[StreamEvent, None]) -> AsyncGenerator[ShownEvent, None]:
-        """The async version of :meth:`kept_of`."""
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, RunEnded):
-                    self._ended.append(event.run)
-                else:
-                    yield event
+def _with_async_decision(ports: AsyncPorts, decision: ApprovalGiven | None) -> AsyncPorts:
+    return ports if decision is None else replace(ports, approver=AsyncDecided(ports.approver, decision))

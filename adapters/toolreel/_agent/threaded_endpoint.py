@@ -9,10 +9,9 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import cast
 
-from toolreel._driver import AsyncEndpoint, Endpoint, StreamingEndpoint, secrets_of
+from toolreel._driver import AsyncEndpoint, Endpoint, ReplyPiece, StreamingEndpoint, secrets_of
 from toolreel.tools import awaited, in_thread
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
-from toolreel_core._replies import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,7 @@ class ThreadedEndpoint:
         """Send the request in a thread."""
         return await awaited(in_thread("request", partial(self.endpoint.send, effect)))
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, from a thread, and last the event."""
         if not isinstance(self.endpoint, StreamingEndpoint):
             event = await self.send(effect)

@@ -10,18 +10,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-    from toolreel._driver.approvers import Always, AsyncLater, Later, Never
     from toolreel._driver.attachments import attach
-    from toolreel._driver.clocks import AsyncSystemClock, InstantClock, SystemClock, ending_at, time_left
-    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints
+    from toolreel._driver.effect_scopes import EffectScopes
+    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
+    from toolreel._driver.partial_answer import PartialAnswer
     from toolreel._driver.performer import (
+        Always,
+        AsyncLater,
         AsyncPorts,
+        AsyncSystemClock,
         ImmediateClock,
         ImmediateEndpoint,
+        InstantClock,
+        Later,
+        Never,
         Ports,
+        SystemClock,
+        ending_at,
+        time_left,
     )
     from toolreel._driver.ports import (
         Approver,
@@ -38,11 +48,16 @@ if TYPE_CHECKING:
         Listener,
         Observer,
         Performer,
+        ReplyPiece,
         StreamingEndpoint,
         StreamingPerformer,
         ToolHost,
         Wanted,
+        aevent_of,
+        apulled,
         check_given,
+        event_of,
+        pulled,
         secrets_of,
         tell,
         withhold,
@@ -55,8 +70,8 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.stopwatch import Stopwatch, timed_anew
-    from toolreel._driver.streaming.events import (
+    from toolreel._driver.shown_run import STOPPED
+    from toolreel._driver.stream_events import (
         NoteMade,
         PartialOutput,
         ReasoningDelta,
@@ -69,21 +84,17 @@ if TYPE_CHECKING:
         ToolResult,
         ToolStarted,
     )
-    from toolreel._driver.streaming.partial_answer import PartialAnswer
-    from toolreel._driver.streaming.pulling import aevent_of, apulled, event_of, pulled
-    from toolreel._driver.streaming.shown_run import STOPPED
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-    from toolreel._driver.timing import NOT_MEASURED, Lap, LapTimes, Timing, Took, duration, record
-    from toolreel._driver.watching.log_watch import LEVELS, logged_as
-    from toolreel._driver.watching.note_fields import CONTENT, fields_of, name_of
-    from toolreel._driver.watching.performer import Watched
-    from toolreel._driver.watching.trace_context import CONTEXTS, current_trace, joined_trace
-    from toolreel._driver.watching.watch import (
+    from toolreel._driver.timing import NOT_MEASURED, EffectTime, Lap, LapTimes, Timing, duration, record
+    from toolreel._driver.watch import (
+        CONTEXTS,
         WATCHERS,
         Begun,
         Watch,
         Watcher,
         Watches,
+        current_trace,
+        joined_trace,
         unwatch,
         watch_logs,
         watch_with,

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from functools import partial
 
+from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
-from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import (
+    Incoming,
+    check_state,
+    step_with_message,
+    take_messages_after,
+    take_messages_before,
+)
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -18,18 +26,17 @@ from toolreel._driver.ports import (
     Journal,
     Observer,
     Wanted,
+    apulled,
     check_given,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.stopwatch import AsyncStopwatch, timed_anew
-from toolreel._driver.streaming.events import StreamEvent
-from toolreel._driver.streaming.shown_run import ShownRun, is_shown
+from toolreel._driver.shown_run import ShownRun, is_shown
+from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
-from toolreel._driver.watching.performer import AsyncWatched
-from toolreel._driver.watching.watch import watched
+from toolreel._driver.watch import Watches, watched
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start, step
@@ -85,7 +92,7 @@ async def aspeak(
     The async version of :func:`~toolreel._driver.sync.speak`, with the same parameters and errors.
     """
     withhold(journal, secrets_of(performer))
-    return await _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
+    return await _run(step_with_message(run, content, journal), performer, journal, observe, inbox)
 
 
 def astream(
@@ -118,7 +125,7 @@ def astream_on(
     The async version of :func:`~toolreel._driver.sync.stream_on`, with the same parameters.
     """
     withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
     check_given(journal=journal, inbox=inbox)
     return _stream(begun, performer, journal, inbox)
 
@@ -135,7 +142,7 @@ async def _run(
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
     with watched(at, performer) as watches:
-        steps = _steps(at, AsyncWatched.where_wanted(performer, watches), journal, inbox, laps, streams=False)
+        steps = _steps(at, performer, watches, journal, inbox, laps, streams=False)
         async for effect, answer, reached in steps:
             notes += reached.notes
             tell(observe, reached.notes)
@@ -154,9 +161,7 @@ async def _stream(
         try:
             for event in shown.begin():
                 yield event
-            begun = _steps(
-                at, AsyncWatched.where_wanted(performer, watches), journal, inbox, laps, streams=True
-            )
+            begun = _steps(at, performer, watches, journal, inbox, laps, streams=True)
             async with aclosing(begun) as steps:
                 async for effect, answer, after in steps:
                     if watches is not None and not isinstance(answer, Delta):
@@ -172,6 +177,7 @@ async def _stream(
 async def _steps(
     at: Step,
     performer: AsyncPerformer,
+    watches: Watches | None,
     journal: Journal | None,
     inbox: Incoming | None,
     laps: LapTimes,
@@ -183,26 +189,29 @@ async def _steps(
     :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
-    timed = AsyncStopwatch.where_wanted(performer, at.state)
+    scopes = EffectScopes(at.state, watches)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        timed = timed_anew(timed, at.state)
+        scopes.renew(at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
-        if streams and is_shown(wanted[0]) and isinstance(timed, AsyncStreamingPerformer):
-            began, first = laps.now(), None
-            async with aclosing(timed.stream(wanted[0])) as pieces:
+        if streams and is_shown(wanted[0]) and isinstance(performer, AsyncStreamingPerformer):
+            began, first, asked = laps.now(), None, wanted[0]
+            pulls = apulled(performer.stream(asked), partial(scopes.around, asked))
+            async with aclosing(pulls) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Delta):
-                        first = laps.now() if first is None else first
-                        yield wanted[0], piece, at
-                    else:
-                        laps.stop(wanted[0], began, first)
-                        answers = [(wanted[0], piece)]
+                    if not isinstance(piece, Delta):
+                        answers = [(asked, scopes.answered(asked, piece))]
+                        laps.stop(asked, began, first)
+                        continue
+                    if first is None:
+                        first = laps.now()
+                        scopes.began_to_arrive(asked)
+                    yield asked, piece, at
         else:
-            answers = await _answers(timed, wanted, laps)
+            answers = await _answers(performer, wanted, scopes, laps)
         for effect, answer in answers:
-            for said, heard in hear_before(effect, at.state, inbox, journal):
-                at = heard
+            for said, after in take_messages_before(effect, at.state, inbox, journal):
+                at = after
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
@@ -210,13 +219,13 @@ async def _steps(
             event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
-        for said, heard in hear_after_answer(at.state, inbox, journal):
-            at = heard
+        for said, after in take_messages_after(at.state, inbox, journal):
+            at = after
             yield None, said, at
 
 
 async def _answers(
-    performer: AsyncPerformer, effects: Sequence[Wanted], laps: LapTimes
+    performer: AsyncPerformer, effects: Sequence[Wanted], scopes: EffectScopes, laps: LapTimes
 ) -> list[tuple[Wanted, Event | None]]:
     """Each effect with the event that answers it, in the order of the effects; several run concurrently.
 
@@ -225,9 +234,11 @@ async def _answers(
 
     async def perform(effect: Wanted) -> Event | None:
         began = laps.now()
-        answer = await performer.perform(effect)
+        with scopes.around(effect):
+            answer = await performer.perform(effect)
+        event = scopes.answered(effect, answer)
         laps.stop(effect, began)
-        return answer
+        return event
 
     if len(effects) == 1:
         return [(effects[0], await perform(effects[0]))]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
     AsyncEndpoint,
     Endpoint,
+    ReplyPiece,
     async_pieces_of,
     pieces_of,
     secrets_of,
@@ -17,7 +18,9 @@ from toolreel._driver.ports import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import EndpointChanged, Note, ReplyReceived, RequestFailed, SendRequest, State
-from toolreel_core._replies import Delta
+
+_DEPTH: Final = 8
+"""How many endpoints and performers may wrap one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class Endpoints:
         """Send the request to the endpoint that it names."""
         return self._of(effect).send(effect)
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
         return pieces_of(self._of(effect), effect)
 
@@ -109,7 +112,7 @@ class AsyncEndpoints:
         """Send the request to the endpoint that it names."""
         return await self._of(effect).send(effect)
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
         return async_pieces_of(self._of(effect), effect)
 
@@ -123,15 +126,18 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
     :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
     """
     at: Any = performer
-    while at is not None and not hasattr(at, "address"):
+    for _ in range(_DEPTH):
+        server = getattr(getattr(at, "address", None), "server", None)
+        if isinstance(server, ServerAddress):
+            return server
         is_several = isinstance(at, Endpoints | AsyncEndpoints)
         at = (at.fallbacks.get(fallback) if fallback else at.first) if is_several else _inside(at)
-    return NO_SERVER if at is None else at.address.server
+    return NO_SERVER
 
 
-def _inside(endpoint: object) -> Any:  # noqa: ANN401 - of any kind
+def _inside(wrapper: object) -> Any:  # noqa: ANN401 - of any kind
     """The endpoint in one that wraps another, such as one with limits, or in a performer."""
-    return getattr(endpoint, "endpoint", None)
+    return getattr(wrapper, "endpoint", None) or getattr(wrapper, "performer", None)
 
 
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
@@ -143,8 +149,9 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
     if not wanted:
         return
-    while not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
-        endpoint = _inside(endpoint)
+    for _ in range(_DEPTH):
+        if not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
+            endpoint = _inside(endpoint)
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
     if missing := [name for name in wanted if name not in known]:

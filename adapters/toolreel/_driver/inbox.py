@@ -22,7 +22,7 @@ from toolreel_core._protocol import Completed, Settled, State, Step, UserSpoke, 
 class Incoming(Protocol):
     """Where a driver takes what the user says while a run is underway."""
 
-    def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
+    def messages_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What was said before the answer to this effect; ``None`` asks after the end of an exchange."""
         ...
 
@@ -49,7 +49,7 @@ class Inbox:
         """The messages that no run has taken yet, in order."""
         return tuple(shown_parts(event.parts) or event.content for event in tuple(self._waiting))
 
-    def said_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
+    def messages_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """Take all messages."""
         # popleft() is atomic, and this is the only place that takes: a lock would add nothing.
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -66,7 +66,7 @@ def message_of(content: Said | UserSpoke) -> UserSpoke:
     return event
 
 
-def hear(
+def take_messages(
     state: State, said: Iterable[UserSpoke], journal: Journal | None
 ) -> Iterator[tuple[UserSpoke, Step]]:
     """Record what was said, and take it: each message with the step that it leads to."""
@@ -87,7 +87,7 @@ def check_state(state: object) -> None:
         raise ConfigError(f"state: expected the state of a run, got {kind}; write run.state")
 
 
-def spoken_to(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
+def step_with_message(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
     """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
 
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
@@ -97,18 +97,18 @@ def spoken_to(run: Run | State, content: Said | UserSpoke, journal: Journal | No
     event = message_of(content)
     if why := refusal(event.parts, state.present.provider):
         raise ConfigError(f"content: {why}")
-    ((_, at),) = hear(state, (event,), journal)
+    ((_, at),) = take_messages(state, (event,), journal)
     return Step(at.state, pending(at.state), at.notes)
 
 
-def hear_before(
+def take_messages_before(
     effect: Wanted, state: State, inbox: Incoming | None, journal: Journal | None
 ) -> Iterator[tuple[UserSpoke, Step]]:
     """Take what was said before the answer to an effect."""
-    return hear(state, inbox.said_before(effect) if inbox is not None else (), journal)
+    return take_messages(state, inbox.messages_before(effect) if inbox is not None else (), journal)
 
 
-def hear_after_answer(
+def take_messages_after(
     state: State, inbox: Incoming | None, journal: Journal | None
 ) -> Iterator[tuple[UserSpoke, Step]]:
     """Take what was said before a complete answer of the model; it begins the next exchange.
@@ -116,7 +116,7 @@ def hear_after_answer(
     After any other end nothing is taken: the caller shall see that end first.
     """
     completed = isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)
-    said = inbox.said_before(None) if inbox is not None and completed else ()
-    for event, at in hear(state, said, journal):
+    said = inbox.messages_before(None) if inbox is not None and completed else ()
+    for event, at in take_messages(state, said, journal):
         # The first message leads to the next request, and the others wait for its reply.
         yield event, Step(at.state, pending(at.state), at.notes)

@@ -5,13 +5,14 @@ With adapters that offer sync ports to the async driver.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import assert_never
+from math import inf
+from typing import Final, assert_never
 
-from toolreel._driver.approvers import AsyncLater, Later
-from toolreel._driver.clocks import AsyncSystemClock, SystemClock
 from toolreel._driver.ports import (
     Approver,
     AsyncApprover,
@@ -20,6 +21,7 @@ from toolreel._driver.ports import (
     AsyncToolHost,
     Clock,
     Endpoint,
+    ReplyPiece,
     ToolHost,
     Wanted,
     async_pieces_of,
@@ -27,7 +29,9 @@ from toolreel._driver.ports import (
     pieces_of,
     secrets_of,
 )
+from toolreel._internal import MissingExtra
 from toolreel_core._protocol import (
+    ApprovalGiven,
     AskApproval,
     Event,
     ReplyReceived,
@@ -38,8 +42,106 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
 )
-from toolreel_core._replies import Delta
 from toolreel_core._tools import failed, tool_not_implemented
+
+_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
+
+
+def time_left() -> float:
+    """Seconds until the run is over, at least 0; infinite if its time is not limited."""
+    return max(0.0, _ENDS_AT.get() - time.monotonic())
+
+
+@contextmanager
+def ending_at(moment: float) -> Generator[None]:
+    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
+
+    :param moment: on the clock of ``time.monotonic``
+    """
+    before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
+    try:
+        yield
+    finally:
+        _ENDS_AT.reset(before)
+
+
+class SystemClock:
+    """Sleeps, blocking the calling thread.
+
+    A wait is over when the run's time is: its event then has the time at which the core ends the run.
+    """
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""
+        time.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class AsyncSystemClock:
+    """The async version of :class:`SystemClock`, for asyncio and trio."""
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``.
+
+        :raises MissingExtra: if anyio is not installed
+        """
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        await anyio.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class InstantClock:
+    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
+
+    def __init__(self) -> None:
+        self.waited: list[int] = []
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Return at once."""
+        self.waited.append(effect.ms)
+        return WaitElapsed(effect.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Approves every call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Approve."""
+        return ApprovalGiven(effect.ref, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Denies every call."""
+
+    reason: str = ""
+    """Why; the model sees it in the result of the call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Deny, with the reason."""
+        return ApprovalGiven(effect.ref, False, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncLater:
+    """The async version of :class:`Later`."""
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +204,7 @@ class Ports:
             case _:
                 assert_never(effect)
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return pieces_of(self.endpoint, effect)
 
@@ -138,7 +240,7 @@ class AsyncPorts:
             case _:
                 assert_never(effect)
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return async_pieces_of(self.endpoint, effect)
 
@@ -161,9 +263,7 @@ class ImmediateEndpoint:
         """Call the sync port."""
         return self.endpoint.send(effect)
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, and last the event, from the sync port."""
         with closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:

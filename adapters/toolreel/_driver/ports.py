@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import aclosing, closing
+from contextlib import AbstractContextManager, aclosing, closing
 from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from toolreel_core._errors import ConfigError
@@ -29,6 +29,8 @@ from toolreel_core._replies import Delta
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
+ReplyPiece: TypeAlias = Delta | ReplyReceived | RequestFailed
+"""A piece of a reply as it arrives; the last one is the event."""
 
 
 class Endpoint(Protocol):
@@ -51,7 +53,7 @@ class AsyncEndpoint(Protocol):
 class StreamingEndpoint(Protocol):
     """What an :class:`Endpoint` may offer besides ``send``."""
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return.
 
         Closing the generator closes the response.
@@ -63,14 +65,12 @@ class StreamingEndpoint(Protocol):
 class AsyncStreamingEndpoint(Protocol):
     """The async version of :class:`StreamingEndpoint`."""
 
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that ``send`` would return."""
         ...
 
 
-def pieces_of(
-    endpoint: Endpoint, effect: SendRequest
-) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
     """Each piece of a reply, if the endpoint streams, and last the event."""
     if not isinstance(endpoint, StreamingEndpoint):
         yield endpoint.send(effect)
@@ -79,9 +79,7 @@ def pieces_of(
         yield from pieces
 
 
-async def async_pieces_of(
-    endpoint: AsyncEndpoint, effect: SendRequest
-) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+async def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
     """The async version of :func:`pieces_of`."""
     if not isinstance(endpoint, AsyncStreamingEndpoint):
         yield await endpoint.send(effect)
@@ -250,7 +248,7 @@ _GIVEN: Final[Mapping[str, tuple[str, str, str]]] = {
     "clock": ("a clock", "wait", "SystemClock() or InstantClock()"),
     "journal": ("a journal", "record", "MemoryJournal(), or record= of an agent for files"),
     "observe": ("a function of a note", "__call__", "observe=print"),
-    "inbox": ("an inbox", "said_before", "inbox=Inbox()"),
+    "inbox": ("an inbox", "messages_before", "inbox=Inbox()"),
 }
 """What a run may be given, by the name of its parameter: what it is, its method, and what to write."""
 _OPTIONAL: Final = {"journal", "observe", "inbox"}
@@ -269,3 +267,62 @@ def check_given(**given: object) -> None:
         if is_class or not callable(getattr(value, method, None)):
             kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
             raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
+
+
+# A generator that yields inside a cancel scope or with a context variable set leaks it to its reader. So
+# a scope holds while the next piece is awaited, and never while it is used.
+
+
+_Reply: TypeAlias = ReplyReceived | RequestFailed
+_Scope = Callable[[], AbstractContextManager[object]]
+
+
+def pulled(items: Generator[_Item, None, None], scope: _Scope) -> Generator[_Item, None, None]:
+    """The items, each awaited inside a scope of its own; closing it closes them.
+
+    It ends where a scope ends what happens inside, such as a cancel scope whose time is over.
+    """
+    try:
+        while True:
+            found = list[_Item]()
+            with scope():
+                try:
+                    found.append(next(items))
+                except StopIteration:
+                    return
+            if not found:
+                return
+            yield found[0]
+    finally:
+        with scope():
+            items.close()
+
+
+async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGenerator[_Item, None]:
+    """The async version of :func:`pulled`."""
+    try:
+        while True:
+            found = list[_Item]()
+            with scope():
+                try:
+                    found.append(await anext(items))
+                except StopAsyncIteration:
+                    return
+            if not found:
+                return
+            yield found[0]
+    finally:
+        with scope():
+            await items.aclose()
+
+
+def event_of(pieces: Generator[ReplyPiece, None, None]) -> _Reply:
+    """The event at the end of a reply."""
+    *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
+    return event
+
+
+async def aevent_of(pieces: AsyncGenerator[ReplyPiece, None]) -> _Reply:
+    """The async version of :func:`event_of`."""
+    *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
+    return event

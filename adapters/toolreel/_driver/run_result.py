@@ -17,7 +17,7 @@ from toolreel._driver.outcome_words import (
     failure_in_words,
 )
 from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import Lap, Timing, Took
+from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._internal import AdapterError, counted, printable, run_pages
 from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._errors import ConfigError
@@ -294,11 +294,11 @@ def retold(
     :param laps: for the place of an event, from 0: the effect that it answers, and its times
     """
     at = start(plan)
-    notes, took = [*at.notes], list[Took]()
+    notes, took = [*at.notes], list[EffectTime]()
     for place, event in enumerate(events):
         if place in laps:
             effect, lap = laps[place]
-            took.append(Took.of(effect, event, lap, at.state.tally.turns))
+            took.append(EffectTime.of(effect, event, lap, at.state.tally.turns))
         at = step(at.state, event)
         notes += at.notes
     return Run(at.state, tuple(notes), timing=Timing(tuple(took)))

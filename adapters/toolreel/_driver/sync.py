@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
+from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import Incoming, check_state, hear_after_answer, hear_before, spoken_to
+from toolreel._driver.inbox import (
+    Incoming,
+    check_state,
+    step_with_message,
+    take_messages_after,
+    take_messages_before,
+)
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -16,17 +24,16 @@ from toolreel._driver.ports import (
     StreamingPerformer,
     Wanted,
     check_given,
+    pulled,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.stopwatch import Stopwatch, timed_anew
-from toolreel._driver.streaming.events import StreamEvent
-from toolreel._driver.streaming.shown_run import ShownRun, is_shown
+from toolreel._driver.shown_run import ShownRun, is_shown
+from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
-from toolreel._driver.watching.performer import Watched
-from toolreel._driver.watching.watch import watched
+from toolreel._driver.watch import Watches, watched
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
@@ -111,7 +118,7 @@ def speak(
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
     withhold(journal, secrets_of(performer))
-    return _run(spoken_to(run, content, journal), performer, journal, observe, inbox)
+    return _run(step_with_message(run, content, journal), performer, journal, observe, inbox)
 
 
 def stream(
@@ -158,7 +165,7 @@ def stream_on(
     :returns: a generator as that of :func:`stream`
     """
     withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else spoken_to(state, say, journal)
+    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
     check_given(journal=journal, inbox=inbox)
     return _stream(begun, performer, journal, inbox)
 
@@ -175,7 +182,7 @@ def _run(
     notes, reached = [*at.notes], at
     tell(observe, at.notes)
     with watched(at, performer) as watches:
-        steps = _steps(at, Watched.where_wanted(performer, watches), journal, inbox, laps, streams=False)
+        steps = _steps(at, performer, watches, journal, inbox, laps, streams=False)
         for effect, answer, reached in steps:
             notes += reached.notes
             tell(observe, reached.notes)
@@ -194,7 +201,7 @@ def _stream(
         try:
             for event in shown.begin():
                 yield event
-            begun = _steps(at, Watched.where_wanted(performer, watches), journal, inbox, laps, streams=True)
+            begun = _steps(at, performer, watches, journal, inbox, laps, streams=True)
             with closing(begun) as steps:
                 for effect, answer, after in steps:
                     if watches is not None and not isinstance(answer, Delta):
@@ -210,6 +217,7 @@ def _stream(
 def _steps(
     at: Step,
     performer: Performer,
+    watches: Watches | None,
     journal: Journal | None,
     inbox: Incoming | None,
     laps: LapTimes,
@@ -221,26 +229,29 @@ def _steps(
     :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
-    timed = Stopwatch.where_wanted(performer, at.state)
+    scopes = EffectScopes(at.state, watches)
     withhold(journal, secrets_of(performer))
     while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        timed = timed_anew(timed, at.state)
+        scopes.renew(at.state)
         answers: Iterable[tuple[Wanted, Event | None]] = ()
-        if streams and is_shown(wanted[0]) and isinstance(timed, StreamingPerformer):
-            began, first = laps.now(), None
-            with closing(timed.stream(wanted[0])) as pieces:
+        if streams and is_shown(wanted[0]) and isinstance(performer, StreamingPerformer):
+            began, first, asked = laps.now(), None, wanted[0]
+            pulls = pulled(performer.stream(asked), partial(scopes.around, asked))
+            with closing(pulls) as pieces:
                 for piece in pieces:
-                    if isinstance(piece, Delta):
-                        first = laps.now() if first is None else first
-                        yield wanted[0], piece, at
-                    else:
-                        laps.stop(wanted[0], began, first)
-                        answers = [(wanted[0], piece)]
+                    if not isinstance(piece, Delta):
+                        answers = [(asked, scopes.answered(asked, piece))]
+                        laps.stop(asked, began, first)
+                        continue
+                    if first is None:
+                        first = laps.now()
+                        scopes.began_to_arrive(asked)
+                    yield asked, piece, at
         else:
-            answers = _answers(timed, wanted, laps)
+            answers = _answers(performer, wanted, scopes, laps)
         for effect, answer in answers:
-            for said, heard in hear_before(effect, at.state, inbox, journal):
-                at = heard
+            for said, after in take_messages_before(effect, at.state, inbox, journal):
+                at = after
                 yield None, said, at
             if answer is None:  # an approver said "not now"
                 return
@@ -248,13 +259,13 @@ def _steps(
             event = record(journal, effect, answer, lap)
             at = step(at.state, event)
             yield effect, event, at
-        for said, heard in hear_after_answer(at.state, inbox, journal):
-            at = heard
+        for said, after in take_messages_after(at.state, inbox, journal):
+            at = after
             yield None, said, at
 
 
 def _answers(
-    performer: Performer, effects: Sequence[Wanted], laps: LapTimes
+    performer: Performer, effects: Sequence[Wanted], scopes: EffectScopes, laps: LapTimes
 ) -> Iterator[tuple[Wanted, Event | None]]:
     """Each effect with the event that answers it; several effects run concurrently, in threads.
 
@@ -264,9 +275,11 @@ def _answers(
 
     def perform(effect: Wanted) -> Event | None:
         began = laps.now()
-        answer = performer.perform(effect)
+        with scopes.around(effect):
+            answer = performer.perform(effect)
+        event = scopes.answered(effect, answer)
         laps.stop(effect, began)
-        return answer
+        return event
 
     if len(effects) == 1:  # in the calling thread: a pool would cost more than most effects
         yield effects[0], perform(effects[0])

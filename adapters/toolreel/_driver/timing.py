@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 from toolreel._driver.ports import Journal, Wanted
 from toolreel_core._protocol import AskApproval, CancelRequested, Event, RunTool, SendRequest, Wait
 
-TookKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
+EffectTimeKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
 
 _SECOND: Final = 1000
 _MINUTE: Final = 60 * _SECOND
@@ -39,10 +39,10 @@ NOT_MEASURED: Final = Lap(None, None)
 """The times of an event whose record has none."""
 
 
-class Took(NamedTuple):
+class EffectTime(NamedTuple):
     """How long one request, tool call, approval or wait took."""
 
-    kind: TookKind
+    kind: EffectTimeKind
     """``cancelled`` is what was under way when the run was cancelled."""
     name: str
     """The tool's inner name, such as ``files.read``; empty where it is no tool."""
@@ -60,7 +60,7 @@ class Took(NamedTuple):
     """Of the tool call, or of that which needs approval; else empty."""
 
     @classmethod
-    def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> Took:
+    def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> EffectTime:
         """What an effect took, from its times."""
         answered = None if isinstance(event, CancelRequested) else effect
         match answered:
@@ -85,7 +85,7 @@ class Timing:
     A sum is ``None`` if nothing was measured, or if one of its parts was not.
     """
 
-    took: tuple[Took, ...] = ()
+    took: tuple[EffectTime, ...] = ()
     """Every request, tool call, approval and wait, in the order of the journal."""
 
     @property
@@ -109,12 +109,12 @@ class Timing:
         return self._sum(took.ms for took in self.took if took.kind in {"wait", "approval"})
 
     @property
-    def requests(self) -> tuple[Took, ...]:
+    def requests(self) -> tuple[EffectTime, ...]:
         """The requests, with those that failed."""
         return tuple(took for took in self.took if took.kind == "request")
 
     @property
-    def tools(self) -> tuple[Took, ...]:
+    def tools(self) -> tuple[EffectTime, ...]:
         """The tool calls."""
         return tuple(took for took in self.took if took.kind == "tool")
 
@@ -125,7 +125,9 @@ class Timing:
     def __str__(self) -> str:
         """For people; empty if the whole is unknown.
 
-        >>> print(Timing((Took("request", "", 1, 1, 1150, 1150), Took("tool", "add", 2, 1, 40, 41))))
+        >>> print(
+        ...     Timing((EffectTime("request", "", 1, 1, 1150, 1150), EffectTime("tool", "add", 2, 1, 40, 41)))
+        ... )
         1.1 s (model 1.1 s, tools 40 ms)
         """
         if self.total_ms is None:
@@ -186,7 +188,7 @@ class LapTimes:
         self._told = 0
         """The milliseconds since then that laps have told of."""
         self._ended: dict[int, tuple[float, float, float | None]] = {}
-        self._took: list[Took] = []
+        self._took: list[EffectTime] = []
 
     @property
     def timing(self) -> Timing:
@@ -210,7 +212,7 @@ class LapTimes:
             )
         else:  # what follows goes on from here: reading a record takes a run no time
             self._began, self._told = ended, 0
-        self._took.append(Took.of(effect, event, lap, turn))
+        self._took.append(EffectTime.of(effect, event, lap, turn))
         return lap
 
     def rest(self) -> Lap:

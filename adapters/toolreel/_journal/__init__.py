@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from toolreel._journal.file import FileJournal, ReopenedJournal
     from toolreel._journal.format import (
         MemoryJournal,
+        Reason,
         Record,
         Recorded,
         Source,
@@ -15,16 +16,17 @@ if TYPE_CHECKING:
         companion,
         event_line,
         header_line,
+        is_withheld,
         opened,
         parse_journal,
         read_journal,
         recording_files,
+        sealed,
         unfinished,
+        unsealed,
+        withheld,
     )
-    from toolreel._journal.lock import taken
-    from toolreel._journal.part_file import ROOM, made_folders, sync_folders
-    from toolreel._journal.seal import sealed, unsealed
-    from toolreel._journal.withheld_results import Reason, is_withheld, withheld
+    from toolreel._journal.part_file import ROOM, made_folders, sync_folders, taken
 else:
     from toolreel._internal.lazy import face
 

@@ -20,17 +20,18 @@ from toolreel._driver import Lap, Wanted
 from toolreel._internal import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     Recorded,
+    Sealing,
     blob_lines,
     event_line,
     header_line,
     parse_journal,
     read_journal,
     unfinished,
+    unsealed,
+    withheld,
     written_blobs,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
-from toolreel._journal.seal import Sealing, unsealed
-from toolreel._journal.withheld_results import withheld
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel_core._plan import Plan

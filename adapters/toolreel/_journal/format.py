@@ -6,20 +6,20 @@ answers. ``took`` may follow: how long that took, which is no part of the run. R
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
 and files are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
 it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with
-a seal (:mod:`toolreel._journal.seal`).
+a seal (:class:`Sealing`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
-from toolreel._journal.seal import unsealed
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, canonical, digest, either, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -29,6 +29,7 @@ from toolreel_core._protocol import (
     MENTION,
     VERSION,
     Event,
+    ToolReturned,
     blobs_in,
     by_digest,
     check_blob,
@@ -39,6 +40,114 @@ from toolreel_core._protocol import (
     tag,
     with_blobs,
 )
+
+Reason: TypeAlias = Literal["secret", "unwritten"]
+
+CODE: Final = "RESULT_WITHHELD"
+"""The code of the error, if the call failed; it begins the warning, if the call succeeded."""
+
+_EXPLAINED: Final[dict[Reason, str]] = {
+    "secret": "The tool ran, but its result holds a secret, so it is not shown. "
+    "The result of the same call would be withheld again: go on without it.",
+    "unwritten": "The tool ran, but its result could not be saved and is lost. "
+    "Do not repeat the call unless running it twice does no harm.",
+}
+
+
+def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
+    """The event without its result; it still says whether the call succeeded.
+
+    The run goes on with what is recorded, so that a replay and a resumed run see what the model saw. The call
+    is never made again only to get its result.
+
+    >>> print(withheld(ToolReturned(2, '{"key":"sk-…"}'), "secret").output[:61])
+    {"ok":true,"data":{"withheld":"secret"},"warnings":["RESULT_W
+    """
+    data: Json = {"withheld": reason}
+    text = _EXPLAINED[reason]
+    if _succeeded(event.output):
+        tree: Json = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
+    else:
+        tree = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
+    return replace(event, output=canonical(tree), parts=())
+
+
+def is_withheld(event: Event) -> bool:
+    """Whether an event is a result that was withheld."""
+    return isinstance(event, ToolReturned) and any(
+        withheld(ToolReturned(event.ref, output), reason).output == event.output
+        for reason in _EXPLAINED
+        for output in ("{}", '{"ok":false}')
+    )
+
+
+def _succeeded(output: str) -> bool:
+    match read(output).value_or(None):
+        case {"ok": False}:
+            return False
+        case _:
+            return True
+
+
+_BLOB: Final = b'{"blob":'
+"""What a line with a blob begins with."""
+
+
+class Sealing:
+    """The seal of a journal that is being written: its last line, ``{"digest", "end"}``.
+
+    It has the SHA-256 of all bytes before it and the number of events, so a file that was changed afterwards
+    is not read as another run. The journal of a killed run has none.
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._lines = 0
+
+    def take(self, lines: bytes) -> None:
+        """Add what was written: whole lines."""
+        self._digest.update(lines)
+        blobs = lines.count(b"\n" + _BLOB) + lines.startswith(_BLOB)
+        self._lines += lines.count(b"\n") - blobs
+
+    @property
+    def line(self) -> bytes:
+        """The seal of all lines so far, with its line end."""
+        return (canonical({"digest": self._digest.hexdigest(), "end": self._lines - 1}) + "\n").encode()
+
+
+def sealed(text: str) -> bytes:
+    """The content of a file for the text of a whole journal.
+
+    >>> sealed("{}" + chr(10)).splitlines()[-1]
+    b'{"digest":"ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356","end":0}'
+    """
+    content, seal = text.encode(), Sealing()
+    seal.take(content)
+    return content + seal.line
+
+
+def unsealed(text: str, source: str) -> str:
+    """The text without its seal, if it has one.
+
+    :raises JournalError: if the seal does not fit; names its line and says what to do
+    """
+    before, end, last = text.removesuffix("\n").rpartition("\n")
+    if not text.endswith("\n") or not _is_seal(last):
+        return text
+    before += end
+    if sealed(before) != text.encode():
+        raise JournalError(
+            f"{source}, line {before.count(chr(10)) + 1}: the lines before this seal are not those that were "
+            "recorded; restore the file or record it again (if the change is meant, delete this line)"
+        )
+    return before
+
+
+def _is_seal(line: str) -> bool:
+    tree = read(line).value_or(None)
+    return isinstance(tree, Mapping) and set(tree) == {"digest", "end"}
+
 
 _BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""

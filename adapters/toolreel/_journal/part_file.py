@@ -8,14 +8,43 @@ it. A long line that the disk has no place for is then replaced by a short one, 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from toolreel._internal import JournalError
 from toolreel._journal.format import unfinished
-from toolreel._journal.lock import taken
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR_BEYOND = 2**40
+    """Windows locks byte ranges, which others then cannot read; so we lock one that is never written."""
+
+    def taken(file: IO[bytes]) -> bool:
+        """Lock a file until it is closed; returns False if another process has the lock."""
+        at = file.tell()
+        file.seek(_FAR_BEYOND)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            file.seek(at)
+        return True
+else:
+    import fcntl
+
+    def taken(file: IO[bytes]) -> bool:
+        """Lock a file until it is closed; returns False if another process has the lock."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
 
 ROOM: Final = b" " * 1023 + b"\n"
 """What stands after the last line of a journal that is being written."""

@@ -128,7 +128,7 @@ class JournalScript:
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
-    def said_before(self, effect: Wanted | None) -> list[UserSpoke]:
+    def messages_before(self, effect: Wanted | None) -> list[UserSpoke]:
         """Take what stands before the line that answers an effect; without one, before the first unused."""
         with self._lock:
             end = None if effect is None else self._places.get(effect.ref)
@@ -148,7 +148,7 @@ class JournalScript:
             first, at = next(iter(self._left), None), next(iter(self._said), None)
             return at is not None and (first is None or at < first)
 
-    def said_next(self) -> UserSpoke | None:
+    def next_message(self) -> UserSpoke | None:
         """Take the next line, if it is what the user says."""
         return self._said.popitem(last=False)[1] if self.awaits_user else None
 
@@ -219,18 +219,18 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         """The credentials that endpoint, tools and what follows the recording send, by name."""
         return secrets_of(self._endpoint, self._tools, self._live)
 
-    def said_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
+    def messages_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What the user said before the recorded answer to an effect, or after the end of an exchange."""
-        return self._script.said_before(effect)
+        return self._script.messages_before(effect)
 
     @property
     def awaits_user(self) -> bool:
         """Whether the next line is what the user says."""
         return self._script.awaits_user
 
-    def hear(self) -> None:
+    def skip_message(self) -> None:
         """Pass over what the user says next, since somebody else says it."""
-        self._script.said_next()
+        self._script.next_message()
 
     def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
         """A recorded cancellation; of the reply, all may have come, and was not read any more."""
@@ -269,7 +269,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = run(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.said_next():
+        while said := self._script.next_message():
             more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
             done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done
@@ -317,7 +317,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     ) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.said_next():
+        while said := self._script.next_message():
             more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
             done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
         return done

@@ -73,7 +73,6 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
         steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
     head, decided = _head(trace.run, name, items), deciding_event(trace)
     head |= {"recorded": True, "digest": trace.recorded.digest, "events": len(trace.events)}
-    head["options"] = [*options]
     head["decided"] = (
         None
         if decided is None
@@ -84,6 +83,7 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
             "notes": [note_line(note) for note in decided.notes],
         }
     )
+    head["options"] = [*options]
     return _tree(head, trace.run, steps, items)
 
 

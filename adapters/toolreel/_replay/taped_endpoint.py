@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
-from toolreel._driver import Listener, event_of
+from toolreel._driver import Listener, ReplyPiece, event_of
 from toolreel.cassette import (
     CLOSED,
     Break,
@@ -19,7 +19,15 @@ from toolreel.cassette import (
     pieces_of,
     refuse_unreadable,
 )
-from toolreel.http import MAX_RESPONSE_BYTES, Incoming, Intake, TooLarge, UndecodableBody, answered, broken
+from toolreel.http import (
+    MAX_RESPONSE_BYTES,
+    Incoming,
+    Intake,
+    TooLarge,
+    UndecodableBody,
+    broken,
+    response_event,
+)
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta
 from toolreel_core._settings import PATHS
@@ -67,7 +75,7 @@ class TapedEndpoint:
         """
         return self.answer(effect, self._stored(effect))
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the recorded reply, and last the event that :meth:`send` returns."""
         yield from self._pieces(effect, self._stored(effect))
 
@@ -80,12 +88,12 @@ class TapedEndpoint:
             headers = _headers(stored)
             encoded, streamed = "content-encoding" in headers, is_stream(stored)
             if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
-                return answered(effect.ref, stored.status, headers, stored.body)
+                return response_event(effect.ref, stored.status, headers, stored.body)
         return event_of(self._pieces(effect, stored))
 
     def _pieces(
         self, effect: SendRequest, stored: StoredResponse | Break
-    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    ) -> Generator[ReplyPiece, None, None]:
         if isinstance(stored, Break):
             yield _broke(effect.ref, stored)
             return

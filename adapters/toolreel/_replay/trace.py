@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, assert_never
 
-from toolreel._driver import NOT_MEASURED, Run, Timing, Took, Wanted
+from toolreel._driver import NOT_MEASURED, EffectTime, Run, Timing, Wanted
 from toolreel._journal import Record, Recorded
 from toolreel_core._conversation import shown_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
@@ -132,7 +132,9 @@ def retrace(recorded: Recorded) -> Trace:
     # What nobody asked for, such as a message of the user, has no time.
     timing = Timing(
         tuple(
-            Took.of(one.effect, one.record.event, one.record.lap or NOT_MEASURED, one.before.tally.turns)
+            EffectTime.of(
+                one.effect, one.record.event, one.record.lap or NOT_MEASURED, one.before.tally.turns
+            )
             for one in traced
             if one.effect is not None or one.record.lap is not None
         )

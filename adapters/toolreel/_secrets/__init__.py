@@ -5,7 +5,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._secrets.byte_readings import as_ascii, readings
     from toolreel._secrets.known_values import (
         key_as_secret,
         key_notice,
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
     )
     from toolreel._secrets.patterns import EMAIL, SHAPES, names_a_secret
     from toolreel._secrets.project_rules import VARIABLE, SecretRules, read_rules, rules_in
-    from toolreel._secrets.repeated_history import SharedBeginnings
     from toolreel._secrets.scan import Leak, candidates, leaks, secrets_in
     from toolreel._secrets.scanned_texts import (
         HarmlessTexts,
+        SharedBeginnings,
         body_texts,
         harmless_texts,
         interaction_texts,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
         searched_for,
     )
     from toolreel._secrets.secret import Secret
-    from toolreel._secrets.split_texts import put_together
+    from toolreel._secrets.split_texts import as_ascii, put_together, readings
     from toolreel._secrets.urls import is_secret_parameter, scrubbed_url, shown_url
 else:
     from toolreel._internal.lazy import face

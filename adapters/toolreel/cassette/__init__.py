@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel.cassette import _serializer
     from toolreel.cassette._file import KEPT, CassetteFile, replace_file
-    from toolreel.cassette._header import FrozenValues, Header, header_of
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
     from toolreel.cassette._lookup import (
         RERECORD,
@@ -31,7 +30,14 @@ if TYPE_CHECKING:
         first_change,
         varying,
     )
-    from toolreel.cassette._serializer import document, in_one_piece, serialize
+    from toolreel.cassette._serializer import (
+        FrozenValues,
+        Header,
+        document,
+        header_of,
+        in_one_piece,
+        serialize,
+    )
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
     from toolreel.cassette._stock_vcrpy import (
         Exported,

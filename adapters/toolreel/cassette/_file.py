@@ -13,9 +13,8 @@ from typing import Any, Final
 from toolreel._internal import CassetteError, SecretFound, VaryError
 from toolreel._secrets import SecretRules, SharedBeginnings, interaction_texts, leaks_at, secrets_in
 from toolreel.cassette._bodies import Body
-from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import RequestKey, canonical_body, request_key
-from toolreel.cassette._serializer import Interaction, as_bytes, document, in_one_piece, serialize
+from toolreel.cassette._serializer import Header, Interaction, as_bytes, document, in_one_piece, serialize
 from toolreel.cassette._vary import stored
 from toolreel.cassette._yaml import TEXT_LIMIT
 from toolreel_core._jsontext import JsonText

@@ -24,7 +24,6 @@ from toolreel._secrets import (
 )
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette._file import CassetteFile
-from toolreel.cassette._header import FrozenValues, Header
 from toolreel.cassette._lookup import (
     RERECORD,
     SentRequest,
@@ -36,7 +35,7 @@ from toolreel.cassette._lookup import (
     ruled_key,
     ruled_keys,
 )
-from toolreel.cassette._serializer import Interaction, as_bytes
+from toolreel.cassette._serializer import FrozenValues, Header, Interaction, as_bytes
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,

@@ -40,10 +40,9 @@ from toolreel._secrets import (
     unseen,
 )
 from toolreel.cassette._file import CassetteFile
-from toolreel.cassette._header import Header
 from toolreel.cassette._lookup import endpoint
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._serializer import Interaction
+from toolreel.cassette._serializer import Header, Interaction
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Break,

@@ -8,15 +8,13 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._book import Told, number_of
-    from toolreel.durable._limits.endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
-    from toolreel.durable._limits.ledger import Granted, Ledger, Queued, Refused, TicketLost
-    from toolreel.durable._limits.limits import Estimate, Limits, Started, seconds_to_wait
-    from toolreel.durable._limits.tables import TICKETS
+    from toolreel.durable._account_limits import Estimate, Limits, Started, seconds_to_wait
+    from toolreel.durable._book import StoredJournal, number_of
+    from toolreel.durable._health import BOUNDS, Performed, Present, text
+    from toolreel.durable._ledger import TICKETS, Granted, Ledger, Queued, Refused, TicketLost
+    from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
     from toolreel.durable._looks import OVER, RunLook, RunLooks, age
-    from toolreel.durable._metrics import BOUNDS, Performed, Present, text
-    from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
-    from toolreel.durable._runs import DurableRuns
+    from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
     from toolreel.durable._store.claims import Written, claim
     from toolreel.durable._store.database import close_database, database_url, open_database
     from toolreel.durable._store.slots import take_slot

@@ -8,9 +8,9 @@ from dataclasses import replace
 from math import inf
 from typing import Literal, TypeAlias
 
-from toolreel._driver import Lap, Performer, Stopwatch, Wanted, timed_anew
+from toolreel._driver import EffectScopes, Lap, Performer, Wanted
 from toolreel.durable._book import Book
-from toolreel.durable._store.claims import Claimed, Said, Written, now_ms
+from toolreel.durable._store.claims import Claimed, InboxEntry, Written, now_ms
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import uncertain
 from toolreel_core._protocol import (
@@ -41,20 +41,20 @@ class Answers:
         claimed: Claimed,
         performer: Performer,
         policy: Uncertain,
-        heard_after: Callable[[str, int], Sequence[Said]],
-        heard: int,
+        inbox_after: Callable[[str, int], Sequence[InboxEntry]],
+        inbox_read: int,
     ) -> None:
         self.book = book
-        self.heard = heard
+        self.inbox_read = inbox_read
         """How many things that were said the run has heard."""
         self.doubtful = claimed.interrupted > 0
         """Whether the next effect may have been begun by a worker that died."""
         self._claimed = claimed
         self._policy = policy
-        self._heard_after = heard_after
+        self._inbox_after = inbox_after
         self._began_at = book.events
         self._performer = performer
-        self._timed = Stopwatch.where_wanted(performer, book.state)
+        self._scopes = EffectScopes(book.state, book.watches)
 
     @property
     def wake_at(self) -> int:
@@ -92,7 +92,9 @@ class Answers:
 
         def answered() -> Written:
             event, lap = self._timed_event(effect)
-            return Written(() if event is None else self.book.lines(effect, event, lap, ahead)[0], self.heard)
+            return Written(
+                () if event is None else self.book.lines(effect, event, lap, ahead)[0], self.inbox_read
+            )
 
         return self._safely(effect, answered)
 
@@ -101,7 +103,7 @@ class Answers:
         said = self._said()
         events = (one.event for one in said if isinstance(one.event, UserSpoke | CancelRequested))
         lines = tuple(line for event in events for line in self.book.add(None, event))
-        return Written(lines, said[-1].n if said else self.heard)
+        return Written(lines, said[-1].n if said else self.inbox_read)
 
     def _answer(self, effect: Wanted) -> Written:
         # Later effects of a segment need not ask: what was said was heard with the answer before.
@@ -121,9 +123,9 @@ class Answers:
         for one in said:
             if isinstance(one.event, CancelRequested):
                 lines += self.book.add(None, one.event)
-        return Written(tuple(lines), said[-1].n if said else self.heard)
+        return Written(tuple(lines), said[-1].n if said else self.inbox_read)
 
-    def _decided(self, effect: Wanted, said: Iterable[Said]) -> tuple[Event | None, Lap | None] | None:
+    def _decided(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
         """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
         decision = _decision(effect, said)
         match effect:
@@ -138,7 +140,7 @@ class Answers:
                 return None
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
-        self._timed = timed_anew(self._timed, self.book.state)
+        self._scopes.renew(self.book.state)
         began = time.monotonic()
         event = self._event(effect)
         ms = round((time.monotonic() - began) * 1000)
@@ -148,12 +150,17 @@ class Answers:
         match effect:
             case RunTool():  # with a key of this run's own: two runs of one plan are two tasks
                 key = digest(f"{self._claimed.run_id} {effect.key}")
-                return self._timed.perform(replace(effect, key=key))
+                return self._perform(replace(effect, key=key))
             case Wait():
                 left = self.left_of(effect)
-                return self._timed.perform(replace(effect, ms=int(left))) if left else self._woken(effect)
+                return self._perform(replace(effect, ms=int(left))) if left else self._woken(effect)
             case _:
-                return self._timed.perform(effect)
+                return self._perform(effect)
+
+    def _perform(self, effect: Wanted) -> Event | None:
+        with self._scopes.around(effect):
+            event = self._performer.perform(effect)
+        return self._scopes.answered(effect, event)
 
     def _woken(self, wait: Wait) -> WaitElapsed:
         """The end of a wait that no worker sat through: it counts as time of the run all the same."""
@@ -162,11 +169,11 @@ class Answers:
             return WaitElapsed(wait.ref)
         at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
         slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
-        self._timed = Stopwatch.where_wanted(self._performer, slept)
+        self._scopes = EffectScopes(slept, self.book.watches)
         return WaitElapsed(wait.ref, at_ms)
 
-    def _said(self) -> Sequence[Said]:
-        return self._heard_after(self._claimed.run_id, self.heard)
+    def _said(self) -> Sequence[InboxEntry]:
+        return self._inbox_after(self._claimed.run_id, self.inbox_read)
 
     def _safely(self, effect: Wanted, perform: Callable[[], Written]) -> Written:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
@@ -174,11 +181,11 @@ class Answers:
             return perform()
         except Exception as error:  # noqa: BLE001 - whatever a port raises
             return Written(
-                (), self.heard, f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
+                (), self.inbox_read, f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
             )
 
 
-def _decision(effect: Wanted, said: Iterable[Said]) -> ApprovalGiven | None:
+def _decision(effect: Wanted, said: Iterable[InboxEntry]) -> ApprovalGiven | None:
     """What was decided about exactly this effect, if anything."""
     if not isinstance(effect, AskApproval | RunTool):
         return None

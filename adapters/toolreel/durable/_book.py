@@ -52,7 +52,7 @@ def number_of(line: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoredJournal:
     """What the steps of a run tell: its journal without gaps, and answers that came before others."""
 
     text: str
@@ -60,7 +60,7 @@ class Told:
     """The lines of each parallel call after one whose step was never stored, since its worker died."""
 
     @classmethod
-    def of(cls, plan: str, stored: Iterable[Written]) -> Told:
+    def of(cls, plan: str, stored: Iterable[Written]) -> StoredJournal:
         """Put the steps of all segments in order, each event with its blobs."""
         found: dict[int, list[str]] = {}
         for written in stored:

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from toolreel._driver import Run, cost_in_words
-from toolreel.durable._run_views import RunSummary
-from toolreel.durable._runs import DurableRuns
+from toolreel.durable._runs import DurableRuns, RunSummary
 from toolreel.durable._store.claims import Status
 from toolreel_core._errors import ToolreelError
 from toolreel_core._loop import fold, pending

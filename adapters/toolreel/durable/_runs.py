@@ -8,26 +8,109 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from toolreel._driver import current_trace, message_of
+from toolreel._driver import Run, current_trace, message_of
 from toolreel._internal import DurableError
-from toolreel._journal import parse_journal
+from toolreel._journal import Recorded, parse_journal
+from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._book import Told, plan_lines
-from toolreel.durable._run_views import Awaited, DurableRun, RunSummary
-from toolreel.durable._store.claims import now_ms, segments_of, wake
-from toolreel.durable._store.database import database_url
+from toolreel.durable._book import StoredJournal, plan_lines
+from toolreel.durable._store.claims import Status, now_ms, segments_of, wake
+from toolreel.durable._store.database import RUNS, database_url
 from toolreel.durable._store.slots import take_slot
 from toolreel.durable._store.store import Store
-from toolreel.durable._store.tables import RUNS
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A call that waits for somebody's decision."""
+
+    name: str
+    arguments: str
+    """Exactly those with which the tool runs if it is approved, as JSON text."""
+    why: str
+    """``approval``, or ``uncertain`` for a call whose worker died while it ran."""
+    fingerprint: str = field(repr=False)
+    ref: int = 0
+
+    def tree(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One line of the list of runs."""
+
+    run_id: str
+    status: Status
+    """``queued``, ``running``, ``waiting`` for somebody, ``sleeping`` until a retry, ``ended``, ``failed`` on
+    an error of this program, or ``refused`` by a worker that cannot go on with it."""
+    model: str
+    queue: str
+    events: int
+    """Events that are recorded; counted when a run ends or rests."""
+    outcome: str
+    """The name of the outcome; empty while it has none."""
+    problem: str
+    """Why it failed or was refused."""
+    waits_for: tuple[Awaited, ...]
+    created: datetime
+    updated: datetime
+
+    @classmethod
+    def of(cls, row: sa.Row[Any]) -> RunSummary:
+        """From its row."""
+        waits = tuple(Awaited(**each) for each in json.loads(row.waits_for))
+        return cls(
+            row.run_id,
+            row.status,
+            row.model,
+            row.queue,
+            row.events,
+            row.outcome,
+            row.problem,
+            waits if row.status == "waiting" else (),
+            _time(row.created_at),
+            _time(row.updated_at),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DurableRun:
+    """A run with all that is recorded of it so far."""
+
+    summary: RunSummary
+    recorded: Recorded
+    """Its journal: write ``recorded.text`` to a file, and each command for recorded runs reads it."""
+
+    @property
+    def run(self) -> Run:
+        """Its state, notes and times.
+
+        :raises toolreel.ReplayMismatch: if this release would do something else than what is recorded
+        """
+        return retrace(self.recorded).run
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its journal: equal for a run that nobody disturbed."""
+        return self.recorded.digest
+
+
+def _time(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
 
 QUEUE: Final = "toolreel"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
@@ -129,7 +212,7 @@ class DurableRuns:
         :raises DurableError: if there is none with this id
         """
         row = self._row(run_id)
-        told = Told.of(row.plan, self._store.stored(segments_of(row.segments)))
+        told = StoredJournal.of(row.plan, self._store.stored(segments_of(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(told.text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:

@@ -7,20 +7,25 @@ the recorded one by its fingerprint, and only then does anything happen.
 
 from __future__ import annotations
 
+import contextvars
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal
 
-from toolreel._driver import Performer, Wanted, Watched, check_endpoints, joined_trace, watched
+from dbos import DBOS
+
+from toolreel._driver import Performer, Wanted, check_endpoints, joined_trace, watched
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
 from toolreel.durable._answers import Answers, Uncertain
-from toolreel.durable._book import Book, Told, fingerprint_of, retold
-from toolreel.durable._run_views import Awaited
-from toolreel.durable._store.claims import Claimed, Resting, Said, Segment, Written, now_ms
-from toolreel.durable._store.database import AWAY
+from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
+from toolreel.durable._runs import Awaited
+from toolreel.durable._store.claims import Claimed, Resting, Segment, Written, now_ms
+from toolreel.durable._store.database import CONNECTION_LOST
+from toolreel.durable._store.store import Store
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._loop import pending
 from toolreel_core._protocol import AskApproval, RunTool, Settled, Step, Wait, fingerprint, tag
@@ -32,40 +37,48 @@ MAX_INTERRUPTIONS: Final = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
 
 
-class Steps(Protocol):
-    """Stores what steps return; after a crash, a step that is stored is not performed again."""
+class Steps:
+    """The steps of a segment, as steps of DBOS; one that is stored is not performed again after a crash.
+
+    :param see: called with each line of the journal that a step has stored
+    """
+
+    def __init__(self, store: Store, workflow_id: str, see: Callable[[str], None]) -> None:
+        self._store = store
+        self._workflow_id = workflow_id
+        self._see = see
 
     def take(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns."""
-        ...
+        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
 
     def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
         """Perform several steps at once, but for those that are stored."""
-        ...
+
+        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
+            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
+            return lambda: context.run(lambda: reserved.run({"name": name}, lambda: perform().tree()))
+
+        ready = [begun(name, perform) for name, perform in steps]
+        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
+            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
 
     def done(self) -> Sequence[tuple[int, str]]:
-        """The numbers and names of the steps of this segment that are stored, up to the first missing one."""
-        ...
+        """The numbers and names of the steps that are stored, up to the first missing one."""
+        return self._store.done(self._workflow_id)
 
     def skip(self, name: str) -> None:
         """Go past the next step, which is stored."""
-        ...
+        DBOS.run_step({"name": name}, _is_stored)
+
+    def _seen(self, written: Written) -> Written:
+        for line in written.lines:
+            self._see(line)
+        return written
 
 
-class Outside(Protocol):
-    """What a segment needs of the database."""
-
-    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
-        """What the steps of segments have stored."""
-        ...
-
-    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
-        """What was said to a run after the first ``n`` things."""
-        ...
-
-    def release(self, claimed: Claimed, rest: Resting) -> bool:
-        """Let go of the run; ``False`` if something was said that it has not heard."""
-        ...
+def _is_stored() -> None:
+    raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +92,13 @@ class Policy:
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
 
-def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Outside) -> str:
+def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, store: Store) -> str:
     """Perform a run that was claimed until it rests; returns the status that it rests in."""
-    segment = _Segment(claimed, policy, steps, outside)
+    segment = _Segment(claimed, policy, steps, store)
     try:
         with joined_trace(claimed.trace):
             return segment.go()
-    except AWAY as error:
+    except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
         return segment.let_go("refused", str(error))
@@ -94,11 +107,11 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, outside: Out
 class _Segment:
     """The segment of one run while it runs."""
 
-    def __init__(self, claimed: Claimed, policy: Policy, steps: Steps, outside: Outside) -> None:
+    def __init__(self, claimed: Claimed, policy: Policy, steps: Steps, store: Store) -> None:
         self._claimed = claimed
         self._policy = policy
         self._steps = steps
-        self._outside = outside
+        self._store = store
         self._source = f"run {claimed.run_id}"
         self._events = 0
         self._early: dict[str, tuple[str, ...]] = {}
@@ -113,14 +126,14 @@ class _Segment:
                 f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
                 "then resume it",
             )
-        book, heard = self._begun()
+        book, inbox_read = self._begun()
         performer, run = self._policy.performer, self._claimed.run_id
         with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
             book.watches = watches
-            answers = self._answers = self._answering(book, Watched.where_wanted(performer, watches), heard)
+            answers = self._answers = self._answering(book, performer, inbox_read)
             try:
                 return self._go_on(answers)
-            except AWAY as error:  # here, since the run has not broken for those that watch it
+            except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
     def _go_on(self, answers: Answers) -> str:
@@ -135,18 +148,20 @@ class _Segment:
             if book.events > self._events:
                 continue
             resting = self._resting(answers, wanted)
-            if self._outside.release(self._claimed, resting):
+            if self._store.release(self._claimed, resting):
                 return resting.status
             if not any(answers.waits_for_somebody(effect) for effect in wanted):  # else the next step hears
-                self._store(answers, "hear", answers.hear)
+                self._step(answers, "hear", answers.hear)
 
     def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
         """Let go of the run before its end."""
         answers = self._answers
-        heard, wake_at = (0, 0) if answers is None else (answers.heard, answers.wake_at)
+        inbox_read, wake_at = (0, 0) if answers is None else (answers.inbox_read, answers.wake_at)
         interrupted = self._claimed.interrupted if answers is None or answers.doubtful else 0
-        rest = Resting(status, self._events, heard, problem=why, wake_at=wake_at, interrupted=interrupted)
-        self._outside.release(self._claimed, rest)
+        rest = Resting(
+            status, self._events, inbox_read, problem=why, wake_at=wake_at, interrupted=interrupted
+        )
+        self._store.release(self._claimed, rest)
         return status
 
     def queue_again(self, error: Exception) -> str:
@@ -159,18 +174,18 @@ class _Segment:
         interruption = {"interruption": claimed.interrupted + 1, "error": type(error).__qualname__}
         log("durable", "warning", "run_queued_again", {"run": claimed.run_id, **interruption})
         rest = Resting("queued", claimed.events, 0, interrupted=claimed.interrupted + 1)
-        self._outside.release(claimed, rest)
+        self._store.release(claimed, rest)
         return "queued"
 
     def _begun(self) -> tuple[Book, int]:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past.
 
-        :returns: with how many things that were said the run has heard
+        :returns: with how many things that were said the run has inbox_read
         """
         own = self._steps.done() if self._claimed.recovered else ()
         last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
-        stored = self._outside.stored((*self._claimed.segments[:-1], last))
-        told = Told.of(self._claimed.plan, stored)
+        stored = self._store.stored((*self._claimed.segments[:-1], last))
+        told = StoredJournal.of(self._claimed.plan, stored)
         recorded, state = retold(told.text, self._source)
         self._events = len(recorded.records)
         _check_tools(recorded, self._policy.performer)
@@ -180,34 +195,34 @@ class _Segment:
         self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
         book = Book(recorded.plan, self._policy.secrets, self._source)
         book.go_on_from(recorded, state)
-        heard = max((written.heard for written in stored), default=0)
-        return book, heard
+        inbox_read = max((written.inbox_read for written in stored), default=0)
+        return book, inbox_read
 
-    def _answering(self, book: Book, performer: Performer, heard: int) -> Answers:
-        uncertain, heard_after = self._policy.uncertain, self._outside.heard_after
-        return Answers(book, self._claimed, performer, uncertain, heard_after, heard)
+    def _answering(self, book: Book, performer: Performer, inbox_read: int) -> Answers:
+        uncertain, inbox_after = self._policy.uncertain, self._store.inbox_after
+        return Answers(book, self._claimed, performer, uncertain, inbox_after, inbox_read)
 
     def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
         """Perform what the run wants, if it is not to rest at it."""
         match wanted:
             case ():
-                return Written((), answers.heard)
+                return Written((), answers.inbox_read)
             case (Wait() as wait,) if answers.left_of(wait) > INLINE_MS:
-                return Written((), answers.heard)
+                return Written((), answers.inbox_read)
             case (effect,):
-                return self._store(answers, tag(type(effect)), lambda: answers.answer(effect))
+                return self._step(answers, tag(type(effect)), lambda: answers.answer(effect))
             case _:
                 return self._perform_together(answers, wanted)
 
-    def _store(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
+    def _step(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
         stored = self._steps.take(name, perform)
-        answers.heard = max(answers.heard, stored.heard)
+        answers.inbox_read = max(answers.inbox_read, stored.inbox_read)
         return stored
 
     def _perform_together(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
         """Perform parallel calls; their answers are written in the order of the calls."""
         if doubtful := next((effect for effect in wanted if answers.is_in_doubt(effect)), None):
-            return self._store(answers, tag(RunTool), lambda: answers.answer(doubtful))
+            return self._step(answers, tag(RunTool), lambda: answers.answer(doubtful))
         places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
 
         def step_at(at: int) -> tuple[str, Callable[[], Written]]:
@@ -220,11 +235,11 @@ class _Segment:
         for at, effect in enumerate(wanted):
             answers.book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
         answers.doubtful = False
-        return Written((), answers.heard)
+        return Written((), answers.inbox_read)
 
     def _resting(self, answers: Answers, wanted: Sequence[Wanted]) -> Resting:
         """What the run rests at: its end, a wait, or decisions that nobody has made."""
-        state, counts = answers.book.state, (answers.book.events, answers.heard)
+        state, counts = answers.book.state, (answers.book.events, answers.inbox_read)
         if isinstance(state.phase, Settled):
             return Resting("ended", *counts, outcome=state.phase.outcome.name)
         doubt = self._claimed.interrupted if answers.doubtful else 0

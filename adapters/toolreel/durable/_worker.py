@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
-from dbos import DBOS
+from dbos import DBOS, DBOSPortableJSONSerializer
 
-from toolreel._driver import Endpoint, Performer, Ports, secrets_of
+from toolreel._driver import Endpoint, Performer, Ports, Wanted, secrets_of
 from toolreel._internal import DurableError, Level, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._answers import Uncertain
-from toolreel.durable._around import Around, with_around
 from toolreel.durable._health import HealthServer, Probes
-from toolreel.durable._host import Host
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment import Policy, perform_segment
-from toolreel.durable._store.claims import Resting, Written
-from toolreel.durable._store.database import database_url
-from toolreel.durable._store.store import Store
-from toolreel.durable._store.tables import RUNS
+from toolreel.durable._segment import Policy, Steps, perform_segment
+from toolreel.durable._store.claims import WORKFLOW, Resting
+from toolreel.durable._store.database import RUNS, database_url, retried
+from toolreel.durable._store.slots import Slot, take_slot
+from toolreel.durable._store.store import NEVER, Store
 from toolreel_core._errors import ConfigError
+from toolreel_core._protocol import Event, SendRequest
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
 _TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
@@ -39,6 +40,38 @@ _EVENT: Final = re.compile(
     r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
 )
 """The beginning of a line of the journal, without its texts."""
+
+
+Send: TypeAlias = Callable[[], Event | None]
+Around: TypeAlias = Callable[[SendRequest, Send], Event | None]
+"""Gets a request and what sends it; returns the answer, after it has waited for its turn, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surrounded:
+    performer: Performer
+    around: Around
+
+    @property
+    def tools(self) -> object:
+        """The tool host of the ports, if they say it."""
+        return getattr(self.performer, "tools", None)
+
+    @property
+    def endpoint(self) -> object:
+        """The endpoint of the ports, if they say it."""
+        return getattr(self.performer, "endpoint", None)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the ports send."""
+        return secrets_of(self.performer)
+
+    def perform(self, effect: Wanted) -> Event | None:
+        """Perform an effect; a request goes through ``around``."""
+        if isinstance(effect, SendRequest):
+            return self.around(effect, lambda: self.performer.perform(effect))
+        return self.performer.perform(effect)
 
 
 _LEVELS: Final[Mapping[str, Level]] = {"failed": "warning", "refused": "warning"}
@@ -109,31 +142,33 @@ class Worker:
         health: str | None = None,
     ) -> None:
         ports = _ports_of(performer)
-        ported = with_around(ports, around)
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
-        self._policy = Policy(ported, secrets, uncertain, threading.Event())
+        surrounded = ports if around is None else _Surrounded(ports, around)
+        self._policy = Policy(surrounded, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
         self._health_server: HealthServer | None = None
-        self._host: Host | None = None
+        self._opened: tuple[Store, Slot] | None = None
+        self._busy: dict[str, str] = {}
+        """The run of each workflow that is under way."""
         self._listens = False
 
     @property
     def slot(self) -> str:
         """The name that it has; empty before it starts."""
-        return "" if self._host is None else self._host.slot.name
+        return "" if self._opened is None else self._opened[1].name
 
     @property
     def busy_with(self) -> tuple[str, ...]:
         """The ids of the runs that it is performing."""
-        return () if self._host is None else self._host.busy_with
+        return tuple(self._busy.values())
 
     @property
     def is_lost(self) -> bool:
         """Whether another worker has taken its slot, so that it has to stop."""
-        return self._host is not None and self._host.slot.is_lost
+        return self._opened is not None and self._opened[1].is_lost
 
     @property
     def not_ready(self) -> str:
@@ -157,11 +192,19 @@ class Worker:
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
-        self._host = Host(self._url, self._queue, self._named, self._concurrency, self._poll)
-        if self._health is not None:
-            self._answer_probes(self._health, self._host)
+        if _WORKERS:
+            raise DurableError("worker: this process has one already; start another process")
+        store = Store(self._url, connections=self._concurrency + 6, give_up_after=NEVER)
+        slot = take_slot(self._url, self._queue, self._named)
+        self._opened = store, slot
         try:
-            self._host.start(self._segment)
+            if self._health is not None:
+                self._answer_probes(self._health, store)
+            release = f"toolreel {version('toolreel')}"
+            store.adopt(slot.executor, but_of=release)
+            _WORKERS.append(self)
+            retried(lambda: _launch(store, slot, self._queue, release))
+            retried(self._register_queue)  # DBOS raises a loss of its connection here, too
         except BaseException:
             self.stop(0)
             raise
@@ -173,27 +216,51 @@ class Worker:
         :param seconds: how long to wait for effects that are under way
         """
         self._policy.stopping.set()
-        if self._host is None:
+        if self._opened is None:
             return True
-        rested = self._host.stop(seconds)  # until then, the segments under way need its database
+        since = time.monotonic()
+        while self._busy and time.monotonic() - since < seconds:
+            time.sleep(0.02)
+        rested = not self._busy
+        DBOS.destroy()
+        _WORKERS.clear()
+        # Not before: the segments under way need the database.
+        store, slot = self._opened
+        store.close()
+        slot.give_up()
         if self._health_server is not None:
             self._health_server.close()
-        self._host = None
+        self._opened = None
         return rested
 
-    def _answer_probes(self, address: str, host: Host) -> None:
-        probes, told = Probes(self, self._queue, host.store.engine, self._policy.performer), self._watch
-        try:
-            self._health_server = HealthServer(address, probes.pages)
-        except DurableError:
-            host.stop(0)
-            raise
+    def _register_queue(self) -> None:
+        DBOS.register_queue(
+            self._queue,
+            worker_concurrency=self._concurrency,
+            polling_interval_sec=self._poll,
+            on_conflict="always_update",
+        )
+
+    def _answer_probes(self, address: str, store: Store) -> None:
+        def status() -> tuple[bool, str, int]:
+            return self.is_lost, self.not_ready, len(self._busy)
+
+        probes, told = Probes(status, self._queue, store.engine, self._policy.performer), self._watch
+        self._health_server = HealthServer(address, probes.pages)
 
         def watch(happened: dict[str, object]) -> None:
             probes.performed.see(happened)
             _say(told, happened)
 
         self._watch = watch
+
+    def perform(self, run_id: str, workflow_id: str) -> str:
+        """Perform one segment of a run; DBOS calls it, in several threads."""
+        self._busy[workflow_id] = run_id
+        try:
+            return self._segment(run_id, workflow_id)
+        finally:
+            del self._busy[workflow_id]
 
     def _segment(self, run_id: str, workflow_id: str) -> str:
         """One segment of a run."""
@@ -204,7 +271,7 @@ class Worker:
         claimed = store.claim(run_id, workflow_id)
         if claimed is None:
             return "taken"
-        steps = _Steps(store, workflow_id, run_id, self._watch)
+        steps = Steps(store, workflow_id, partial(self._see, run_id))
         try:
             status = perform_segment(claimed, self._policy, steps, store)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
@@ -214,11 +281,20 @@ class Worker:
         _say(self._watch, {"run": run_id, "is": status})
         return status
 
+    def _see(self, run_id: str, line: str) -> None:
+        """Say what a line of the journal holds that was stored."""
+        if not (self._watch or is_heard("durable", "debug")) or not (found := _EVENT.match(line)):
+            return
+        ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
+        took = _TOOK.search(line[-_LAST:])
+        ms = {} if took is None else {"ms": int(took[1])}
+        _say(self._watch, {"run": run_id, "event": int(found["n"]), "kind": found["kind"], **ref, **ms})
+
     @property
     def _store(self) -> Store:
-        if self._host is None:
+        if self._opened is None:
             raise DurableError("worker: it is not running; use it in a with block")
-        return self._host.store
+        return self._opened[0]
 
     def __enter__(self) -> Self:
         self.start()
@@ -230,48 +306,34 @@ class Worker:
         self.stop()
 
 
-class _Steps:
-    """The steps of a segment, as steps of DBOS."""
-
-    def __init__(self, store: Store, workflow_id: str, run_id: str, watch: Watch | None) -> None:
-        self._store = store
-        self._workflow_id = workflow_id
-        self._run_id = run_id
-        self._watch = watch
-
-    def take(self, name: str, perform: Callable[[], Written]) -> Written:
-        """Perform the next step, and store what it returns."""
-        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
-
-    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
-        """Perform several steps at once, but for those that are stored."""
-
-        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
-            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
-            return lambda: context.run(lambda: reserved.run({"name": name}, lambda: perform().tree()))
-
-        ready = [begun(name, perform) for name, perform in steps]
-        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
-
-    def done(self) -> Sequence[tuple[int, str]]:
-        """The numbers and names of the steps that are stored, up to the first missing one."""
-        return self._store.done(self._workflow_id)
-
-    def skip(self, name: str) -> None:
-        """Go past the next step, which is stored."""
-        DBOS.run_step({"name": name}, _is_stored)
-
-    def _seen(self, written: Written) -> Written:
-        for line in written.lines if self._watch or is_heard("durable", "debug") else ():
-            if found := _EVENT.match(line):
-                n, kind = int(found["n"]), found["kind"]
-                ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
-                took = _TOOK.search(line[-_LAST:])
-                ms = {} if took is None else {"ms": int(took[1])}
-                _say(self._watch, {"run": self._run_id, "event": n, "kind": kind, **ref, **ms})
-        return written
+_WORKERS: Final = list[Worker]()
+"""The worker of this process, while it runs."""
 
 
-def _is_stored() -> None:
-    raise AssertionError("this step is stored, so DBOS does not perform it")
+def _launch(store: Store, slot: Slot, queue: str, release: str) -> None:
+    """Launch DBOS, or leave nothing of it, since it cannot be launched again."""
+    DBOS(
+        config={
+            "name": "toolreel",
+            "system_database_engine": store.engine,
+            "executor_id": slot.executor,
+            "application_version": release,
+            "serializer": DBOSPortableJSONSerializer(),
+            "log_level": "ERROR",
+            "enable_otlp": False,
+        }
+    )
+    DBOS.listen_queues([queue])
+    try:
+        DBOS.launch()
+    except BaseException:
+        DBOS.destroy()
+        raise
+
+
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
+def _segment(run_id: str) -> str:
+    workflow_id = DBOS.workflow_id
+    if not _WORKERS or workflow_id is None:
+        raise DurableError(f"worker: it does not perform {WORKFLOW}")
+    return _WORKERS[0].perform(run_id, workflow_id)

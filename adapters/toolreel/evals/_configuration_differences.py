@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,26 +23,22 @@ class StrategyDifference:
 
 def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
     """From each strategy to the next; models for which the same changes stand together."""
-    return tuple(
-        found
-        for before, after in pairwise(strategy.name for strategy in plan.strategies)
-        for found in _between(plan, before, after)
-    )
+    found = list[StrategyDifference]()
+    for before, after in pairwise(strategy.name for strategy in plan.strategies):
+        groups: dict[tuple[Change, ...], list[str]] = {}
+        for model in plan.models:
+            one, other = (configuration_under(plan, model, name).preset for name in (before, after))
+            groups.setdefault(differences(one, other), []).append(model)
+        found += (
+            StrategyDifference(before, after, tuple(models), changes) for changes, models in groups.items()
+        )
+    return tuple(found)
 
 
 def configuration_under(plan: EvalPlan, model: str, strategy: str) -> Configuration:
     """The configuration of a model's first cell under a strategy."""
     profile, scenario = plan.profiles[model][0].name, plan.scenarios[0].name
     return plan.configuration(Cell(model, profile, strategy, scenario, plan.endpoints[0]))
-
-
-def _between(plan: EvalPlan, before: str, after: str) -> Iterator[StrategyDifference]:
-    groups: dict[tuple[Change, ...], list[str]] = {}
-    for model in plan.models:
-        one, other = (configuration_under(plan, model, name).preset for name in (before, after))
-        groups.setdefault(differences(one, other), []).append(model)
-    for changes, models in groups.items():
-        yield StrategyDifference(before, after, tuple(models), changes)
 
 
 _DEFAULT = "(default)"

@@ -7,11 +7,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.cookiejar import CookieJar
 from typing import Final, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, aevent_of, apulled, event_of, pulled
+from toolreel._driver import Listener, ReplyPiece, aevent_of, apulled, event_of, pulled
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
@@ -24,8 +24,6 @@ from toolreel.http._request import (
     NO_HEADERS,
     STALL_TIMEOUT,
     Address,
-    AsyncClosing,
-    Closing,
     address_in,
 )
 from toolreel.http._response_events import broken, failure_event
@@ -101,8 +99,8 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        target = self._targets["chat_completions"]
-        return self._sent_by(self._client.build_request("POST", target.url, headers=target.headers))
+        url, headers = self._targets["chat_completions"]
+        return self._sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
         return secrets_sent(str(request.url), request.headers, self.address.credentials)
@@ -127,13 +125,13 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        target = self._targets[request.form]
+        url, headers = self._targets[request.form]
         body = b"".join(request.pieces())
         timeout = self._streaming_timeout if request.streamed else self._timeout
         built = self._client.build_request(
             "POST",
-            target.url,
-            headers=target.headers,
+            url,
+            headers=headers,
             content=body,
             timeout=_at_most(exchange.left, timeout),
             extensions={
@@ -145,7 +143,7 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         return built
 
 
-class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
+class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.
 
     Failures of the server or the network do not raise: they become events, so that the run can retry or end.
@@ -202,7 +200,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         with limited(exchange):
             return event_of(self._pieces(effect, exchange))
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
@@ -214,9 +212,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
                 yield piece
                 exchange.rested += self._intake.now() - since
 
-    def _pieces(
-        self, effect: SendRequest, exchange: Exchange
-    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def _pieces(self, effect: SendRequest, exchange: Exchange) -> Generator[ReplyPiece, None, None]:
         try:
             request = self._request(effect.request, exchange)
             with (
@@ -231,7 +227,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
 
     def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    ) -> Generator[ReplyPiece, None, None]:
         chunks = chunks_of(response)
         try:
             incoming = self._incoming(exchange, effect, response)
@@ -252,8 +248,14 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport], Closing):
         if self._owns_client:
             self._client.close()
 
+    def __enter__(self) -> Self:
+        return self
 
-class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTransport], AsyncClosing):
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTransport]):
     """An endpoint for any server with an OpenAI-compatible chat completions API (asyncio and trio).
 
     Its parameters are those of :class:`HttpEndpoint`, with an async transport or client.
@@ -283,9 +285,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
             return await aevent_of(self._pieces(effect, exchange))
         return RequestFailed(effect.ref, "timeout", exchange.message)
 
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
@@ -301,9 +301,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         if not answered:
             yield RequestFailed(effect.ref, "timeout", exchange.message)
 
-    async def _pieces(
-        self, effect: SendRequest, exchange: Exchange
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[ReplyPiece, None]:
         try:
             request = self._request(effect.request, exchange)
             async with (
@@ -319,7 +317,7 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
     async def _read(
         self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
+    ) -> AsyncGenerator[ReplyPiece, None]:
         chunks = async_chunks_of(response)
         try:
             incoming = self._incoming(exchange, effect, response)
@@ -344,6 +342,12 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         """Close the connections; a client that you passed stays open."""
         if self._owns_client:
             await self._client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 @contextmanager
@@ -394,23 +398,15 @@ class _Once:
         return piece
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Target:
-    """The URL and the headers of an address, as httpx parses them; not shown, since they hold the key."""
-
-    url: httpx.URL
-    headers: httpx.Headers
-
-
-def _target(address: Address) -> _Target:
-    """The target of an address.
+def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
+    """The URL and the headers of an address, as httpx parses them.
 
     :raises EndpointConfigError: if httpx cannot use the URL
     """
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name
-        return _Target(url, httpx.Headers(address.headers))
+        return url, httpx.Headers(address.headers)
     except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
         raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
 

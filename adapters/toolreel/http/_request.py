@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final
 from urllib.parse import urlsplit
 
 from toolreel._driver import ServerAddress
@@ -55,34 +54,6 @@ _OUR_HEADERS: Final = frozenset({
     "transfer-encoding",
 })  # fmt: skip
 """Headers that say how a message is framed, and where it goes: the endpoint sets them to what it does."""
-
-
-class Closing(ABC):
-    """A context manager that closes its connections."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connections."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class AsyncClosing(ABC):
-    """The async version of :class:`Closing`."""
-
-    @abstractmethod
-    async def aclose(self) -> None:
-        """Close the connections."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, assert_never
 
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel_core._jsontext import read
@@ -20,21 +20,6 @@ from toolreel_core._replies import html_page
 _NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
 _QUOTED: Final = 300
 """Maximum characters of a provider's error message that an event quotes."""
-
-
-def answered(
-    ref: int, status: int, headers: Mapping[str, str], body: bytes | str
-) -> ReplyReceived | RequestFailed:
-    """The event for a complete response.
-
-    A status outside 2xx is a failure; its message is the provider's, if the body has one.
-    """
-    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-    if 200 <= status < 300:
-        return ReplyReceived(ref, status, text)
-    message = f"HTTP {status}: {_error_message(text)}"
-    retry = {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
-    return RequestFailed(ref, "status", message, status, text, retry_after_ms(headers), should_retry=retry)
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int | None:
@@ -158,8 +143,13 @@ def response_event(
     :param body: as it arrived, decompressed
     :returns: ``ReplyReceived`` for a status of 2xx, else ``RequestFailed`` with the provider's message
     """
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    if 200 <= status < 300:
+        return ReplyReceived(ref, status, text)
     lower = {name.lower(): value for name, value in headers.items()}
-    return answered(ref, status, lower, body)
+    message = f"HTTP {status}: {_error_message(text)}"
+    retry = {"true": True, "false": False}.get(lower.get("x-should-retry", "").strip().lower())
+    return RequestFailed(ref, "status", message, status, text, retry_after_ms(lower), should_retry=retry)
 
 
 def failure_event(ref: int, error: BaseException) -> RequestFailed:
@@ -179,7 +169,7 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
     if kind is None:
         raise error
     if (got := _response_of(error)) is not None:
-        event = response_event(ref, got.status, got.headers, got.body)
+        event = response_event(ref, *got)
         if isinstance(event, RequestFailed):
             return event
     name = type(telling).__name__
@@ -224,12 +214,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
                 yield each
 
 
-class _Response(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 def _body(read: Callable[[], bytes]) -> bytes:
     """The body of a response, unless it was streamed or is closed."""
     with suppress(Exception):
@@ -237,16 +221,16 @@ def _body(read: Callable[[], bytes]) -> bytes:
     return b""
 
 
-def _response_of(error: BaseException) -> _Response | None:
-    """The response that an exception has, as httpx, requests and openai, urllib, or aiohttp keep it."""
+def _response_of(error: BaseException) -> tuple[int, Mapping[str, str], bytes] | None:
+    """Status, headers and body of the response that an exception has, in the form of its client."""
     given: Any = error
     response = getattr(given, "response", None)
     if response is not None and _package(type(error)) != "urllib3":
-        return _Response(response.status_code, response.headers, _body(lambda: response.content))
+        return response.status_code, response.headers, _body(lambda: response.content)
     match _package(type(error)), type(error).__name__:
         case "urllib", "HTTPError":
-            return _Response(given.code, given.headers, _body(given.read))
+            return given.code, given.headers, _body(given.read)
         case "aiohttp", "ClientResponseError" | "ContentTypeError":
-            return _Response(given.status, given.headers or {}, given.message.encode())
+            return given.status, given.headers or {}, given.message.encode()
         case _:
             return None

@@ -19,7 +19,7 @@ from toolreel._driver import Listener, tell, time_left
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
 from toolreel.http._request import DEADLINE
-from toolreel.http._response_events import answered
+from toolreel.http._response_events import response_event
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta, deltas_in, stream_in
 
@@ -204,7 +204,7 @@ class Incoming:
             text = "".join(self._passed)
         else:
             text = scrubbed_body(body.decode("utf-8", "replace"), self._secrets)
-        event = answered(self._effect.ref, self._status, self._headers, text)
+        event = response_event(self._effect.ref, self._status, self._headers, text)
         rest = self._rest(text) if isinstance(event, ReplyReceived) and not self.over else ()
         tell(self._listener, rest)
         return (*held, *rest), event

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
+from toolreel._driver import server_of as address_of
 from toolreel.otel._labels import Labels
 from toolreel_core._jsontext import Json, as_tree, parse, read
 from toolreel_core._plan import Plan
@@ -31,9 +32,6 @@ _NUMBERS: Final = {
     "seed": "gen_ai.request.seed",
 }
 
-
-_DEPTH: Final = 8
-"""How many endpoints may wrap one another."""
 
 # Values of gen_ai.provider.name that the conventions list, by the host of the API; then routers and hosts
 # that they do not list, under their own names.
@@ -86,25 +84,15 @@ def server_of(performer: object, fallback: str = "") -> Server:
 
     :param fallback: the name of the plan's fallback; empty for its own endpoint
     """
-    found = performer
-    for _ in range(_DEPTH):
-        url = getattr(getattr(found, "address", None), "url", None)
-        if isinstance(url, str):
-            parts = urlsplit(url)
-            default = 443 if parts.scheme == "https" else 80
-            try:
-                return Server(parts.hostname or "", parts.port or default)
-            except ValueError:  # no port is that large
-                return Server(parts.hostname or "", default)
-        first, others = getattr(found, "first", None), getattr(found, "fallbacks", None)
-        if others is not None:
-            found = others.get(fallback) if fallback else first
-            continue
-        inner = (getattr(found, name, None) for name in ("endpoint", "performer", "ports"))
-        found = next((one for one in inner if one is not None), None)
-        if found is None:
-            break
-    return Server()
+    url = address_of(performer, fallback).url
+    if not url:
+        return Server()
+    parts = urlsplit(url)
+    default = 443 if parts.scheme == "https" else 80
+    try:
+        return Server(parts.hostname or "", parts.port or default)
+    except ValueError:  # no port is that large
+        return Server(parts.hostname or "", default)
 
 
 def run_attributes(begun: Begun, labels: Labels) -> Attributes:

@@ -16,12 +16,12 @@ from toolreel.http import (
     Stalled,
     TooLarge,
     UndecodableBody,
-    answered,
     async_chunks_of,
     async_trace,
     broken,
     failure_event,
     hang_up,
+    response_event,
     within,
 )
 from toolreel.proxy._client.headers import KEYS
@@ -112,7 +112,7 @@ class Pieces:
             if piece and response.is_success:
                 return piece
             return await self._ended(
-                answered(0, response.status_code, response.headers, "".join(self._passed))
+                response_event(0, response.status_code, response.headers, "".join(self._passed))
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             event = failure_event(0, error)

@@ -5,8 +5,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.testing._assertions import Claims, assert_reel
-    from toolreel.testing._expected_calls import ExpectedCall, call
+    from toolreel.testing._assertions import Claims, ExpectedCall, assert_reel, call
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
     from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
     from toolreel.testing._recordings_check import Checked, Finding, check

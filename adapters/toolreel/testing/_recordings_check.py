@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -147,19 +146,11 @@ class Names:
     tests: Mapping[str, frozenset[str]]
     """By the name of each module, the names that it defines."""
 
-    def unnamed(self, cassettes: Iterable[Path]) -> list[Path]:
-        """The recordings that no test names."""
-        every = [*cassettes]
-        shared = Counter(path.stem for path in every)
-        return [path for path in every if not self._named(path, alone=shared[path.stem] == 1)]
+    def names(self, path: Path, *, alone: bool) -> bool:
+        """Whether a test names a recording.
 
-    def joined(self, other: Names) -> Names:
-        """The names of both."""
-        modules = self.tests.keys() | other.tests.keys()
-        tests = {each: self.tests.get(each, _NONE) | other.tests.get(each, _NONE) for each in modules}
-        return Names(self.texts | other.texts, self.ends | other.ends, tests)
-
-    def _named(self, path: Path, *, alone: bool) -> bool:
+        :param alone: whether no other recording has its name
+        """
         folder = path.parent.name
         names = {f"{folder}/{path.stem}", folder}
         by_text = names & self.ends or {*names, *([path.stem] if alone else [])} & self.texts
@@ -461,17 +452,17 @@ def _oldest(interactions: Iterable[dict[str, Any]]) -> datetime | None:
 
 
 def _orphans(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding]:
-    by_tests: dict[tuple[Path, ...], list[Group]] = {}
+    """The recordings that no test names, in the given folders or next to the recording."""
+    by_places: dict[tuple[Path, ...], list[Group]] = {}
     for group in groups:
         beside = reel_tests(group.cassette)
-        places = (*tests, *([beside] if beside else []))
-        if places:
-            by_tests.setdefault(places, []).append(group)
-    found = {place: names_in(place) for place in dict.fromkeys(chain.from_iterable(by_tests))}
-    for places, those in by_tests.items():
-        names = reduce(Names.joined, (found[place] for place in dict.fromkeys(places)))
-        unnamed = {*names.unnamed(group.cassette for group in those)}
-        where = " or ".join(map(str, dict.fromkeys(places)))
+        if places := tuple(dict.fromkeys([*tests, *([beside] if beside else [])])):
+            by_places.setdefault(places, []).append(group)
+    found = {place: names_in(place) for place in dict.fromkeys(chain.from_iterable(by_places))}
+    for places, those in by_places.items():
+        shared = Counter(group.cassette.stem for group in those)
         for group in those:
-            if group.cassette in unnamed:
+            alone = shared[group.cassette.stem] == 1
+            if not any(found[place].names(group.cassette, alone=alone) for place in places):
+                where = " or ".join(map(str, places))
                 yield Finding(group.files[0], "orphan", f"no test in {where} names it: remove it")

@@ -11,15 +11,65 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from toolreel._internal import AdapterError, counted
+from toolreel._internal import AdapterError, VaryError, counted, line_at, read_file, read_toml
 from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
+from toolreel_core._internal import PlaceError
+
+FILE: Final = "pyproject.toml"
+_KEYS: Final = ("vary",)
+_PLACE: Final = ("tool", "toolreel", "vary")
+_TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
+"""The head of a rule in pyproject.toml, found without parsing the file."""
+
+
+def project_rules(root: Path) -> tuple[Vary, ...]:
+    """The rules in the ``pyproject.toml`` of a folder; none without that file.
+
+    ::
+
+        [[tool.toolreel.vary]]
+        pattern = "Now: [0-9-]{10} [0-9:]{5}"
+        becomes = "Now: <time>"
+
+    :raises VaryError: if a rule cannot be used; names the line
+    """
+    path = root / FILE
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ()
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed: int) -> tuple[Vary, ...]:
+    text = read_file(path, VaryError, "is gone")
+    entries = read_toml(str(path), text, _entries, VaryError)
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if _TABLE.match(line)]
+    rules = []
+    for n, entry in enumerate(entries):
+        line = lines[n] if len(lines) == len(entries) else line_at(text, _PLACE)
+        rules.append(rule_of(entry, f"{path}, line {line}: tool.toolreel.vary[{n}]"))
+    return tuple(rules)
+
+
+def _entries(tree: dict[str, Any]) -> list[object]:
+    settings = tree.get("tool", {}).get("toolreel", {})
+    if not isinstance(settings, dict):
+        raise PlaceError(_PLACE[:2], "expected a table")
+    for key in settings:
+        if key not in _KEYS:
+            raise PlaceError((*_PLACE[:2], key), "is no setting; there is vary")
+    entries = settings.get("vary", [])
+    if not isinstance(entries, list):
+        raise PlaceError(_PLACE, "expected tables, [[tool.toolreel.vary]]")
+    return entries
+
 
 RULES: Final = "reel_rules"
 """The user property of a test's report that has its rules."""

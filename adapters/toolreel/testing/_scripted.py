@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel._driver import Listener, tell
+from toolreel._driver import Listener, ReplyPiece, tell
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import (
@@ -22,7 +22,7 @@ from toolreel_core._protocol import (
     SendRequest,
     ToolReturned,
 )
-from toolreel_core._replies import Delta, deltas_in
+from toolreel_core._replies import deltas_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class ScriptedEndpoint:
             case _:
                 return self._reply(effect, canonical(line))
 
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """The pieces of the next answer, one by one, and last the answer as :meth:`send` returns it."""
         event = self.send(effect)
         if effect.request.streamed and isinstance(event, ReplyReceived):

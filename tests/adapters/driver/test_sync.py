@@ -18,7 +18,6 @@ from toolreel._driver import (
     Performer,
     Ports,
     Resting,
-    Stopwatch,
     SystemClock,
     Wanted,
     arun,
@@ -317,8 +316,8 @@ def test_a_run_that_goes_on_has_its_time_so_far_behind_it() -> None:
 
 def test_a_run_that_takes_too_long_ends_and_its_record_ends_alike() -> None:
     journal, again = MemoryJournal(HURRIED), MemoryJournal(HURRIED)
-    slow = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
-    ended = run(HURRIED, Stopwatch(slow, started=-1e6), journal=journal)
+    slow = Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add])))
+    ended = run(HURRIED, slow, journal=journal)
     assert isinstance(ended.outcome, BudgetSpent)
     assert ended.outcome.kind == "time"
 

@@ -18,6 +18,7 @@ from tests.samples import complaint
 from toolreel import (
     Agent,
     AsyncPorts,
+    EffectTime,
     Event,
     FileJournal,
     LoopConfig,
@@ -32,7 +33,6 @@ from toolreel import (
     RunTool,
     SendRequest,
     Timing,
-    Took,
     Tool,
     ToolReturned,
     arun,
@@ -145,9 +145,9 @@ On: TypeAlias = Callable[[Plan, Any], Run]
 each_driver = pytest.mark.parametrize("on", [blocking, awaiting, streaming, streaming_async])
 
 TOOK = (
-    Took("request", "", 1, 1, 1000, 1000),
-    Took("tool", "add", 2, 1, 250, 250, call_id="call_1"),
-    Took("request", "", 3, 2, 1000, 1000),
+    EffectTime("request", "", 1, 1, 1000, 1000),
+    EffectTime("tool", "add", 2, 1, 250, 250, call_id="call_1"),
+    EffectTime("request", "", 3, 2, 1000, 1000),
 )
 
 

@@ -5,17 +5,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.http import Stalled, TooLarge, UndecodableBody, answered, broken, failure_event, retry_after_ms
+from toolreel.http import (
+    Stalled,
+    TooLarge,
+    UndecodableBody,
+    broken,
+    failure_event,
+    response_event,
+    retry_after_ms,
+)
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:
-    assert answered(1, 200, {}, b"caf\xe9") == ReplyReceived(1, 200, "caf\ufffd")
+    assert response_event(1, 200, {}, b"caf\xe9") == ReplyReceived(1, 200, "caf\ufffd")
 
 
 @pytest.mark.parametrize("status", [100, 199, 300, 404, 500])
 def test_any_other_status_is_a_failure(status: int) -> None:
-    assert answered(4, status, {}, b"why") == RequestFailed(4, "status", f"HTTP {status}: why", status, "why")
+    assert response_event(4, status, {}, b"why") == RequestFailed(
+        4, "status", f"HTTP {status}: why", status, "why"
+    )
 
 
 @pytest.mark.parametrize(
@@ -23,7 +33,7 @@ def test_any_other_status_is_a_failure(status: int) -> None:
 )
 def test_a_long_complaint_is_cut_in_the_message_and_whole_in_the_body(body: str) -> None:
     text = body % ("x" * 1_000)
-    event = answered(1, 500, {}, text.encode())
+    event = response_event(1, 500, {}, text.encode())
     assert event == RequestFailed(1, "status", f"HTTP 500: {'x' * 300}", 500, text)
 
 
@@ -31,7 +41,9 @@ def test_a_long_complaint_is_cut_in_the_message_and_whole_in_the_body(body: str)
     "body", ['{"error":{"message":7}}', '{"detail":[{"msg":"too short"}]}', "[1]", "null"]
 )
 def test_a_complaint_in_an_unknown_shape_is_shown_as_it_is(body: str) -> None:
-    assert answered(1, 422, {}, body.encode()) == RequestFailed(1, "status", f"HTTP 422: {body}", 422, body)
+    assert response_event(1, 422, {}, body.encode()) == RequestFailed(
+        1, "status", f"HTTP 422: {body}", 422, body
+    )
 
 
 def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
@@ -97,5 +109,5 @@ VALUES = st.one_of(st.text(), st.binary().map(lambda value: value.decode("latin-
 def test_no_header_raises(headers: dict[str, str]) -> None:
     ms = retry_after_ms(headers)
     assert ms is None or ms >= 0
-    failed = answered(1, 429, headers, b"slow down")
+    failed = response_event(1, 429, headers, b"slow down")
     assert failed == RequestFailed(1, "status", "HTTP 429: slow down", 429, "slow down", ms)

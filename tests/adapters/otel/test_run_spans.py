@@ -416,7 +416,7 @@ def test_a_watcher_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(_: object) -> None:
         raise RuntimeError("no disk")
 
-    monkeypatch.setattr("toolreel._driver.watching.watch.WATCHERS", [broken])
+    monkeypatch.setattr("toolreel._driver.watch.WATCHERS", [broken])
     with pytest.warns(RuntimeWarning, match=r"a watcher of runs failed: RuntimeError\('no disk'\)"):
         on_run()
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from threading import Event
 from types import FrameType
@@ -56,45 +56,21 @@ _SHOWN: Final = 4
 """Runs under way that have a line: those that take longest."""
 
 
-class EvaluationBar(Progress):
-    """How many runs have ended, in words below, and what is under way since when.
+class _Bar(Progress):
+    """How many runs have ended, and what is shown below it.
 
-    :param status: the words
+    :param below: made anew whenever it is shown
     """
 
-    def __init__(self, console: Console, total: int, status: Callable[[], str]) -> None:
-        self._status, self._out = status, console
-        self._running: dict[str, tuple[str, float]] = {}
+    def __init__(self, console: Console, below: Callable[[], Iterable[RenderableType]]) -> None:
+        self._below = below
         columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn())
         super().__init__(*columns, console=console, transient=True, expand=True)
-        self._total = self.add_task("", total=total)
-
-    def began(self, sample: Sample) -> None:
-        """Show a run that has begun."""
-        cell = sample.cell
-        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
-        self._running[sample.key] = printable(name), time.monotonic()
-
-    def ended(self, key: str) -> None:
-        """Show a run no more, which has ended."""
-        self._running.pop(key, None)
-
-    def show(self, done: int) -> None:
-        """Show how many runs have ended."""
-        self.update(self._total, completed=done)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, then the words, then a line for each run under way."""
+        """The bar, then what is below it."""
         yield self.make_tasks_table(self.tasks)
-        yield from Text(self._status()).wrap(self._out, self._out.width)
-        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
-        for name, since in running[:_SHOWN]:
-            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
-            line = Text(f"  {name}", style="dim")
-            line.truncate(max(1, self._out.width - len(end)), overflow="ellipsis")
-            yield line + Text(end, style="cyan")
-        if len(running) > _SHOWN:
-            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
+        yield from self._below()
 
 
 _WORDS: Final = {
@@ -128,9 +104,11 @@ class EvaluationProgress:
         """Whether Ctrl-C has ended it."""
         self._before = 0
         self._since = time.monotonic()
-        self._bar: EvaluationBar | None = None
+        self._running: dict[str, tuple[str, float]] = {}
+        self._bar: _Bar | None = None
         if err.is_terminal and not err.is_dumb_terminal and not quiet:
-            self._bar = EvaluationBar(err, self._total, lambda: self.status_text)
+            self._bar = _Bar(err, self._below)
+            self._task = self._bar.add_task("", total=self._total)
 
     def found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
@@ -145,14 +123,14 @@ class EvaluationProgress:
 
     def began(self, sample: Sample, /) -> None:
         """Show a run that has begun; called from several threads."""
-        if self._bar:
-            self._bar.began(sample)
+        cell = sample.cell
+        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
+        self._running[sample.key] = printable(name), time.monotonic()
 
     def ended(self, record: Record, /) -> None:
         """Count a run, and print its result."""
         self._spent = self._spent.after(record, self._prices)
-        if self._bar:
-            self._bar.ended(record.key)
+        self._running.pop(record.key, None)
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -213,7 +191,19 @@ class EvaluationProgress:
 
     def _show(self) -> None:
         if self._bar:
-            self._bar.show(self._done)
+            self._bar.update(self._task, completed=self._done)
+
+    def _below(self) -> Iterator[RenderableType]:
+        """The counts in words, then a line for each run under way."""
+        yield from Text(self.status_text).wrap(err, err.width)
+        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
+        for name, since in running[:_SHOWN]:
+            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
+            line = Text(f"  {name}", style="dim")
+            line.truncate(max(1, err.width - len(end)), overflow="ellipsis")
+            yield line + Text(end, style="cyan")
+        if len(running) > _SHOWN:
+            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
 
 
 def _duration(seconds: float) -> str:

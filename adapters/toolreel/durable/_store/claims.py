@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 import sqlalchemy as sa
 from dbos import DBOSClient, EnqueueOptions
 
-from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel.durable._store.database import INBOX, RUNS
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import CancelRequested, Event, encode
 
@@ -59,13 +59,13 @@ class Written:
     """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
 
     lines: tuple[str, ...]
-    heard: int
+    inbox_read: int
     problem: str = ""
     """What went wrong in this program, if anything; then nothing was recorded."""
 
     def tree(self) -> dict[str, Json]:
         """As JSON."""
-        tree: dict[str, Json] = {"heard": self.heard, "lines": list(self.lines)}
+        tree: dict[str, Json] = {"heard": self.inbox_read, "lines": list(self.lines)}
         return {**tree, "problem": self.problem} if self.problem else tree
 
     @classmethod
@@ -77,7 +77,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class InboxEntry:
     """One thing that was said to a run."""
 
     n: int
@@ -93,7 +93,7 @@ class Resting:
 
     status: Status
     events: int
-    heard: int
+    inbox_read: int
     outcome: str = ""
     waits_for: Sequence[dict[str, Any]] = ()
     problem: str = ""
@@ -102,7 +102,7 @@ class Resting:
     interrupted: int = 0
 
     @property
-    def must_have_heard_all(self) -> bool:
+    def must_have_read_inbox(self) -> bool:
         """Whether it may rest only if nothing was said that it has not heard."""
         return self.status in {"waiting", "sleeping", "ended"}
 
@@ -172,8 +172,8 @@ def release(engine: sa.Engine, client: DBOSClient, claimed: Claimed, rest: Resti
             updated_at=now_ms(),
         )
     )
-    if rest.must_have_heard_all:
-        change = change.where(RUNS.c.said == rest.heard)
+    if rest.must_have_read_inbox:
+        change = change.where(RUNS.c.said == rest.inbox_read)
     with engine.begin() as connection:
         if connection.execute(change).rowcount:
             if rest.status in {"queued", "sleeping"}:

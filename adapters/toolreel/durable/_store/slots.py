@@ -21,7 +21,7 @@ from sqlalchemy import exc
 
 from toolreel._internal import DurableError
 from toolreel._journal import taken
-from toolreel.durable._store.database import lasting
+from toolreel.durable._store.database import retried
 
 _MOST: Final = 1_000
 _CHECK_SECONDS: Final = 2.0
@@ -120,7 +120,7 @@ class _SessionSlot:
     @classmethod
     def of(cls, url: sa.URL, queue: str, name: str) -> _SessionSlot | None:
         engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-        connection = lasting(lambda: _locked(engine, executor_of(queue, name)))
+        connection = retried(lambda: _locked(engine, executor_of(queue, name)))
         return None if connection is None else cls(queue, name, engine, connection)
 
     @property

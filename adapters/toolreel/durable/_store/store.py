@@ -9,27 +9,26 @@ from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from dbos import DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus
+from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from toolreel.durable._store import claims
 from toolreel.durable._store.claims import (
     WORKFLOW,
     Claimed,
+    InboxEntry,
     Resting,
-    Said,
     Segment,
     Written,
     now_ms,
     segments_of,
     wake,
 )
-from toolreel.durable._store.database import close_database, lasting, open_database
-from toolreel.durable._store.tables import INBOX, RUNS
+from toolreel.durable._store.database import INBOX, RUNS, close_database, open_database, retried
 from toolreel_core._jsontext import either, read
 from toolreel_core._protocol import Event, decode_event
 
 A_MINUTE: Final = 60.0
-FOR_EVER: Final = math.inf
+NEVER: Final = math.inf
 _BATCH: Final = 200
 """Runs that one transaction deletes, so that none takes long."""
 _Result = TypeVar("_Result")
@@ -39,16 +38,16 @@ class Store:
     """The database of durable runs.
 
     :param connections: how many it keeps open
-    :param patience: seconds for which it tries again while the database is away
+    :param give_up_after: seconds for which it tries again while the database is away
     :raises DurableError: if the database cannot be used
     """
 
-    def __init__(self, url: sa.URL, *, connections: int = 4, patience: float = A_MINUTE) -> None:
+    def __init__(self, url: sa.URL, *, connections: int = 4, give_up_after: float = A_MINUTE) -> None:
         self.engine = open_database(url, connections=connections)
         self.client = DBOSClient(
             system_database_engine=self.engine, serializer=DBOSPortableJSONSerializer(), lazy=True
         )
-        self._patience = patience
+        self._give_up_after = give_up_after
 
     def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         """The rows of a query."""
@@ -57,7 +56,7 @@ class Store:
             with self.engine.connect() as connection:
                 return connection.execute(query).all()
 
-        return self._lasting(rows)
+        return self._retried(rows)
 
     def change(self, work: Callable[[sa.Connection], _Result]) -> _Result:
         """Do something in a transaction.
@@ -69,15 +68,15 @@ class Store:
             with self.engine.begin() as connection:
                 return work(connection)
 
-        return self._lasting(done)
+        return self._retried(done)
 
     def claim(self, run_id: str, workflow_id: str) -> Claimed | None:
         """Take a run for a segment; ``None`` if another one has it."""
-        return self._lasting(lambda: claims.claim(self.engine, run_id, workflow_id))
+        return self._retried(lambda: claims.claim(self.engine, run_id, workflow_id))
 
     def release(self, claimed: Claimed, rest: Resting) -> bool:
         """Let go of a run; ``False`` if something was said that it has not heard."""
-        return self._lasting(lambda: claims.release(self.engine, self.client, claimed, rest))
+        return self._retried(lambda: claims.release(self.engine, self.client, claimed, rest))
 
     def wake(self, run_id: str) -> None:
         """Queue a segment for a run."""
@@ -85,21 +84,23 @@ class Store:
 
     def tell(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
         """Write down what is said to a run, and queue a segment that hears it."""
-        self._lasting(lambda: claims.tell(self.engine, self.client, run_id, event, token, answers))
+        self._retried(lambda: claims.tell(self.engine, self.client, run_id, event, token, answers))
 
-    def heard_after(self, run_id: str, n: int) -> Sequence[Said]:
+    def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
         """What was said to a run after the first ``n`` things."""
         query: Any = (
             sa.select(INBOX.c.n, INBOX.c.event, INBOX.c.answers)
             .where(INBOX.c.run_id == run_id, INBOX.c.n > n)
             .order_by(INBOX.c.n)
         )
-        return [Said(row.n, decode_event(either(read(row.event))), row.answers) for row in self.read(query)]
+        return [
+            InboxEntry(row.n, decode_event(either(read(row.event))), row.answers) for row in self.read(query)
+        ]
 
     def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
         """What the steps of segments have stored, in order."""
         every = (*segments,)
-        return self._lasting(
+        return self._retried(
             lambda: [
                 Written.of(step["output"])
                 for segment in every
@@ -110,16 +111,9 @@ class Store:
 
     def done(self, workflow_id: str) -> Sequence[tuple[int, str]]:
         """The numbers and names of a segment's steps that are stored, up to the first missing one."""
-        steps = self._lasting(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
+        steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
         found = [(step["function_id"], step["function_name"]) for step in steps]
         return [item for _, item in takewhile(lambda each: each[1][0] == each[0], enumerate(found, 1))]
-
-    def workflows(self, ids: Sequence[str], statuses: Sequence[str]) -> Sequence[WorkflowStatus]:
-        """Those workflows that have one of the statuses, with their results."""
-        named, wanted = [*ids], [*statuses]
-        return self._lasting(
-            lambda: self.client.list_workflows(workflow_ids=named, status=wanted, load_input=False)
-        )
 
     def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
         """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
@@ -186,5 +180,5 @@ class Store:
         self.client.destroy()
         close_database(self.engine)
 
-    def _lasting(self, attempt: Callable[[], _Result]) -> _Result:
-        return lasting(attempt, self._patience)
+    def _retried(self, attempt: Callable[[], _Result]) -> _Result:
+        return retried(attempt, self._give_up_after)

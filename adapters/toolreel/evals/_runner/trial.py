@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -211,6 +212,15 @@ def run_job(job: Job, context: RunContext) -> Record:
     """
     retries, failures, attempts, asked = job.retries, 0, list[Attempt](), list[SentRequest]()
     sample, configuration = job.sample, job.configuration
+    record = partial(
+        Record,
+        key=sample.key,
+        cell=sample.cell,
+        trial=sample.trial,
+        version=sample.version,
+        configuration=configuration.text,
+        digest=configuration.digest,
+    )
     while True:
         since, first, case = context.now(), len(asked), job.case
         try:
@@ -219,13 +229,7 @@ def run_job(job: Job, context: RunContext) -> Record:
             # What was asked is in the record, since it has cost something.
             verdict = Verdict("void", "loop.budget", (str(stopped),))
             whole = Attempt(sum(one.ms for one in asked), verdict, tuple(asked))
-            return Record(
-                key=sample.key,
-                cell=sample.cell,
-                trial=sample.trial,
-                version=sample.version,
-                configuration=configuration.text,
-                digest=configuration.digest,
+            return record(
                 tools_sent=bool(case.tools.definitions),
                 verdict=verdict,
                 loop="cancelled",
@@ -247,13 +251,7 @@ def run_job(job: Job, context: RunContext) -> Record:
             context.pause(retry_delay_ms(failures, failed.retry_after_ms if failed else None) / 1000)
         retries = left
     body = error_body(failed) if failed else None
-    return Record(
-        key=sample.key,
-        cell=sample.cell,
-        trial=sample.trial,
-        version=sample.version,
-        configuration=configuration.text,
-        digest=configuration.digest,
+    return record(
         tools_sent=evidence.tools_sent,
         verdict=verdict,
         loop=evidence.outcome.name,

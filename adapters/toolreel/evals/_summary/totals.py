@@ -318,9 +318,9 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
         return
     best, *others = ranked
     found = {
-        other: (each, 1 if each.second == best else -1)
+        each.second if each.first == best else each.first: (each, 1 if each.second == best else -1)
         for each in contrasts
-        for other in ({each.first, each.second} - {best} if best in {each.first, each.second} else ())
+        if best in {each.first, each.second}
     }
     p_values = {name: found[name][0].difference.p_value if name in found else 1.0 for name in others}
     equals = [name for name in others if p_values[name] > ALPHA]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, Unpack, cast
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Generic, Unpack
 
 from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import AsyncPorts, ImmediateClock, Incoming, InstantClock, Observer, Ports
@@ -14,12 +14,10 @@ from toolreel.testing._reels.reel_recording import ReelRecording
 from toolreel.tools import Tool
 from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
-from toolreel_core._replies import Delta
 from toolreel_core._tools import ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+    pass
 
 
 class ReelAgent(Generic[Value_co]):
@@ -93,17 +91,15 @@ class _InReel(Agent[Value_co]):
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
-        with super().ports(transport or self._reel.transport) as ports:
-            clock = ports.clock if self._reel.recording else InstantClock()
-            endpoint = _Located(cast("HttpEndpoint", ports.endpoint), self._journal)
-            yield replace(ports, endpoint=endpoint, clock=clock)
+        with super().ports(transport or self._reel.transport) as ports, naming_exchange(self._journal):
+            yield ports if self._reel.recording else replace(ports, clock=InstantClock())
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
         async with super().aports(transport or self._reel.async_transport) as ports:
-            clock = ports.clock if self._reel.recording else ImmediateClock(InstantClock())
-            endpoint = _AsyncLocated(cast("AsyncHttpEndpoint", ports.endpoint), self._journal)
-            yield replace(ports, endpoint=endpoint, clock=clock)
+            with naming_exchange(self._journal):
+                recording = self._reel.recording
+                yield ports if recording else replace(ports, clock=ImmediateClock(InstantClock()))
 
     def _connection(self) -> dict[str, Any]:
         """The server of the reel, if it has one; while recording else that of the agent."""
@@ -112,47 +108,3 @@ class _InReel(Agent[Value_co]):
             return super()._connection()
         key = reel.live.api_key_env if reel.recording else None
         return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}
-
-
-@dataclass(frozen=True, slots=True)
-class _Located:
-    """An endpoint that says in which exchange of a conversation a request is not the recorded one."""
-
-    endpoint: HttpEndpoint
-    journal: ReelJournal | None
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        return dict(self.endpoint.secrets)
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        with naming_exchange(self.journal):
-            return self.endpoint.send(effect)
-
-    def stream(self, effect: SendRequest) -> Generator[Delta | ReplyReceived | RequestFailed, None, None]:
-        with naming_exchange(self.journal), closing(self.endpoint.stream(effect)) as pieces:
-            yield from pieces
-
-
-@dataclass(frozen=True, slots=True)
-class _AsyncLocated:
-    """The async version of :class:`_Located`."""
-
-    endpoint: AsyncHttpEndpoint
-    journal: ReelJournal | None
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        return dict(self.endpoint.secrets)
-
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        with naming_exchange(self.journal):
-            return await self.endpoint.send(effect)
-
-    async def stream(
-        self, effect: SendRequest
-    ) -> AsyncGenerator[Delta | ReplyReceived | RequestFailed, None]:
-        with naming_exchange(self.journal):
-            async with aclosing(self.endpoint.stream(effect)) as pieces:
-                async for piece in pieces:
-                    yield piece

@@ -35,21 +35,14 @@ from toolreel._driver import (
     run,
     speak,
 )
-from toolreel._internal import MissingExtra
 from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, run_on
 from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
 from toolreel.testing._reels.reel_recording import LiveSide, ReelRecording
-from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
+from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import RunTool, ToolReturned
-
-try:
-    import anyio.to_thread
-except ImportError:
-    raise MissingExtra.of("http", "anyio") from None
 
 if TYPE_CHECKING:
     from toolreel._agent import Agent, Value_co
@@ -165,7 +158,7 @@ class Reel(ReelRecording):
         if isinstance(performer, _AsyncLive | AsyncRehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
         if isinstance(performer, Rehearsal):
-            performer.hear()
+            performer.skip_message()
         with naming_exchange(talk.journal):
             done = speak(run, content, performer, journal=talk.journal, observe=observe)
             return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
@@ -177,7 +170,7 @@ class Reel(ReelRecording):
         if isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
         if isinstance(performer, AsyncRehearsal):
-            performer.hear()
+            performer.skip_message()
         with naming_exchange(talk.journal):
             async with _live(self, performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
@@ -267,19 +260,9 @@ async def _live(
         yield AsyncPorts(endpoint, performer.tools, performer.approver, performer.clock)
 
 
-class _ThreadedTools:
-    """Async wrapper of a blocking tool host."""
-
-    def __init__(self, tools: PythonTools) -> None:
-        self._tools = tools
-
-    async def run(self, effect: RunTool) -> ToolReturned:
-        return await anyio.to_thread.run_sync(self._tools.run, effect)
-
-
 def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
     if isinstance(tools, PythonTools):
-        return _ThreadedTools(tools)
+        return ThreadedTools(tools)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
 
 

@@ -22,7 +22,6 @@ from typing import (
     ForwardRef,
     Generic,
     Literal,
-    NamedTuple,
     NotRequired,
     Required,
     TypeVar,
@@ -61,37 +60,6 @@ def is_pydantic(hint: object) -> bool:
     return any(hasattr(hint, mark) for mark in _MARKS)
 
 
-def pydantic_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
-    """The type as JSON, and the schemas under ``#/$defs/`` that it refers to.
-
-    :raises ConfigError: if pydantic cannot generate a schema
-    """
-    pydantic = import_module("pydantic")
-    try:
-        adapter = pydantic.TypeAdapter(hint)
-        tree = _untitled(adapter.json_schema())
-    except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
-        why, _, _ = str(error).partition("\n")
-        raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
-
-    # Where an alias is a path, pydantic's schema has the name of the field, which pydantic reads since 2.11.
-    named = (
-        {"by_alias": True, "by_name": True}
-        if "by_name" in inspect.signature(adapter.validate_json).parameters
-        else {}
-    )
-
-    def read(value: Json) -> object:
-        try:
-            return adapter.validate_json(canonical(value), **named)
-        except pydantic.ValidationError as error:
-            first, *_ = error.errors(include_url=False, include_context=False)
-            raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
-
-    shared: Mapping[str, Json] = tree.pop("$defs", {})
-    return JsonType(tree, read), shared
-
-
 def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
     """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
 
@@ -111,26 +79,6 @@ def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tre
         if names or key != "title" or not isinstance(value, str)
     }
     return changed if names else with_type(changed)
-
-
-def struct_type(hint: Any, place: str) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401 - a struct
-    """The type as JSON, and the schemas under ``#/$defs/`` that it refers to.
-
-    :raises ConfigError: if msgspec cannot generate a schema
-    """
-    msgspec = import_module("msgspec")
-    try:
-        (tree,), shared = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
-    except TypeError as error:
-        raise ConfigError(f"{place}: msgspec makes no schema of {hint!r}: {error}") from None
-
-    def read(value: Json) -> object:
-        try:
-            return msgspec.json.decode(canonical(value).encode(), type=hint)
-        except msgspec.ValidationError as error:
-            raise InvalidValue(str(error)) from None
-
-    return JsonType(_untitled(tree), read), _untitled(shared, names=True)
 
 
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
@@ -191,9 +139,9 @@ class Types:
     def _named(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         origin = get_origin(hint) or hint
         if is_pydantic(origin):
-            return self._foreign(pydantic_type(hint, place), place)
+            return self._pydantic(hint, place)
         if isinstance(origin, type) and hasattr(origin, "__struct_config__"):
-            return self._foreign(struct_type(hint, place), place)
+            return self._struct(hint, place)
         if is_record(origin):
             return self._once(hint, place, lambda: self._record(hint, place))
         if isinstance(hint, TypeVar):  # of a generic type without arguments
@@ -242,18 +190,53 @@ class Types:
 
     def _annotated(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(is_pydantic(extra) for extra in extras):
-            kind = self._foreign(pydantic_type(hint, place), place)
+            kind = self._pydantic(hint, place)
         else:
             kind = constrained(self.of(inner, place), extras, place)
         text = description_in(extras)
         return JsonType({**kind.schema, "description": text}, kind.read) if text else kind
 
-    def _foreign(self, made: tuple[JsonType, Mapping[str, Json]], place: str) -> JsonType:
-        """A type whose schema another library has made, with what that refers to."""
-        kind, shared = made
-        for name, schema in shared.items():
+    def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        """A type that pydantic makes a schema of."""
+        pydantic = import_module("pydantic")
+        try:
+            adapter = pydantic.TypeAdapter(hint)
+            tree = _untitled(adapter.json_schema())
+        except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
+            why, _, _ = str(error).partition("\n")
+            raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
+        # Where an alias is a path, pydantic's schema has the name of the field, which it reads since 2.11.
+        knows_names = "by_name" in inspect.signature(adapter.validate_json).parameters
+        named = {"by_alias": True, "by_name": True} if knows_names else {}
+
+        def read(value: Json) -> object:
+            try:
+                return adapter.validate_json(canonical(value), **named)
+            except pydantic.ValidationError as error:
+                first, *_ = error.errors(include_url=False, include_context=False)
+                raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
+
+        for name, schema in tree.pop("$defs", {}).items():
             self._share(name, schema, place)
-        return kind
+        return JsonType(tree, read)
+
+    def _struct(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        """A type that msgspec makes a schema of."""
+        msgspec = import_module("msgspec")
+        try:
+            (tree,), shared = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
+        except TypeError as error:
+            raise ConfigError(f"{place}: msgspec makes no schema of {hint!r}: {error}") from None
+
+        def read(value: Json) -> object:
+            try:
+                return msgspec.json.decode(canonical(value).encode(), type=hint)
+            except msgspec.ValidationError as error:
+                raise InvalidValue(str(error)) from None
+
+        for name, schema in _untitled(shared, names=True).items():
+            self._share(name, schema, place)
+        return JsonType(_untitled(tree), read)
 
     def _share(self, name: str, schema: Json, place: str) -> None:
         if self.shared.setdefault(name, schema) != schema:
@@ -279,19 +262,22 @@ class Types:
         return JsonType(schema, values_reader(key_reader(key, arguments[0]), value))
 
     def _record(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         kind = get_origin(hint) or hint
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
-        parts, required = dict[str, JsonType](), list[str]()
-        for part in parts_of(kind, bound_hints(hint, place)):
-            at = f"{place}, key {part.name!r}"
-            field = self.of(part.hint, at)
-            if part.default is not NOTHING and part.default is not None:
-                field = JsonType(
-                    {**field.schema, "default": default_of(part.default, f"{at}: its default")}, field.read
-                )
-            parts[part.name] = field
-            required += [part.name] if part.required else []
-        return record_type(kind, parts, required)
+        fields = [*_fields(kind, bound_hints(hint, place))]
+        descriptions = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
+        parts, properties = dict[str, JsonType](), dict[str, Json]()
+        for name, part, _, default in fields:
+            at = f"{place}, key {name!r}"
+            parts[name] = self.of(part, at)
+            described = {"description": descriptions[name]} if name in descriptions else {}
+            properties[name] = {**described, **parts[name].schema, **default_keyword(default, at)}
+        required = [name for name, _, is_required, _ in fields if is_required]
+        needed: list[Json] = [*required]
+        schema: dict[str, Json] = {"type": "object", "properties": properties, "required": needed}
+        build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
+        return JsonType({**schema, "additionalProperties": False}, _record_reader(build, parts, required))
 
     def _closed(self, kind: object) -> JsonType:
         record = self._recursive[kind]
@@ -380,17 +366,14 @@ def default_of(value: object, place: str) -> Json:
         raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
 
 
-NOTHING = inspect.Parameter.empty
+NOTHING: Final = inspect.Parameter.empty
 
 
-class Part(NamedTuple):
-    """A field of a record."""
-
-    name: str
-    hint: Any
-    required: bool
-    default: object = NOTHING
-    """Its default, if it has one that is known without calling a factory."""
+def default_keyword(value: object, place: str) -> dict[str, Json]:
+    """The keyword for a default; none without one, and for ``None``."""
+    return (
+        {} if value is NOTHING or value is None else {"default": default_of(value, f"{place}: its default")}
+    )
 
 
 def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
@@ -404,36 +387,30 @@ def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
     )
 
 
-def parts_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[Part]:  # noqa: ANN401
-    """The fields of a record, in order.
+def _fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
+    """The fields of a record in order: name, hint, whether it is required, and its default.
 
-    :param hints: its resolved annotations
+    A default that a factory makes is not known.
     """
     if _is_typed_dict(kind):
         for name, hint in hints.items():
-            yield Part(name, hint, _is_required(name, hint, kind))
+            yield name, hint, _is_required(name, hint, kind), NOTHING
     elif dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.init:
                 default = NOTHING if field.default is dataclasses.MISSING else field.default
                 required = default is NOTHING and field.default_factory is dataclasses.MISSING
-                yield Part(field.name, hints[field.name], required, default)
+                yield field.name, hints[field.name], required, default
     else:
         for name in kind._fields:
             default = kind._field_defaults.get(name, NOTHING)
-            yield Part(name, hints.get(name, Any), default is NOTHING, default)
+            yield name, hints.get(name, Any), default is NOTHING, default
 
 
-def record_type(kind: Any, parts: Mapping[str, JsonType], required: list[str]) -> JsonType:  # noqa: ANN401
-    """The type of a record, from the types of its fields and the names of the required ones."""
-    descriptions = parse_docstring(inspect.getdoc(kind) or "", parts).parameters
-    properties: dict[str, Json] = {
-        name: {**({"description": descriptions[name]} if name in descriptions else {}), **part.schema}
-        for name, part in parts.items()
-    }
-    schema: dict[str, Json] = {"type": "object", "properties": properties}
-    schema |= {"required": list(required), "additionalProperties": False}
-    build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
+def _record_reader(
+    build: Callable[..., object], parts: Mapping[str, JsonType], required: Sequence[str]
+) -> Callable[[Json], object]:
+    """A reader of objects with these keys."""
 
     def read(value: Json) -> object:
         if not isinstance(value, Mapping):
@@ -454,7 +431,7 @@ def record_type(kind: Any, parts: Mapping[str, JsonType], required: list[str]) -
         except (TypeError, ValueError) as error:
             raise InvalidValue(str(error)) from None
 
-    return JsonType(schema, read)
+    return read
 
 
 def _is_typed_dict(kind: type) -> bool:
@@ -468,11 +445,7 @@ def _is_required(name: str, hint: Any, typed_dict: Any) -> bool:  # noqa: ANN401
     With postponed annotations, ``__required_keys__`` misses ``Required`` and ``NotRequired``, so this
     looks at the hint.
     """
-    if (
-        get_origin(hint) is not Required
-        and get_origin(hint) is not NotRequired
-        and hasattr(hint, "__metadata__")
-    ):
+    if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) in {Required, NotRequired}:
         return get_origin(hint) is Required

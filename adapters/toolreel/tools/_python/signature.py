@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._python.constraints import is_field
 from toolreel.tools._python.docstrings import parse_docstring
-from toolreel.tools._python.schema_of import Types, default_of, hints_of
+from toolreel.tools._python.schema_of import Types, default_keyword, hints_of
 from toolreel.tools._python.values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -162,9 +162,7 @@ def _property(
     schema = dict(kind.schema)
     if description is not None:
         schema.setdefault("description", description)
-    if default is not inspect.Parameter.empty and default is not None:
-        schema["default"] = default_of(default, f"{place}: its default")
-    return kind, schema
+    return kind, {**schema, **default_keyword(default, place)}
 
 
 def _default_of_field(default: object, name: str, defaults: dict[str, Callable[[], object]]) -> object:

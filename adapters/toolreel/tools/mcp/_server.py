@@ -18,8 +18,8 @@ from toolreel._internal import AdapterError, McpServerError, MissingExtra
 from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
-from toolreel.tools.mcp._lenient_messages import LenientMessages
 from toolreel.tools.mcp._results import (
+    LenientMessages,
     error_event,
     invalid_result_event,
     result_event,

@@ -8,7 +8,7 @@ from tests.samples import complaint
 from toolreel_core._internal import PlaceError, Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
-from toolreel_core.evals import SETTINGS, SIZES, Budget, Endpoint, Options, layered, prices_of
+from toolreel_core.evals import SIZES, Budget, Endpoint, Options, layered, prices_of
 
 
 def endpoint(**values: object) -> Endpoint:
@@ -248,15 +248,3 @@ def test_another_server_gets_no_key_and_no_header_of_the_one_before() -> None:
     low: Tree = {"endpoint": known}
     assert layered([low, {"endpoint": {"base_url": "y"}}]) == {"endpoint": {"base_url": "y", "timeout": 9}}
     assert layered([low, {"endpoint": {"timeout": 1}}])["endpoint"] == {**known, "timeout": 1}
-
-
-def test_the_table_of_settings_says_the_defaults_that_options_have() -> None:
-    for setting in SETTINGS:
-        section, *keys = setting.path
-        holder = Options() if section == "eval" else Options().endpoint
-        if section in {"eval", "endpoint"} and not (setting.default is None and section == "endpoint"):
-            value = getattr(holder, keys[0])
-            empty: Any = {} if setting.kind == "object" else []
-            assert setting.default == ([*value] or empty if isinstance(value, tuple) else value), (
-                setting.place
-            )

@@ -1,9 +1,15 @@
-"""Endpoints that wait for their turn: any endpoint, sync or async, within limits that processes share."""
+"""Endpoints that wait for their turn: any endpoint, sync or async, within limits that processes share.
+
+A request that may not start in the time that its run has left, or that the limits let it wait, is answered
+like one that the provider itself refuses: with status 429 and a Retry-After that nobody waits for, or with
+402 if the money is spent. So the run ends, or goes on at a fallback, as it would anyway.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,21 +20,114 @@ from toolreel._driver import (
     AsyncEndpoint,
     AsyncStreamingEndpoint,
     Endpoint,
+    ReplyPiece,
     StreamingEndpoint,
     secrets_of,
+    time_left,
 )
 from toolreel._internal import MissingExtra
-from toolreel.durable._limits.ledger import Ledger, Turn
-from toolreel.durable._limits.limits import Limits
-from toolreel.durable._limits.queue import Attempt, Pause, turn_of
+from toolreel.durable._account_limits import Limits
+from toolreel.durable._ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
 from toolreel.tools import awaited, in_thread
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta, Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
 
-Piece: TypeAlias = Delta | ReplyReceived | RequestFailed
-_Piece = TypeVar("_Piece", bound=Piece)
+_POLL: Final = 0.25
+"""Seconds at most between two attempts of a request that is not the next."""
+_POLL_NEXT: Final = 1.0
+"""The same for the next one, which knows when it may start."""
+_SHORTEST: Final = 0.005
+_NO_RETRY_MS: Final = 10**12
+"""A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
+
+
+Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn | None, int | RequestFailed]
+"""Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
+
+
+def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
+    """Ask until a request may start at once; returns its ticket, or its refusal.
+
+    Closing it before its end gives the ticket up. It joins the queue without a thread: a ticket
+    that a cancelled task never got to know could not be given up.
+    """
+    estimate = ledger.limits.estimate(effect)
+    place = _Place.of(ledger.limits, effect, ledger.join(estimate))
+    granted = waited = False
+    try:
+        while True:
+            since = time.monotonic()
+            turn = yield partial(ledger.attempt, place.ticket)
+            match turn:
+                case Granted():
+                    if not place.is_late(since):
+                        granted = True
+                        return place.ticket
+                    ledger.give_back(place.ticket)
+                case Queued():
+                    pause = place.after(turn)
+                    if isinstance(pause, RequestFailed):
+                        return pause
+                    waited = True
+                    yield pause
+                case Refused():
+                    return place.refused(turn.why)
+                case TicketLost():
+                    place.ticket = ledger.join(estimate)
+                case None:
+                    raise AssertionError("an attempt is answered with a turn")
+                case _:
+                    assert_never(turn)
+    finally:
+        if waited:
+            ledger.waits.add(time.monotonic() - place.began)
+        if not granted:
+            ledger.leave(place.ticket)
+
+
+@dataclass(slots=True)
+class _Place:
+    """The place of one request in the queue."""
+
+    limits: Limits
+    effect: SendRequest
+    ticket: int
+    began: float
+    allowed: float
+    """Seconds that it may wait."""
+
+    @classmethod
+    def of(cls, limits: Limits, effect: SendRequest, ticket: int) -> _Place:
+        own = math.inf if limits.max_wait is None else limits.max_wait
+        return cls(limits, effect, ticket, time.monotonic(), min(own, time_left()))
+
+    def after(self, turn: Queued) -> float | RequestFailed:
+        """Seconds until the next attempt, or the refusal if the turn would come too late."""
+        left = self.allowed - (time.monotonic() - self.began)
+        if turn.seconds >= left:
+            return self._too_late(turn.seconds, max(0.0, left))
+        longest = _POLL_NEXT if turn.is_next else min(_POLL, self.limits.window / 50)
+        return min(max(turn.seconds, _SHORTEST) if turn.is_next else longest, longest, left)
+
+    def is_late(self, since: float) -> bool:
+        """Whether too much time has passed since a turn was asked for, on the clock of this process."""
+        return time.monotonic() - since > self.limits.slack / 2
+
+    def refused(self, why: str) -> RequestFailed:
+        return RequestFailed(self.effect.ref, "status", why, 402)
+
+    def _too_late(self, seconds: float, left: float) -> RequestFailed:
+        limits = self.limits
+        why = (
+            f"the account {limits.account!r} is at its limits for {seconds:.1f} s or more, and the request "
+            f"may wait {left:.1f} s"
+        )
+        return RequestFailed(self.effect.ref, "status", why, 429, "", _NO_RETRY_MS)
+
+
+_Piece = TypeVar("_Piece", bound=ReplyPiece)
 _NOTHING: Final = Usage()
 
 
@@ -74,7 +173,7 @@ class LimitedEndpoint:
         with settling(self.ledger, ticket, effect.request.form) as noted:
             return noted(self.endpoint.send(effect))
 
-    def stream(self, effect: SendRequest) -> Generator[Piece, None, None]:
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
         ticket = self._turn(effect)
         if isinstance(ticket, RequestFailed):
@@ -92,19 +191,15 @@ class LimitedEndpoint:
         """The ticket of a request that may start at once, or its refusal."""
         turn: Turn | None = None
         with closing(turn_of(self.ledger, effect)) as asking:
-            while True:
-                try:
+            try:
+                while True:
                     wanted = asking.send(turn)
-                except StopIteration as settled:
-                    return cast("int | RequestFailed", settled.value)
-                match wanted:
-                    case Attempt():
-                        turn = self.ledger.attempt(wanted.ticket)
-                    case Pause():
-                        time.sleep(wanted.seconds)
-                        turn = None
-                    case _:
-                        assert_never(wanted)
+                    if callable(wanted):
+                        turn = wanted()
+                    else:
+                        time.sleep(wanted)
+            except StopIteration as settled:
+                return cast("int | RequestFailed", settled.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +226,7 @@ class AsyncLimitedEndpoint:
         with settling(self.ledger, ticket, effect.request.form) as noted:
             return noted(await self.endpoint.send(effect))
 
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[Piece, None]:
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
         ticket = await self._turn(effect)
         if isinstance(ticket, RequestFailed):
@@ -153,20 +248,15 @@ class AsyncLimitedEndpoint:
             raise MissingExtra.of("http", "anyio") from None
         turn: Turn | None = None
         with closing(turn_of(self.ledger, effect)) as asking:
-            while True:
-                try:
+            try:
+                while True:
                     wanted = asking.send(turn)
-                except StopIteration as settled:
-                    return cast("int | RequestFailed", settled.value)
-                match wanted:
-                    case Attempt():
-                        asked = in_thread("limits", partial(self.ledger.attempt, wanted.ticket))
-                        turn = await awaited(asked)
-                    case Pause():
-                        await anyio.sleep(wanted.seconds)
-                        turn = None
-                    case _:
-                        assert_never(wanted)
+                    if callable(wanted):
+                        turn = await awaited(in_thread("limits", wanted))
+                    else:
+                        await anyio.sleep(wanted)
+            except StopIteration as settled:
+                return cast("int | RequestFailed", settled.value)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -74,7 +74,7 @@ Watcher: TypeAlias = Callable[[Begun], Watch | None]
 
 def watch_logs(begun: Begun) -> Watch | None:
     """Log a run."""
-    from toolreel._driver.watching.log_watch import LogWatch  # it imports what describes outcomes
+    from toolreel._driver.log_watch import LogWatch  # it imports what describes outcomes
 
     return LogWatch(begun.run, begun.first, begun.performer, begun.secrets, replays=begun.replays)
 
@@ -226,3 +226,35 @@ _DEPTH: Final = 4
 
 def _warn(error: Exception) -> None:
     warnings.warn(f"a watcher of runs failed: {error!r}", RuntimeWarning, stacklevel=_DEPTH)
+
+
+class TraceContext(Protocol):
+    """Writes the current trace, and joins one that was written elsewhere, so that another process can go on.
+
+    The tracer decides what a trace is (``toolreel.otel``); there is none by default.
+    """
+
+    def written(self) -> Mapping[str, str]:
+        """The current trace as headers; empty where there is none."""
+        ...
+
+    def joined(self, headers: Mapping[str, str], /) -> AbstractContextManager[object]:
+        """A scope in which the trace of these headers is the current one."""
+        ...
+
+
+CONTEXTS: list[TraceContext] = []
+
+
+def current_trace() -> dict[str, str]:
+    """The current trace as headers; empty where nobody traces."""
+    return {name: value for context in CONTEXTS for name, value in context.written().items()}
+
+
+@contextmanager
+def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
+    """Join the trace of these headers, which :func:`current_trace` has written, here or elsewhere."""
+    with ExitStack() as scopes:
+        for context in CONTEXTS if headers else ():
+            scopes.enter_context(context.joined(headers))
+        yield

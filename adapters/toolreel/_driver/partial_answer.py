@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolreel._driver.streaming.events import PartialOutput, TextDelta, ToolCallDelta
+from toolreel._driver.stream_events import PartialOutput, TextDelta, ToolCallDelta
 from toolreel_core._jsontext import Json, partial_value
 from toolreel_core._plan import ANSWER, OutputSpec, Plan
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias, TypeGuard, assert_never
 
 from toolreel._driver.endpoints import server_of
+from toolreel._driver.partial_answer import ConstrainedText, PartialAnswer
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
-from toolreel._driver.streaming.events import (
+from toolreel._driver.stream_events import (
     NoteMade,
     PartialOutput,
     ReasoningDelta,
@@ -21,7 +22,6 @@ from toolreel._driver.streaming.events import (
     ToolResult,
     ToolStarted,
 )
-from toolreel._driver.streaming.partial_answer import ConstrainedText, PartialAnswer
 from toolreel._driver.timing import Lap, Timing, record
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan

@@ -1,1 +1,0 @@
-"""Limits of an account at a provider, kept by all processes that share a database."""
