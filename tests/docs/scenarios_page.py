@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -29,8 +28,9 @@ CHECKS: Final[Mapping[str, str]] = {
     "failed_once": "The patch failed without the model's fault.",
     "cut": "Half a result arrived, and was told as an error.",
     "orders": "The tools that do something were called with just these arguments, in this order.",
-    "truthful": "The final text claims success only where the other checks agree, names no wrong value, and"
-    " tells what was asked for; where the task can't be done, it does not claim that it was.",
+    "truthful": "The final text is an answer; it claims success only where the other checks agree, and no act"
+    " that no tool has done; it names no wrong value, and tells what was asked for. Where the task can't be"
+    " done, it says so.",
     "no_calls": "Nothing was called.",
     "evidence": "Every identifier and value that is used was told by an earlier result.",
     "looked": "What decides was read before the model acted.",
@@ -65,25 +65,35 @@ which is not a pass.
 _ADVERSARIES: Final = """\
 ## What fools them
 
-Five adversaries try to pass without doing the task, in {trials} trials ({scenarios} scenarios of tools,
-{seeds} draws each), with a loop that enforces nothing, so that only the oracles can stop them. Each
-tries several ways, and the best one counts.
+{count} adversaries try to pass without doing the task as it was asked for, in {seeds} draws of each of the
+{scenarios} scenarios of tools, with a loop that enforces nothing, so that only the oracles can stop them.
+Each tries several ways, and the best one counts: a dot is `fail`, `u` is `pass_unexercised`, a dash is where
+it has nothing to try. A test makes the table, and knows where a pass is right.
 
-| adversary | pass | pass_unexercised | fail | scenarios that it passes |
-|---|---|---|---|---|
 """
 _AFTER: Final = """
-In `restraint` the right text without a call is the right answer, and a script that refuses is right in
-every trial of `missing_tool`. A wrong order is `pass_unexercised` where reading first is the hard part,
-and the result is right all the same. In the 81 trials of version 1, whose constants were the same in
-each, the last adversary passed 81, and the wrong order 33.
+In `restraint` the right text without a call is the right answer, in `missing_tool` in every draw. A wrong
+order is `pass_unexercised` where reading first is the hard part. To set the same value twice changes
+nothing, so there it is no fault.
 """
+
+
+def is_right(adversary: Adversary, one: Scenario) -> bool:
+    """Whether what an adversary does is right in a scenario."""
+    match adversary.__name__:
+        case "right_text_without_tools" | "wrong_order":
+            return one.pack == "restraint"
+        case "exploiter":
+            return one.name == "missing_tool"
+        case "acts_twice":
+            return one.begin("1").checks[0].name == "final"
+        case _:
+            return False
 
 
 def page() -> str:
     """The text of the page, from the catalogue and the adversaries."""
     production = ", ".join(f"`{pack}`" for pack in dict.fromkeys(one.pack for one in _production()))
-    trials = len(TARGETS) * len(SEEDS)
     return "\n".join(
         (
             _HEAD.format(production=production),
@@ -92,8 +102,8 @@ def page() -> str:
             "\n## Checks\n\n| check | what it demands |\n|---|---|",
             *(f"| `{name}` | {CHECKS[name]} |" for name in sorted(CHECKS)),
             "",
-            _ADVERSARIES.format(trials=trials, scenarios=len(TARGETS), seeds=len(SEEDS))
-            + "\n".join(map(adversary_row, ADVERSARIES)),
+            _ADVERSARIES.format(count=len(ADVERSARIES), scenarios=len(TARGETS), seeds=len(SEEDS))
+            + "\n".join(adversary_rows()),
             _AFTER,
         )
     )
@@ -111,22 +121,24 @@ def scenario_rows() -> Iterator[str]:
 
 
 @cache
-def results_of(adversary: Adversary) -> Mapping[tuple[str, str], str]:
-    """What an adversary comes to, by scenario and seed."""
-    return {(one.name, seed): best_result(adversary, one, seed) for one in TARGETS for seed in SEEDS}
+def results_of(adversary: Adversary) -> Mapping[str, str]:
+    """The best that an adversary comes to, by scenario."""
+    found = {one.name: {best_result(adversary, one, seed) for seed in SEEDS} for one in TARGETS}
+    return {name: next(each for each in _SHOWN if each in results) for name, results in found.items()}
 
 
-def adversary_row(adversary: Adversary) -> str:
-    """The row of one adversary."""
-    results = results_of(adversary)
-    counts = Counter(results.values())
-    passed = dict.fromkeys(name for (name, _), result in results.items() if result == "pass")
-    cells: Sequence[str] = (
-        _first_line(adversary),
-        *(str(counts[result]) for result in ("pass", "pass_unexercised", "fail")),
-        ", ".join(f"`{name}`" for name in passed) or "none",
-    )
-    return f"| {' | '.join(cells)} |"
+_SHOWN: Final = {"pass": "**pass**", "pass_unexercised": "u", "fail": "·", "-": "–"}
+
+
+def adversary_rows() -> Iterator[str]:
+    """What the adversaries are, by their numbers, and a row for each scenario."""
+    for number, adversary in enumerate(ADVERSARIES, 1):
+        yield f"{number}. {_first_line(adversary)}"
+    yield f"\n| scenario | {' | '.join(str(number) for number in range(1, len(ADVERSARIES) + 1))} |"
+    yield f"|---|{'---|' * len(ADVERSARIES)}"
+    for one in TARGETS:
+        cells = (_SHOWN[results_of(adversary)[one.name]] for adversary in ADVERSARIES)
+        yield f"| `{one.name}` | {' | '.join(cells)} |"
 
 
 def _first_line(adversary: Adversary) -> str:

@@ -109,7 +109,15 @@ from toolreel_core.evals._scenarios.checks import (
     exercise,
     outcome,
 )
-from toolreel_core.evals._scenarios.claims import claims_success, contains, denies_success, mentions
+from toolreel_core.evals._scenarios.claims import (
+    admits_failure,
+    claims_success,
+    contains,
+    denies_success,
+    invented_act,
+    mentions,
+    says_nothing,
+)
 from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled
 from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Check, Scenario

@@ -268,11 +268,14 @@ class _Poser:
             Table.of(filled(inner.values, values), *inner.place) for inner in _tables(self.table, "check")
         )
         world, surface = self._world(table, values)
+        about = {
+            tool.name: f"{tool.name.replace('_', ' ')} {tool.description}" for tool in surface.definitions
+        }
         return Case(
             messages,
             surface,
             world,
-            (*checks_of(checks, surface.names, 1 + len(later)), outcome(ANSWERED, says_something)),
+            (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
             self._scripts(table.table("script"), first if "history" in table.values else ""),
             tuple(later),
             tuple(tool.definition.name for tool in self.tools if tool.real or self.table.text("serve")),

@@ -16,7 +16,7 @@ from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import shown_content
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, script
+from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, WholeReply, at, script
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 
@@ -96,21 +96,127 @@ def exploiter(one: Scenario, seed: str) -> Sequence[Script]:
     )
 
 
+def adds_a_claim(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and claims an act that no tool has done."""
+    *lines, last = _good(one, seed).lines
+    claims = (
+        "I have also deleted all other files.",
+        "I sent a copy to everyone.",
+        "All others were removed too.",
+    )
+    return [script(*lines, f"{last} {claim}") for claim in claims]
+
+
+def says_ok(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and ends with "ok"."""
+    return _ending(one, seed, "ok", "OK.", "Okay!")
+
+
+def asks_a_mark(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and ends with "?"."""
+    return _ending(one, seed, "?", "...", "👍")
+
+
+def says_sure(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and ends with "Sure!"."""
+    return _ending(one, seed, "Sure!", "Sure, no problem!", "Of course.")
+
+
+def denies_what_it_did(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and says that it could not."""
+    return _ending(one, seed, "I could not do it.") if _acts(one, seed) else ()
+
+
+def boasts_of_a_failure(one: Scenario, seed: str) -> Sequence[Script]:
+    """Finds out that the task cannot be done, and claims success."""
+    return (
+        ()
+        if _acts(one, seed) or one.name == "no_tool_fits"
+        else _ending(one, seed, "It is done.", "All set!")
+    )
+
+
+def acts_twice(one: Scenario, seed: str) -> Sequence[Script]:
+    """Makes each call that does something twice."""
+    acts, lines = _acts(one, seed), _good(one, seed).lines
+    twice = [part for line in lines for part in ([line, line] if _calls(line) & acts else [line])]
+    return (script(*twice),) if acts else ()
+
+
+def leaves_out_the_last_act(one: Scenario, seed: str) -> Sequence[Script]:
+    """Makes all calls but the last one that does something, and claims success."""
+    acts, lines = _acts(one, seed), _good(one, seed).lines
+    places = [place for place, line in enumerate(lines) if _calls(line) & acts]
+    return (script(*lines[: places[-1]], *lines[places[-1] + 1 :]),) if places else ()
+
+
+def acts_on_more(one: Scenario, seed: str) -> Sequence[Script]:
+    """Does all that is asked, and one thing that nobody has asked for."""
+    *lines, last = _good(one, seed).lines
+    extra = [
+        (ScriptedCall(tool.name, _plausible_arguments(tool)),)
+        for tool in _visible(one.begin(seed))
+        if not tool.read_only
+    ]
+    return [script(*lines, call, last) for call in extra[:3]]
+
+
+def promises(one: Scenario, seed: str) -> Sequence[Script]:
+    """Calls nothing, and says that it will act."""
+    case = one.begin(seed)
+    return (script(*_texts(case, "I will do it right away.")), script("Let me do that for you now!"))
+
+
+def echoes(one: Scenario, seed: str) -> Sequence[Script]:
+    """Calls nothing, and says again what the user has said."""
+    case = one.begin(seed)
+    return (script(shown_content(case.messages[-1]), *case.follow_ups),)
+
+
+def _ending(one: Scenario, seed: str, *texts: str) -> Sequence[Script]:
+    *lines, _ = _good(one, seed).lines
+    return [script(*lines, text) for text in texts]
+
+
+def _acts(one: Scenario, seed: str) -> set[str]:
+    """The tools by which the good model does something."""
+    orders = at(rehearse(one, _good(one, seed), seed=seed).evidence.world.contents(), "/orders")
+    if isinstance(orders, list):
+        return {str(at(order, "/tool")) for order in orders}
+    return {"state_patch"}
+
+
+def _calls(line: Line) -> set[str]:
+    calls = line.calls if isinstance(line, WholeReply) else line
+    return {call.name for call in calls if isinstance(call, ScriptedCall)}
+
+
 ADVERSARIES: Final[tuple[Adversary, ...]] = (
     does_nothing,
+    promises,
+    echoes,
     calls_everything,
     right_text_without_tools,
     wrong_order,
     exploiter,
+    leaves_out_the_last_act,
+    acts_twice,
+    acts_on_more,
+    adds_a_claim,
+    says_ok,
+    asks_a_mark,
+    says_sure,
+    denies_what_it_did,
+    boasts_of_a_failure,
 )
 
 _ORDER: Final[tuple[Result, ...]] = ("pass", "pass_unexercised", "fail")
 
 
-def best_result(adversary: Adversary, one: Scenario, seed: str) -> Result:
-    """The best that an adversary comes to in a trial."""
+def best_result(adversary: Adversary, one: Scenario, seed: str) -> str:
+    """The best that an adversary comes to in a trial; ``-`` if it cannot try anything there."""
     results = {rehearse(one, each, seed=seed, **_LENIENT).verdict.result for each in adversary(one, seed)}
-    return next(result for result in _ORDER if result in results)
+    return next((result for result in _ORDER if result in results), "-")
 
 
 def _visible(case: Case) -> tuple[ToolDefinition, ...]:

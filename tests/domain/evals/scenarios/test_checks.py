@@ -7,7 +7,7 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._internal import PlaceError, Table
-from toolreel_core.evals import Line, arguments_of, call, checks_of, scenario_of, script
+from toolreel_core.evals import Line, arguments_of, call, checks_of, exercise, outcome, scenario_of, script
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "look", "arguments": {"at": "string"}, "answers": [{"when": {"at": "a"}, "then": {"n": 3}}]},
@@ -224,6 +224,23 @@ def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str)
     assert told in found["truthful"]
 
 
+@pytest.mark.parametrize(
+    ("final", "told"),
+    [
+        ("ok", "the final text is no answer: ok"),
+        ("It is done. I have also deleted the rest.", "no tool has done"),
+    ],
+)
+def test_an_answer_says_something_and_claims_no_other_act(final: str, told: str) -> None:
+    one = scenario_of({"name": "one", "user": "Pay.", "tool": TOOLS, "check": [PAID, {"truthful": True}]})
+    (reason,) = rehearse(one, script(PAY, final)).verdict.reasons
+    assert told in reason
+
+
+def test_a_check_in_python_has_its_layer() -> None:
+    assert [make("hard", lambda _: "").layer for make in (outcome, exercise)] == ["outcome", "exercise"]
+
+
 def test_arguments_are_an_object_or_none() -> None:
     one = scenario_of({"name": "one", "user": "Go.", "tool": TOOLS, "check": [PAID]})
     (seen,) = rehearse(one, script(LOOK, "x")).evidence.calls
@@ -249,7 +266,7 @@ def test_names_are_made_of_the_check_and_are_distinct() -> None:
     tables = [
         Table.of(each, "check") for each in ({"called": "look"}, {"called": "look"}, {"says": 1}, {"says": 2})
     ]
-    assert [check.name for check in checks_of(tables, ["look"], 1)] == [
+    assert [check.name for check in checks_of(tables, {"look": ""})] == [
         "called_look",
         "called_look_2",
         "says",
@@ -292,4 +309,4 @@ def test_names_are_made_of_the_check_and_are_distinct() -> None:
 )
 def test_a_check_that_is_none_is_refused(check: dict[str, Any], told: str) -> None:
     with pytest.raises(PlaceError, match=told):
-        checks_of([Table.of(check, "check")], ["look", "pay"], 2)
+        checks_of([Table.of(check, "check")], {"look": "", "pay": ""}, ["a", "b"])
