@@ -8,7 +8,7 @@ failed, and not the model. What the format has no place for is in ``metadata``, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -27,14 +27,13 @@ from toolreel_core.evals import (
     Cell,
     EvalPlan,
     Record,
+    Tally,
+    Trial,
 )
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that are replaced in file names."""
-_PASSED: Final = frozenset({"pass", "pass_unexercised"})
-_SCORED: Final = frozenset({*_PASSED, "fail"})
-_Sample: TypeAlias = dict[str, Json]
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
@@ -46,6 +45,7 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     """
     results, out = Results.open(folder), Path(out)
     plan = plan_of_header(results.header)
+    trials = {one.key: one for one in results.trials(plan)}
     records: dict[Cell, list[Record]] = {}
     for record in results.records():
         records.setdefault(record.cell.task, []).append(record)
@@ -57,42 +57,51 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
         )
     paths = []
     for task in tasks:
-        path = out if out.suffix == ".json" else out / f"{_file_name(plan, task)}.json"
-        write_json(path, inspect_log(results, plan, task, records[task]))
+        several = len(plan.profiles[task.model]) > 1
+        parts = (task.model, task.strategy, *((task.profile,) if several else ()))
+        name = "__".join(_UNFIT.sub("_", part) for part in parts)
+        path = out if out.suffix == ".json" else out / f"{name}.json"
+        runs = [(record, trials[record.key]) for record in records[task]]
+        write_json(path, inspect_log(results, plan, task, runs))
         paths.append(path)
     return tuple(paths)
 
 
-def _file_name(plan: EvalPlan, task: Cell) -> str:
-    parts = (task.model, task.strategy, *_variant(plan, task))
-    return "__".join(_UNFIT.sub("_", part) for part in parts)
+_Runs: TypeAlias = Sequence[tuple[Record, Trial]]
 
 
-def _variant(plan: EvalPlan, task: Cell) -> Iterator[str]:
-    """The axes of which the plan has several."""
-    if len(plan.profiles[task.model]) > 1:
-        yield task.profile
-
-
-def inspect_log(results: Results, plan: EvalPlan, task: Cell, records: Sequence[Record]) -> Tree:
+def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: _Runs) -> Tree:
     """One log: the runs of a model under a strategy."""
-    samples = [_sample(record, plan, results.path) for record in records]
-    usages = [usage for record in records if (usage := _usage([record]))]
-    complete = len(samples) == len(plan.scenarios) * plan.trials
+    tally = Tally.of(one for _, one in runs)
     created = results.header.created.replace("Z", "+00:00")
-    total = _usage(records)
+    usage = _usage(tally)
+    accuracy: Tree = (
+        {"accuracy": {"name": "accuracy", "value": tally.ok / tally.valid}} if tally.valid else {}
+    )
     return {
         "version": LOG_VERSION,
-        "status": "success" if complete else "started",
+        "status": "success" if len(runs) == len(plan.scenarios) * plan.trials else "started",
         "eval": _spec(results, plan, task, created),
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": _results(records),
+        "results": {
+            "total_samples": tally.runs,
+            "completed_samples": tally.runs - tally.outcomes["void"],
+            "scores": [
+                {
+                    "name": _SCORER,
+                    "scorer": _SCORER,
+                    "scored_samples": tally.valid,
+                    "unscored_samples": tally.runs - tally.valid,
+                    "metrics": accuracy,
+                }
+            ],
+        },
         "stats": {
             "started_at": created,
             "completed_at": "",
-            "model_usage": {task.model: total} if usages else {},
+            "model_usage": {task.model: usage} if usage else {},
         },
-        "samples": samples,
+        "samples": [_sample(record, one, plan, results.path) for record, one in runs],
     }
 
 
@@ -133,37 +142,16 @@ def _time(text: str) -> str:
         return "1970-01-01T00:00:00+00:00"
 
 
-def _results(records: Sequence[Record]) -> Tree:
-    scored = [record for record in records if record.verdict.result in _SCORED]
-    passed = sum(record.verdict.result in _PASSED for record in scored)
-    accuracy: dict[str, Json] = (
-        {"accuracy": {"name": "accuracy", "value": passed / len(scored)}} if scored else {}
-    )
-    return {
-        "total_samples": len(records),
-        "completed_samples": sum(record.verdict.result != "void" for record in records),
-        "scores": [
-            {
-                "name": _SCORER,
-                "scorer": _SCORER,
-                "scored_samples": len(scored),
-                "unscored_samples": len(records) - len(scored),
-                "metrics": accuracy,
-            }
-        ],
-    }
-
-
-def _sample(record: Record, plan: EvalPlan, folder: Path) -> _Sample:
+def _sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
     verdict, asked = record.verdict, record.attempts[-1].asked
     replayed = _replayed(record, plan, folder)
     messages = [inspect_message(each) for each in replayed.messages] if isinstance(replayed, Run) else []
     opening = len(replayed.state.plan.messages) if isinstance(replayed, Run) else 0
-    usage, ms = _usage([record]), record.attempts[-1].ms
+    usage = _usage(Tally.of((one,)))
     finish = STOP_REASONS.get(asked[-1].finish, "unknown") if asked else "unknown"
     served = next((each.model for each in reversed(asked) if each.model), "") or record.cell.model
     answer: Tree = {"role": "assistant", "content": record.final, "source": "generate"}
-    sample: _Sample = {
+    sample: dict[str, Json] = {
         "id": record.cell.scenario,
         "epoch": record.trial,
         "input": messages[:opening] or record.cell.scenario,
@@ -173,17 +161,23 @@ def _sample(record: Record, plan: EvalPlan, folder: Path) -> _Sample:
             "model": served,
             "choices": [{"message": answer, "stop_reason": finish}] if record.final else [],
             "completion": record.final,
-            "time": ms / 1000,
+            "time": one.last_ms / 1000,
             **({"usage": usage} if usage else {}),
         },
         "metadata": _metadata(record, "" if isinstance(replayed, Run) else replayed),
         "model_usage": {record.cell.model: usage} if usage else {},
-        "total_time": record.ms / 1000,
-        "working_time": ms / 1000,
+        "total_time": one.ms / 1000,
+        "working_time": one.last_ms / 1000,
         "uuid": record.key[:22],
     }
-    if verdict.result in _SCORED:
-        sample["scores"] = {_SCORER: _score(record)}
+    if one.valid:
+        score: Tree = {
+            "value": "C" if one.ok else "I",
+            "answer": record.final,
+            "explanation": "; ".join(verdict.reasons),
+            "metadata": {"result": verdict.result, "category": verdict.category},
+        }
+        sample["scores"] = {_SCORER: score}
     if verdict.result == "void":
         message = ": ".join((verdict.category, *verdict.reasons))
         sample["error"] = {"message": message, "traceback": "", "traceback_ansi": ""}
@@ -198,16 +192,6 @@ def _replayed(record: Record, plan: EvalPlan, folder: Path) -> Run | str:
         return rerun(record, plan, folder).run
     except ToolreelError as error:
         return str(error)
-
-
-def _score(record: Record) -> Tree:
-    verdict = record.verdict
-    return {
-        "value": "C" if verdict.result in _PASSED else "I",
-        "answer": record.final,
-        "explanation": "; ".join(verdict.reasons),
-        "metadata": {"result": verdict.result, "category": verdict.category},
-    }
 
 
 def _limit(record: Record) -> Tree:
@@ -238,19 +222,14 @@ def _metadata(record: Record, problem: str) -> Tree:
     }
 
 
-def _usage(records: Iterable[Record]) -> dict[str, Json]:
+def _usage(tally: Tally) -> dict[str, Json]:
     """The usage of all attempts; empty if nothing was asked. A cost is there only if all are known."""
-    asked = [each for record in records for attempt in record.attempts for each in attempt.asked]
-    if not asked:
+    if not tally.requests:
         return {}
-    prompt = sum(each.prompt_tokens for each in asked)
-    completion = sum(each.completion_tokens for each in asked)
-    costs = [each.cost for each in asked if not each.failure]
-    known = [cost for cost in costs if cost is not None]
     return {
-        "input_tokens": prompt,
-        "output_tokens": completion,
-        "total_tokens": prompt + completion,
-        "reasoning_tokens": sum(each.reasoning_tokens for each in asked),
-        **({"total_cost": sum(known)} if known and len(known) == len(costs) else {}),
+        "input_tokens": tally.prompt_tokens,
+        "output_tokens": tally.completion_tokens,
+        "total_tokens": tally.prompt_tokens + tally.completion_tokens,
+        "reasoning_tokens": tally.reasoning_tokens,
+        **({} if tally.cost is None else {"total_cost": tally.cost}),
     }
