@@ -149,8 +149,9 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
     if not wanted:
         return
-    while not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
-        endpoint = _inside(endpoint)
+    for _ in range(_DEPTH):
+        if not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
+            endpoint = _inside(endpoint)
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
     if missing := [name for name in wanted if name not in known]:

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
     from toolreel.evals._authoring.template import template, write_new, write_template
     from toolreel.evals._authoring.toml_text import has_null, scenario_text
+    from toolreel.evals._catalogue import (
+        built_in,
+        built_in_scenarios,
+        groups,
+        select_scenarios,
+    )
     from toolreel.evals._configuration_differences import (
         configuration_under,
         strategy_differences,
@@ -78,12 +84,6 @@ if TYPE_CHECKING:
         schema_of,
         write_atomically,
         write_json,
-    )
-    from toolreel.evals._runner.catalogue import (
-        built_in,
-        built_in_scenarios,
-        groups,
-        select_scenarios,
     )
     from toolreel.evals._runner.connection import Connection, connect, limits, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint

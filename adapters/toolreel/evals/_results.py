@@ -27,7 +27,7 @@ from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import new_leaks, tree_texts
 from toolreel.cassette import Recording, replace_file
-from toolreel.evals._runner.catalogue import groups
+from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, Tree, canonical, digest
 from toolreel_core.evals import (

@@ -116,3 +116,11 @@ def test_only_a_run_of_an_agent_goes_on_by_itself() -> None:
     resting = run(plan, Ports(ScriptedEndpoint(SUM), guarded))
     with pytest.raises(ConfigError, match=r"no agent began this run; write go_on\(run.state, ports\)"):
         resting.approve()
+
+
+@pytest.mark.parametrize("name", ["address", "endpoint"])
+@pytest.mark.parametrize("value", ["here", None, ("here", 80), "itself"])
+def test_an_endpoint_of_ones_own_may_have_names_that_ours_have(name: str, value: object) -> None:
+    endpoint = ScriptedEndpoint([saying("Hi.")])
+    setattr(endpoint, name, endpoint if value == "itself" else value)
+    assert run(Plan.of(model="m", messages="Hi."), Ports(endpoint)).completed

@@ -20,8 +20,8 @@ from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
+from toolreel.evals._catalogue import catalogue_digest
 from toolreel.evals._results import Header, recording_of
-from toolreel.evals._runner.catalogue import catalogue_digest
 from toolreel.evals._runner.endpoints import ScriptedEndpoint, SendingBy, SharedLimit
 from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
 from toolreel.http import (

@@ -41,13 +41,6 @@ def test_a_payment_has_gone_through_in_some_trials_and_not_in_others() -> None:
     assert found == {2, 3}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_who_pays_without_a_look_at_the_status_has_not_known_what_was_done(seed: str) -> None:
-    pay = built_in("paid_once").scripts(seed).good.lines[0]
-    assert category("paid_once", pay, "It is done.", seed=seed).startswith("task.outcome:")
-    assert category("paid_once", pay, pay, "It is done.", seed=seed).startswith("task.outcome:")
-
-
 def test_a_tool_that_hangs_is_tried_with_the_right_thing() -> None:
     other = call("price_of", sku="A-1")
     assert category("hangs_for_good", other, "I could not find out the price.") == "task.outcome:tried"
