@@ -170,7 +170,11 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """The name of a scenario, which is also that of files."""
 _FILLED: Final = ("system", "history", "user", "world", "workspace", "script")
 """Keys whose texts may have placeholders, besides tools and checks."""
-_KEYS: Final = (*("name", "about", "draw", "tool", "check", "config", "request", "real", "serve"), *_FILLED)
+_KEYS: Final = (
+    *("name", "about", "system", "user", "draw", "world", "tool", "check", "script", "config", "real"),
+    *("history", "workspace", "request", "serve"),
+)
+"""In the order of the digest that a scenario's version is: with another, stored runs are not found again."""
 _OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
 _SCHEMAS: Final = ("name", "description", "arguments", "parameters", "effect", "real")
 """Keys of a tool that are the same in all trials."""
