@@ -83,6 +83,8 @@ class Asks:
     """What the model is reminded of in this request alone."""
     withheld: tuple[str, ...] = ()
     """Tools that the reply may not call."""
+    free: bool = False
+    """Whether the reply is not constrained, although the settings constrain decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,8 @@ class Playbook:
             return bodies.requiring
         if wanted.withheld:
             return self.plan.options_without(wanted.withheld)
+        if wanted.free:
+            return bodies.unconstrained
         return bodies.with_tools if wanted.tools else bodies.without_tools
 
     def _next_ref(self, call_id: str = "") -> int:
@@ -253,9 +257,10 @@ def asks(
     kept: Iterable[Message] | None = None,
     reminder: str = "",
     withheld: tuple[str, ...] = (),
+    free: bool = False,
 ) -> Asks:
     """The model is asked: the conversation so far, and these messages; or of all that, what is kept."""
-    return Asks(news, tools, required, None if kept is None else tuple(kept), reminder, withheld)
+    return Asks(news, tools, required, None if kept is None else tuple(kept), reminder, withheld, free)
 
 
 def asks_for_summary(*old: tuple[str, str], task: str = "hi", words: int = 500) -> Summarizes:

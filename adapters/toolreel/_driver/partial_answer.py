@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel._driver.stream_events import PartialOutput, TextDelta, ToolCallDelta
 from toolreel_core._jsontext import Json, partial_value
-from toolreel_core._plan import ANSWER, OutputSpec, Plan
+from toolreel_core._plan import ANSWER, ANSWER_TOOL, OutputSpec, Plan
 
 _GROWTH: Final = 64
 """An answer is read again when it has grown by one part in this many: reading all of it at each piece would
@@ -64,7 +64,7 @@ class ConstrainedText:
 
     def __init__(self, plan: Plan) -> None:
         self._output = plan.output
-        self._name = plan.callable_tools.names[-1]
+        self._name = ANSWER_TOOL.name if plan.output is None else plan.output.name
         self._pieces: list[str] = []
         self._length = 0
         self._next = 0

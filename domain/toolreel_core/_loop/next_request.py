@@ -152,9 +152,24 @@ def turn_options(state: State, *, tools: bool) -> RequestOptions:
         chosen = bodies.without_tools
     elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
+    elif plan.constrains_calls and not wants_call(state):
+        chosen = bodies.unconstrained
     else:
         chosen = narrowed(state, bodies.with_tools) if state.memory.withheld else bodies.with_tools
     return pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
+
+
+def wants_call(state: State) -> bool:
+    """Whether the next reply has to be a call: by the mode, or because the model has begun one.
+
+    Also if it gave a typed answer that does not fit, since a typed answer is a call too.
+
+    A weak model that can write nothing but a call makes one, also for "What is two plus two?". No rule tells
+    from the words of a task whether it needs a tool; but what the model answers in words, while its reply is
+    free, needs none.
+    """
+    memory, enforced = state.memory, state.present.config.tool_use_mode == "enforced"
+    return enforced or bool(memory.called) or memory.corrections + memory.outputs_rejected > 0
 
 
 def _requires_call(plan: Plan) -> bool:

@@ -17,7 +17,7 @@ from toolreel_core._loop.final_answer import final_call_too_early, final_reply
 from toolreel_core._loop.final_output import answer_by_call
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_endpoint import goes_on
-from toolreel_core._loop.next_request import send_next_request, wait
+from toolreel_core._loop.next_request import send_next_request, wait, wants_call
 from toolreel_core._loop.reply_parsing import Received, received, salvaged
 from toolreel_core._loop.tool_calls import run_calls
 from toolreel_core._plan import instruction
@@ -176,7 +176,8 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     if reply := salvaged(event.body, state):
         counted = counted_reply(state, reply)
         return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
-    if phase.tools_sent and state.present.constrains_calls and refuses_constraint(event):
+    constrained = phase.tools_sent and state.present.constrains_calls and wants_call(state)
+    if constrained and refuses_constraint(event):
         refused = (
             f"{event.message} (the server does not take constrained_calls="
             f"{state.present.config.constrained_calls!r}; write another form, or constrained_calls='off')"

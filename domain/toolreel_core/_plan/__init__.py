@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._plan.constrained_calls import ANSWER, Constraint
+from toolreel_core._plan.constrained_calls import ANSWER, ANSWER_TOOL, Constraint
 from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
 from toolreel_core._plan.output import AskedBy, OutputSpec, instruction, is_strict, opening, request_for
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost

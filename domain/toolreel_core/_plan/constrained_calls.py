@@ -7,7 +7,7 @@ the text: ``{"name": …, "arguments": {…}}``. The final answer is such a call
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, tree_at
@@ -33,7 +33,18 @@ ANSWER_TOOL: Final = ToolDefinition.of(
         "additionalProperties": False,
     },
 )
-"""The tool whose call is the final answer of a run whose answer is text."""
+"""The tool whose call is the final answer of a run that has to call another tool first."""
+
+EARLY_ANSWER_TOOL: Final = replace(
+    ANSWER_TOOL,
+    description="Answers the user and ends the task. Call it at once if the answer needs no other tool, else "
+    "when everything that the user asked for has been done.",
+)
+"""The tool whose call is the final answer of any other run whose answer is text; offered before the others.
+
+Measured on a model of 1.5B that can write nothing but a call: told to call it only when all is done, it
+calls another tool in 7 of 11 talks that need none; with these words in 3, and if it is offered first in none.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ def instruction(entries: Iterable[Json]) -> str:
     """What the model is told of its tools where requests may not have them."""
     lines = "\n".join(canonical(tree_at(as_tree(entry), "function")) for entry in entries)
     call = '{"name": "the tool", "arguments": {…}}'
-    return f"You act through these tools:\n{lines}\nEach of your replies is one call and nothing else: {call}"
+    return f"You act through these tools:\n{lines}\nTo use one, reply with one call and nothing else: {call}"
 
 
 def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:

@@ -33,7 +33,13 @@ from toolreel_core._jsontext import (
     parse,
     tree_at,
 )
-from toolreel_core._plan.constrained_calls import ANSWER_TOOL, DIALECT, constrained, instruction
+from toolreel_core._plan.constrained_calls import (
+    ANSWER_TOOL,
+    DIALECT,
+    EARLY_ANSWER_TOOL,
+    constrained,
+    instruction,
+)
 from toolreel_core._plan.fallback import (
     REASONS,
     FallbackPlan,
@@ -175,11 +181,13 @@ class Plan:
             raise ConfigError(_CONSTRAINED_OUTPUT)
         if by_call and spec is None and ANSWER_TOOL.name in tools.known:
             raise ConfigError(_ANSWER_TAKEN)
-        answer = ANSWER_TOOL if by_call and spec is None else None
+        early = self.config.tool_use_mode != "enforced"
+        answer = (EARLY_ANSWER_TOOL if early else ANSWER_TOOL) if by_call and spec is None else None
         object.__setattr__(self, "answer_tool", answer)
         last = final_tool(spec) if spec is not None and mode == "tool" else answer
         if last is not None:
-            tools = ToolSurface((*tools.definitions, last), tools.masked)
+            whole = (last, *tools.definitions) if answer and early else (*tools.definitions, last)
+            tools = ToolSurface(whole, tools.masked)
         object.__setattr__(self, "asked_by", mode)
         object.__setattr__(self, "callable_tools", tools)
 

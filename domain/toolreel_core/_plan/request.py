@@ -151,6 +151,8 @@ class Bodies:
     with_tools: RequestOptions
     requiring: RequestOptions
     """The same, with the demand that the model calls a tool."""
+    unconstrained: RequestOptions
+    """For a request with tools whose reply is free, although the settings constrain decoding."""
     without_tools: RequestOptions
     """For a request that lets the model call no tools; but the final tool, if the plan has one."""
     dropped: RequestOptions
@@ -208,22 +210,24 @@ def bodies_of(
     callable_ = tools
     without_tools = plain
     if output.tool is not None:
-        callable_ = (*tools, output.tool)
+        early = output.optional_tool and config.tool_use_mode != "enforced"
+        callable_ = (output.tool, *tools) if early else (*tools, output.tool)
         with_tools = {**demanded, **with_tools}
     if output.tool is not None and not output.optional_tool:
         without_tools = {"tools": (output.tool,), **demanded, **unstreamed}
     sent: Tree = {"tools": callable_, **with_tools} if callable_ else without_tools
     requiring: Tree = {**sent, "tool_choice": "required"} if callable_ else sent
-    with_call, requiring_call = sent, requiring
+    with_call, requiring_call, free = sent, requiring, sent
     if (held := output.constrained) is not None:
         # A choice of tools would bring a grammar of the server's own.
         dropped = ("tools", *_TOOL_OPTIONS) if held.tools_in_text else ("tool_choice",)
-        rest = {key: value for key, value in sent.items() if key not in dropped}
-        with_call, requiring_call = {**rest, **held.turn}, {**rest, **held.requiring}
+        free = {key: value for key, value in sent.items() if key not in dropped}
+        with_call, requiring_call = {**free, **held.turn}, {**free, **held.requiring}
     unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
     return Bodies(
         _options_of(with_call, provider),
         _options_of(requiring_call, provider),
+        _options_of(free, provider),
         _options_of(without_tools, provider),
         _options_of(plain, provider),
         with_call.get("parallel_tool_calls") is False,

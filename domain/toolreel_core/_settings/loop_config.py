@@ -171,8 +171,8 @@ class LoopConfig:
     tool_result_transforms: tuple[str, ...] = ()
     """Names of the transforms of each result, before it joins the history."""
     constrained_calls: ConstrainedCalls = "off"
-    """Where the server can constrain decoding: the parameter that makes each reply to a request with tools
-    one valid call, or the final answer."""
+    """Where the server can constrain decoding: the parameter that makes a reply one valid call, or the final
+    answer. In a relaxed run, only once the model has begun a call in this exchange."""
     restate_task: bool = False
     """Tell the model after each result what the task is and which calls have succeeded. The reminder is sent
     as a message of the user and not stored."""

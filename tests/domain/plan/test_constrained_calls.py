@@ -45,7 +45,7 @@ def schema_in(body: dict[str, Any], form: Constraint) -> JsonText:
 @pytest.mark.parametrize("form", ["response_format", "structured_outputs", "guided_json"])
 def test_a_request_holds_its_reply_to_one_call(form: Constraint) -> None:
     body = sent(plan_of(form))
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["lists_add", "ping", "final_answer"]
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["final_answer", "lists_add", "ping"]
     schema = schema_in(body, form)
     for fits in (
         {"name": "lists_add", "arguments": {"name": "milk"}},
@@ -71,6 +71,14 @@ def test_a_demanded_call_is_no_answer(form: Constraint) -> None:
     assert "tool_choice" not in body
 
 
+def test_a_run_that_has_to_call_a_tool_is_offered_its_answer_last() -> None:
+    last = sent(plan_of("response_format", settings={"tool_use_mode": "enforced"}))["tools"]
+    first = sent(plan_of("response_format"))["tools"]
+    assert [tool["function"]["name"] for tool in last] == ["lists_add", "ping", "final_answer"]
+    assert "only when everything" in last[-1]["function"]["description"]
+    assert "at once if the answer needs no other tool" in first[0]["function"]["description"]
+
+
 def test_a_grammar_takes_the_place_of_the_tools_and_of_what_is_about_them() -> None:
     body = sent(plan_of("grammar", options={"parallel_tool_calls": False, "temperature": 0}))
     assert {*body} == {"grammar", "temperature"}
@@ -83,9 +91,9 @@ def test_the_opening_describes_the_tools_where_requests_may_not_have_them() -> N
     assert said == UserMessage("hi")
     lines = told.content.splitlines()
     assert lines[0] == "You act through these tools:"
-    assert [json.loads(line)["name"] for line in lines[1:-1]] == ["lists_add", "ping", "final_answer"]
+    assert [json.loads(line)["name"] for line in lines[1:-1]] == ["final_answer", "lists_add", "ping"]
     assert lines[-1] == (
-        'Each of your replies is one call and nothing else: {"name": "the tool", "arguments": {…}}'
+        'To use one, reply with one call and nothing else: {"name": "the tool", "arguments": {…}}'
     )
     assert plan_of("response_format").opening == (UserMessage("hi"),)
 

@@ -384,7 +384,7 @@ FORMS = ("response_format", "structured_outputs", "guided_json", "grammar")
 def test_each_reply_is_one_call_and_the_answer_is_one_too(form: str) -> None:
     written = ("call_1_0", "add_item", '{"list":"food","item":"milk"}')
     played = book(constrained_calls=form).play(
-        asks(),
+        asks(free=True),
         replies(in_json("add_item", list="food", item="milk")),
         runs("call_1_0", "add_item", {"list": "food", "item": "milk"}),
         returns(1),
@@ -395,17 +395,42 @@ def test_each_reply_is_one_call_and_the_answer_is_one_too(form: str) -> None:
     assert played.state.messages.messages[-1] == AssistantMessage("Milk is on the list.")
 
 
+def test_until_the_model_begins_a_call_it_may_answer_in_words() -> None:
+    played = book(constrained_calls="response_format", restate_task=True)
+    played.play(asks(free=True), replies("4"), finishes(Completed("4")))
+    after = step(played.state, UserSpoke("Put milk on the list."))
+    free = played.plan.bodies.unconstrained
+    assert [one.request.options for one in after.effects if isinstance(one, SendRequest)] == [free]
+    assert "response_format" not in free.text
+
+
+def test_a_run_that_has_to_call_a_tool_is_constrained_from_its_first_reply() -> None:
+    book(constrained_calls="response_format", tool_use_mode="enforced").play_up_to(asks())
+
+
+def test_a_call_that_could_not_be_read_constrains_the_next_reply() -> None:
+    garbled = "<tool_call>add_item milk"
+    correction = (
+        "Your reply looks like a tool call written as text, and nothing was run. The tools are: "
+        "final_answer, add_item, look, poll. If you need one, make a tool call; if this was your answer, "
+        "put such markup into a code block."
+    )
+    book(constrained_calls="response_format").play_up_to(
+        asks(free=True), replies(garbled), asks(AssistantMessage(garbled), UserMessage(correction))
+    )
+
+
 def test_a_structured_call_of_the_final_answer_is_the_answer_too() -> None:
     answer = ("call_a", "final_answer", '{"answer":"Done."}')
     book(constrained_calls="response_format").play(
-        asks(), replies_calling(answer), finishes(Completed("Done."))
+        asks(free=True), replies_calling(answer), finishes(Completed("Done."))
     )
 
 
 def test_calls_run_before_an_answer_that_comes_with_them() -> None:
     answer = ("call_z", "final_answer", '{"answer":"Done."}')
     played = book(constrained_calls="response_format").play_up_to(
-        asks(), replies_calling(MILK, answer), RUNS_MILK, returns(1), asks(calling(MILK), ADDED)
+        asks(free=True), replies_calling(MILK, answer), RUNS_MILK, returns(1), asks(calling(MILK), ADDED)
     )
     assert RepairApplied(1, "ANSWER_BESIDE_CALLS") in played.notes
 
@@ -414,13 +439,13 @@ def test_calls_run_before_an_answer_that_comes_with_them() -> None:
 def test_an_answer_without_text_is_an_empty_one(arguments: str) -> None:
     answer = replies_calling(("call_z", "final_answer", arguments))
     book(constrained_calls="response_format", fix_empty_final=False).play(
-        asks(), answer, finishes(EmptyFinal())
+        asks(free=True), answer, finishes(EmptyFinal())
     )
 
 
 def test_a_cut_answer_by_a_call_is_cut() -> None:
     answer = replies_calling(("call_z", "final_answer", '{"answer":"Do"}'), finish="length")
-    book(constrained_calls="response_format").play(asks(), answer, finishes(Truncated("Do")))
+    book(constrained_calls="response_format").play(asks(free=True), answer, finishes(Truncated("Do")))
 
 
 def test_a_typed_answer_is_a_call_where_decoding_is_constrained() -> None:
@@ -430,8 +455,11 @@ def test_a_typed_answer_is_a_call_where_decoding_is_constrained() -> None:
         tools=[ADD],
         output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
     )
+    rejection = "Your answer is not valid JSON: Expecting value at line 1, column 1. "
     played = book(typed, constrained_calls="response_format").play(
-        asks(),
+        asks(free=True),
+        replies("It is 1."),
+        asks(AssistantMessage("It is 1."), UserMessage(rejection + "Call final_answer with your answer.")),
         replies('{"name": "final_answer", "arguments": {"n": 1}}'),
         finishes(Completed('{"n":1}', JsonText('{"n":1}'))),
     )
@@ -447,7 +475,7 @@ def test_a_first_call_is_demanded_by_leaving_the_answer_out() -> None:
 
 def test_where_the_tools_are_off_the_answer_is_a_text() -> None:
     played = book(constrained_calls="response_format").play(
-        asks(),
+        asks(free=True),
         *ADDED_MILK,
         replies(""),
         asks(UserMessage("Now answer in words: what is the result?"), tools=False),
@@ -464,19 +492,24 @@ def test_a_server_that_refuses_the_constraint_is_told_of_with_what_to_write(stat
         f"{said} (the server does not take constrained_calls='grammar'; write another form, or "
         "constrained_calls='off')"
     )
-    book(constrained_calls="grammar").play(
+    book(constrained_calls="grammar", tool_use_mode="enforced").play(
         asks(), fails_to_send("status", said, status), finishes(CapabilityRefused(told))
     )
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    for settings in ({"constrained_calls": "grammar"}, {}):
+    constrained = {"constrained_calls": "grammar", "tool_use_mode": "enforced"}
+    for settings in (constrained, {}):
         failed = TransportFailed("status", 400, "Bad image.")
         book(None, **settings).play(asks(), fails_to_send("status", "Bad image.", 400), finishes(failed))
-    refused = TransportFailed("status", 400, "Bad grammar.")
-    book().play(asks(), fails_to_send("status", "Bad grammar.", 400), finishes(refused))
+    refused, fails = (
+        TransportFailed("status", 400, "Bad grammar."),
+        fails_to_send("status", "Bad grammar.", 400),
+    )
+    book().play(asks(), fails, finishes(refused))
+    book(constrained_calls="grammar").play(asks(free=True), fails, finishes(refused))
     lost = TransportFailed("too_large", None, "grammar")
-    book(constrained_calls="grammar").play(asks(), fails_to_send("too_large", "grammar"), finishes(lost))
+    book(**constrained).play(asks(), fails_to_send("too_large", "grammar"), finishes(lost))
 
 
 def test_a_grammar_goes_out_without_tools_which_the_opening_describes() -> None:
@@ -493,7 +526,7 @@ def test_a_grammar_goes_out_without_tools_which_the_opening_describes() -> None:
 def test_the_reminder_names_the_final_answer() -> None:
     reminder = f"\n{LEFT}call final_answer with your answer to the user."
     book(constrained_calls="response_format", restate_task=True).play_up_to(
-        asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + reminder)
+        asks(free=True), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + reminder)
     )
 
 
