@@ -58,38 +58,37 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
         assert not re.search(r"/root/|/home/|/Users/|[A-Z]:\\\\", text), path
 
 
-def test_both_gates_hold_and_the_one_that_was_put_right_after_the_runs_says_so() -> None:
-    results = Results.open(EVALUATIONS / "weak")
+@pytest.mark.parametrize("name", ["weak", "weak-controls"])
+def test_both_gates_hold_and_were_set_before_the_runs(name: str) -> None:
+    results = Results.open(EVALUATIONS / name)
     plan = plan_of_header(results.header)
-    first, second = plan_results(plan, results.trials(plan), results.header)
-    assert (first.standing, second.standing) == ("passed", "passed")
-    assert ("after the runs" in first.sentence, "after the runs" in second.sentence) == (False, True)
+    gates = plan_results(plan, results.trials(plan), results.header)
+    assert [one.standing for one in gates] == ["passed", "passed"]
+    assert not [one.sentence for one in gates if "after the runs" in one.sentence]
 
 
-def test_the_scenarios_for_finding_settings_prove_their_checks() -> None:
-    assert [
-        one.name for one in read_scenarios(EVALUATIONS / "finding.jsonl") if not proof_of(one).holds
-    ] == []
+@pytest.mark.parametrize("name", ["finding.jsonl", "controls.jsonl"])
+def test_its_own_scenarios_prove_their_checks(name: str) -> None:
+    assert [one.name for one in read_scenarios(EVALUATIONS / name) if not proof_of(one).holds] == []
 
 
-def test_the_page_tells_the_rates_and_intervals_that_were_measured() -> None:
+@pytest.mark.parametrize("name", ["weak", "weak-controls"])
+def test_the_page_tells_the_rates_and_intervals_that_were_measured(name: str) -> None:
     page = (DOCS / "weak-models.md").read_text(encoding="utf-8")
-    strategies = json.loads((EVALUATIONS / "weak" / "summary.json").read_text())["figures"]["strategies"]
+    strategies = json.loads((EVALUATIONS / name / "summary.json").read_text())["figures"]["strategies"]
+    records = [*Results.open(EVALUATIONS / name).records()]
     assert set(strategies) == {"raw", "defaults", "production"}
-    for name, figures in strategies.items():
+    for strategy, figures in strategies.items():
         low, high = (format(100 * figures["interval"][side], ".1f") for side in ("low", "high"))
-        row = f"| `{name}` | {figures['ok']} of {figures['valid']} | {low} to {high} % | {figures['pass']} |"
+        called = len([one for one in records if one.cell.strategy == strategy and one.calls])
+        last = called if name == "weak-controls" else figures["pass"]
+        row = f"| `{strategy}` | {figures['ok']} of {figures['valid']} | {low} to {high} % | {last} |"
         assert row in page
 
 
 def test_the_page_tells_how_each_task_for_finding_ended() -> None:
     page = (DOCS / "weak-models.md").read_text(encoding="utf-8")
-    ended: dict[str, dict[str, str]] = {}
-    for name in ("finding", "finding-withheld"):
-        for record in Results.open(EVALUATIONS / name).records():
-            ended.setdefault(record.cell.scenario, {})[record.cell.strategy] = record.verdict.result
+    ended = {one.cell.scenario: one.verdict.result for one in Results.open(EVALUATIONS / "finding").records()}
     assert len(ended) == 16
-    for scenario, results in ended.items():
-        cells = ["yes" if result == "pass" else "no" for result in results.values()]
-        assert list(results) == ["production", "final", "claim", "withhold"]
-        assert f"| `{scenario}` | {' | '.join(cells)} |" in page
+    for scenario, result in ended.items():
+        assert f"| `{scenario}` | {'yes' if result == 'pass' else 'no'} |" in page

@@ -47,7 +47,7 @@ def test_an_empty_reply_that_ends_the_run(browser: Browser, page: Path) -> None:
 
 
 def test_a_call_that_nobody_could_read(browser: Browser, page: Path) -> None:
-    (recording,) = EVALUATION.rglob("*__49e78099.yaml")
+    (recording,) = EVALUATION.rglob("*__357773f5.yaml")
     page.write_text(page_of(recording), "utf-8")
     with opened(browser, page) as shown:
         shown.locator(".warnings li", has_text="TEXT_CALL_SUSPECTED").get_by_role("link").click()
