@@ -58,9 +58,11 @@ def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a
     tree: dict[str, Json] = {}
     for setting in fields(value):
         given = getattr(value, setting.name)
+        if not setting.compare:
+            continue
         if isinstance(given, JsonText):
-            given = parse(given)
-        if setting.compare:
+            tree[setting.name] = parse(given)
+        else:
             tree[setting.name] = [*short_dialects(given)] if isinstance(given, tuple) else given
     return tree
 

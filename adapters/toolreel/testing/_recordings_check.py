@@ -456,7 +456,7 @@ def _orphans(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding
     by_places: dict[tuple[Path, ...], list[Group]] = {}
     for group in groups:
         beside = reel_tests(group.cassette)
-        if places := tuple(dict.fromkeys([*tests, *([beside] if beside else [])])):
+        if places := tuple(dict.fromkeys((*tests, beside) if beside else tests)):
             by_places.setdefault(places, []).append(group)
     found = {place: names_in(place) for place in dict.fromkeys(chain.from_iterable(by_places))}
     for places, those in by_places.items():

@@ -205,7 +205,8 @@ def test_calls_are_ignored_only_where_the_request_or_a_limit_rules_them_out_and_
     assert (ended.state.tally.tool_calls, ended.state.tally.ignored_calls) == (ran, ignored)
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [message.split()[0] for message in warned] == ["calls_ignored"] * ignored
-    assert ("1 ignored" in repr(ended), "1 ignored" in ended._repr_html_()) == (ignored == 1,) * 2
+    page = ended._repr_html_()  # pyright: ignore[reportPrivateUsage] - as a notebook calls it
+    assert ("1 ignored" in repr(ended), "1 ignored" in page) == (ignored == 1,) * 2
     assert (ignored == 1) == any(
         "ignored: stock" in remark for turn in story(ended) for remark in turn.remarks
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,6 +23,9 @@ from toolreel.testing import ScriptedEndpoint
 
 MIB = 2**20
 CHUNKED = b"POST /v1/models HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+Door: TypeAlias = Callable[[Path], AbstractContextManager[int]]
+"""A server of ours, and its port."""
+
 LINES = b"".join(b"x-%d: v\r\n" % number for number in range(100_000))
 
 
@@ -73,8 +77,7 @@ def answer(client: socket.socket) -> bytes:
         pytest.param(CHUNKED + b"0\r\n", LINES, id="trailers"),
     ],
 )
-def test_what_has_no_end_is_not_read(door: object, begin: bytes, endless: bytes, tmp_path: Path) -> None:
-    assert callable(door)
+def test_what_has_no_end_is_not_read(door: Door, begin: bytes, endless: bytes, tmp_path: Path) -> None:
     with door(tmp_path) as port:
         client = connected(port, begin)
         sent = 0
@@ -87,8 +90,7 @@ def test_what_has_no_end_is_not_read(door: object, begin: bytes, endless: bytes,
 
 
 @pytest.mark.parametrize("door", [proxy, probes, recordings])
-def test_a_request_with_two_hosts_is_refused(door: object, tmp_path: Path) -> None:
-    assert callable(door)
+def test_a_request_with_two_hosts_is_refused(door: Door, tmp_path: Path) -> None:
     with door(tmp_path) as port:
         request = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nHost: evil.example\r\n\r\n"
         assert answer(connected(port, request.encode())).startswith(b"HTTP/1.1 400 ")

@@ -37,7 +37,10 @@ Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
 class SendingBy:
     """An endpoint that is one function."""
 
-    send: Sending
+    function: Sending
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return self.function(effect)
 
 
 class ScriptedEndpoint:

@@ -376,7 +376,7 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
-    orders = cast("Sequence[Tree]", at(seen.world.contents(), "/orders"))
+    orders = cast("Sequence[Mapping[str, str]]", at(seen.world.contents(), "/orders"))
     acting = {order["tool"] for order in orders}
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:

@@ -226,10 +226,10 @@ def _largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
         not isinstance(items, list)
         or not isinstance(numbers, list)
         or len(items) != len(numbers)
-        or not all(type(number) is int for number in numbers)
+        or len(whole := [number for number in numbers if type(number) is int]) != len(numbers)
     ):
         raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
-    order = sorted(range(len(items)), key=numbers.__getitem__, reverse=True)
+    order = sorted(range(len(items)), key=whole.__getitem__, reverse=True)
     return [items[place] for place in order]
 
 
