@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import copy
+from types import ModuleType
+
 import pytest
 
 import toolreel_core
+from toolreel_core import _public
+from toolreel_core._lazy_pattern import lazy_pattern
 
 
 def test_the_public_names_are_loaded_when_they_are_used() -> None:
@@ -10,7 +15,12 @@ def test_the_public_names_are_loaded_when_they_are_used() -> None:
     assert all(getattr(toolreel_core, name) is not None for name in dir(toolreel_core))
 
 
+@pytest.mark.parametrize("module", [toolreel_core, _public])
 @pytest.mark.parametrize("name", ["no_such_name", "_no_such_module"])
-def test_another_name_is_an_error(name: str) -> None:
+def test_another_name_is_an_error(module: ModuleType, name: str) -> None:
     with pytest.raises(AttributeError, match=name):
-        getattr(toolreel_core, name)
+        getattr(module, name)
+
+
+def test_a_pattern_can_be_copied_before_its_first_use() -> None:
+    assert copy.copy(lazy_pattern("a+")).fullmatch("aa")

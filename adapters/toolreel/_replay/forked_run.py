@@ -85,6 +85,7 @@ class Changes:
     def plan(self, was: Plan) -> Plan:
         """The plan with these changes.
 
+        >>> from toolreel import LoopConfig
         >>> was = Plan.of(model="m", messages="hi", config=LoopConfig(max_turns=3))
         >>> now = Changes(model="other", options={"temperature": 0}).plan(was)
         >>> now.model, now.options, now.config.max_turns

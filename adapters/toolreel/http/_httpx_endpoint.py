@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar
 from typing import Final, Generic, Self, TypeVar, cast
 
@@ -99,8 +99,8 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        url, headers = self._targets["chat_completions"]
-        return self._sent_by(self._client.build_request("POST", url, headers=headers))
+        target = self._targets["chat_completions"]
+        return self._sent_by(self._client.build_request("POST", target.url, headers=target.headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
         return secrets_sent(str(request.url), request.headers, self.address.credentials)
@@ -125,13 +125,13 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        url, headers = self._targets[request.form]
+        target = self._targets[request.form]
         body = b"".join(request.pieces())
         timeout = self._streaming_timeout if request.streamed else self._timeout
         built = self._client.build_request(
             "POST",
-            url,
-            headers=headers,
+            target.url,
+            headers=target.headers,
             content=body,
             timeout=_at_most(exchange.left, timeout),
             extensions={
@@ -398,15 +398,23 @@ class _Once:
         return piece
 
 
-def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
-    """The URL and the headers of an address, as httpx parses them.
+@dataclass(frozen=True, slots=True, repr=False)
+class _Target:
+    """The URL and the headers of an address, as httpx parses them; not shown, since they hold the key."""
+
+    url: httpx.URL
+    headers: httpx.Headers
+
+
+def _target(address: Address) -> _Target:
+    """The target of an address.
 
     :raises EndpointConfigError: if httpx cannot use the URL
     """
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name
-        return url, httpx.Headers(address.headers)
+        return _Target(url, httpx.Headers(address.headers))
     except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
         raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
 

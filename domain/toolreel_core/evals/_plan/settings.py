@@ -309,7 +309,7 @@ def environment(environ: Mapping[str, str]) -> Tree:
     """The options set in the environment, in the structure of a plan file.
 
     >>> environment({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
-    {'eval': {'trials': 5, 'models': []}}
+    {'eval': {'models': [], 'trials': 5}}
 
     :raises ConfigError: if a value cannot be read; names the variable
     """

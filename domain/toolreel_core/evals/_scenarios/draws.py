@@ -90,7 +90,7 @@ def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, J
     """The values of one trial.
 
     >>> drawn({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
-    {'sku': 'A-44', 'pieces': 6, 'to': 'Irene Grove'}
+    {'sku': 'A-44', 'pieces': 6, 'to': 'Rosa Grove'}
 
     :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
     :raises PlaceError: at the first error
