@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
+import logging
 import pstats
 import time
 from collections.abc import Callable, Mapping
@@ -142,6 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true", help=f"exit with 1 above {MOST}x the calls")
     check = parser.parse_args().check
+    logging.getLogger("toolreel").setLevel(logging.ERROR)  # the runs end at their limit of turns
     dear = False
     for name, making in (("reducer", by_the_reducer), ("over httpx", over_httpx)):
         spent, made = costs(making), calls(making)

@@ -7,6 +7,7 @@ Under ``raw`` as many have to break as is published.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import resource
 import sys
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play, print a line for each row, and say what is not as it has to be."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    logging.getLogger("toolreel").setLevel(logging.ERROR)  # how each run ended is what is counted here
     if given.write and (given.case or {given.shape, given.strategy, given.way} != {"all"}):
         parser.error(
             "--write publishes the whole matrix: --shape all --strategy all --way all, and no --case"

@@ -93,13 +93,16 @@ def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = 
     keys: dict[str, str] = {}
     sent: dict[str, str] = {}
     for name, value in headers.items():
+        holds_key = name.lower() in known or _KEY_HEADER.fullmatch(name)
+        if not holds_key and not _SECRET_HEADER.fullmatch(name):
+            continue
         place, credential = f"the header {name.lower()}", _SCHEME.sub("", value.strip(), count=1)
-        if name.lower() in known or _KEY_HEADER.fullmatch(name):
+        if holds_key:
             keys |= key_as_secret(place, credential)
-        elif _SECRET_HEADER.fullmatch(name):
+        else:
             sent[place] = credential
     parts = urlsplit(url)
-    for name, value in parse_qsl(parts.query):
+    for name, value in parse_qsl(parts.query) if parts.query else ():
         if _KEY_PARAMETER.fullmatch(name):
             keys |= key_as_secret(f"the parameter {name}", value)
         elif is_secret_parameter(name):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final
 
 from toolreel_core._conversation import SUMMARIZE, AssistantMessage, Quotable, ToolMessage
@@ -163,27 +162,34 @@ def _quotable(state: State) -> Sequence[str]:
 def _made(state: State) -> Made:
     """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
     inner = state.present.tools.inner
+    calls: list[tuple[str, Json]] | None = None
 
-    @cache
-    def calls() -> list[tuple[str, Json]]:
-        turns = state.tally.turns - state.exchange_began.turns
-        succeeded: set[str] = set()
-        found: list[tuple[str, Json]] = []
-        for message in reversed(state.messages.messages):
-            if isinstance(message, ToolMessage) and not message.content.startswith(_FAILED):
-                succeeded.add(message.call_id)
-            elif isinstance(message, AssistantMessage):
-                if turns <= 0:
-                    break
-                turns -= 1
-                for call in message.calls:
-                    given = read(call.arguments).value_or(None)
-                    if call.id in succeeded:
-                        found.append((inner(call.name), given))
-                succeeded.clear()
-        return found
+    def made(name: str, given: Json) -> bool:
+        nonlocal calls
+        calls = _succeeded(state) if calls is None else calls
+        return (inner(name), given) in calls
 
-    return lambda name, given: (inner(name), given) in calls()
+    return made
+
+
+def _succeeded(state: State) -> list[tuple[str, Json]]:
+    """The calls of the present exchange that have succeeded, by the inner names of their tools."""
+    turns = state.tally.turns - state.exchange_began.turns
+    succeeded: set[str] = set()
+    found: list[tuple[str, Json]] = []
+    for message in reversed(state.messages.messages):
+        if isinstance(message, ToolMessage) and not message.content.startswith(_FAILED):
+            succeeded.add(message.call_id)
+        elif isinstance(message, AssistantMessage):
+            if turns <= 0:
+                break
+            turns -= 1
+            for call in message.calls:
+                given = read(call.arguments).value_or(None)
+                if call.id in succeeded:
+                    found.append((state.present.tools.inner(call.name), given))
+            succeeded.clear()
+    return found
 
 
 def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
