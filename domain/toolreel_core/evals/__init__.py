@@ -101,7 +101,7 @@ from toolreel_core.evals._request_divergence import (
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.checks import (
     ANSWERED,
     arguments_of,
