@@ -118,7 +118,7 @@ if TYPE_CHECKING:
         rate_of,
         wilson_bounds,
     )
-    from toolreel.evals._summary.comparison import Comparison, compare, equivalence
+    from toolreel.evals._summary.comparison import Comparison, compare
     from toolreel.evals._summary.gates import (
         LATER,
         GateResult,
