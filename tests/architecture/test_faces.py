@@ -53,7 +53,6 @@ PATCHED = {
         "toolreel_core._conversation.messages_form",
         "toolreel_core._conversation.responses_form",
     },
-    "tests/domain/evals/scenarios/test_long_texts.py": {"toolreel_core.evals._scenarios.claims"},
     "tests/domain/loop/context/test_conversations_with_summaries.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_conversation.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},

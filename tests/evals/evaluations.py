@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -21,7 +20,6 @@ from toolreel.evals import (
     Results,
     connect,
     evaluate,
-    limits,
     new_header,
     planned,
     select_scenarios,
@@ -152,12 +150,11 @@ def evaluated(
 
     :param pauses: gets what would have been waited for
     """
-    watching, hours = seen or Seen(), count(0, 3_600)
+    watching = seen or Seen()
     connection = replace(
         connect(plan, {"EVAL_KEY": KEY}),
         clock=InstantClock(),
         pause=(pauses if pauses is not None else []).append,
-        limit_of=limits(plan.jobs, lambda: float(next(hours))),
     )
     with closing(connection):
         return evaluate(

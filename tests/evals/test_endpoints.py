@@ -155,14 +155,6 @@ def test_runs_of_another_server_are_not_mixed_in_unless_that_is_accepted(
         evaluated(plan_of(other.url, eval={"trials": 3}), tmp_path)
 
 
-def test_another_server_under_the_same_name_is_refused_too(
-    one: Provider, other: Provider, tmp_path: Path
-) -> None:
-    evaluated(at(one, other), tmp_path)
-    with pytest.raises(ResultsError, match=r"the endpoint 'one' was at http"):
-        evaluated(at(other, one), tmp_path)
-
-
 def test_what_the_provider_failed_may_be_repeated_elsewhere(
     one: Provider, other: Provider, tmp_path: Path
 ) -> None:
@@ -170,22 +162,6 @@ def test_what_the_provider_failed_may_be_repeated_elsewhere(
     one.down = True
     evaluated(plan_of(one.url, eval={"void_retries": 0}), tmp_path)
     assert evaluated(plan_of(other.url), tmp_path).complete
-
-
-def test_records_from_before_say_nothing_about_their_server(
-    one: Provider, other: Provider, tmp_path: Path
-) -> None:
-    plan = plan_of(one.url)
-    evaluated(plan, tmp_path)
-    journal = tmp_path / "journal.jsonl"
-    trees = [json.loads(line) for line in journal.read_text().splitlines()]
-    for tree in trees:
-        for attempt in tree["attempts"]:
-            del attempt["base_url"]
-    journal.write_text("".join(f"{json.dumps(tree)}\n" for tree in trees))
-    results = Results.open(tmp_path)
-    assert [each.drift for each in replays(results, plan_of_header(results.header))] == [""] * 12
-    assert evaluated(plan_of(other.url), tmp_path).made == 0
 
 
 def test_no_credentials_of_a_url_are_recorded() -> None:

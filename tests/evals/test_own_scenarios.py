@@ -13,13 +13,10 @@ from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
 from tests.servers.chat_server import nobody_listens, serving
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
-    Promoted,
     Results,
     evaluate,
-    find_run,
     plan_of_header,
     planned,
-    promote,
     rejudged_under,
     replays,
     rerun,
@@ -101,16 +98,6 @@ def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
         assert [again.drift for again in replays(results, plan)] == [""] * 2
     finally:
         recorded[1].with_suffix(".gone").rename(recorded[1])
-
-
-def test_a_promoted_test_holds_the_scenario(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
-    results = Results.open(recorded[0])
-    record = next(results.records())
-    test, verdict = promote(
-        results, plan_of_header(results.header), find_run(results, record.key), tmp_path, "it"
-    )
-    assert test.exists()
-    assert Promoted.open(tmp_path / "it.json").verdict() == verdict == record.verdict
 
 
 def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         write_atomically,
         write_json,
     )
-    from toolreel.evals._runner.connection import Connection, connect, limits, new_header
+    from toolreel.evals._runner.connection import Connection, connect, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
         rate_of,
         wilson_bounds,
     )
-    from toolreel.evals._summary.comparison import Comparison, compare, equivalence
+    from toolreel.evals._summary.comparison import Comparison, compare
     from toolreel.evals._summary.gates import (
         LATER,
         GateResult,

@@ -101,7 +101,7 @@ from toolreel_core.evals._request_divergence import (
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._runner import ConcurrencyLimit, Retries, remaining_retries, retry_delay_ms
+from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.checks import (
     ANSWERED,
     arguments_of,
@@ -157,7 +157,6 @@ from toolreel_core.evals._verdicts import (
     CATEGORIES,
     TAXONOMY,
     Category,
-    Family,
     Result,
     Verdict,
     alias_of,
@@ -167,14 +166,12 @@ from toolreel_core.evals._verdicts import (
     provider_hint,
 )
 from toolreel_core.evals._worlds.facts_and_draft import (
-    FACTS_COMMIT,
-    WORKSPACE_TOOLS,
     Mishaps,
     Workspace,
 )
 from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
 from toolreel_core.evals._worlds.table_world import Row, TableWorld, alike, has_arguments
-from toolreel_core.evals._worlds.world import World, failure, identifier, success
+from toolreel_core.evals._worlds.world import World, failure, success
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -36,10 +36,6 @@ from toolreel_core.evals._scenarios.scenario import Case
 TAXONOMY: Final = 1
 """Version of the categories."""
 
-Family: TypeAlias = Literal["transport", "wire", "loop", "task"]
-"""Where a run ended: on the way to the provider, at what came back, in the loop, with a wrong answer, or with
-the failure of a model other than the measured one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Category:
@@ -53,11 +49,6 @@ class Category:
     result: Literal["fail", "pass_unexercised", "unsupported", "void"]
     """What it makes of a run."""
     about: str
-
-    @property
-    def family(self) -> str:
-        """The first part of its name, a :data:`Family`."""
-        return self.name.partition(".")[0]
 
 
 _ANY_STATUS: Final = "HTTP_n"

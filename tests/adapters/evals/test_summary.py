@@ -31,7 +31,7 @@ from toolreel.evals import (
     write_atomically,
     write_summaries,
 )
-from toolreel_core.evals import METRICS, EvalPlan, Record, Result, Verdict
+from toolreel_core.evals import METRICS, EvalPlan, Record, Result
 
 FILES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
@@ -186,17 +186,6 @@ def test_the_best_of_several_profiles_is_judged_on_trials_that_did_not_choose_it
     assert f"{best}; judged on the other half of its trials: 0.0 %" in tree["figures"]["notes"]
 
 
-def test_passes_after_an_empty_reply_are_shown_as_such(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model, strategies=["raw"], scenarios=["happy_path"], trials=2)
-    silent, lost = Verdict("fail", "wire.empty_response", ("",)), Verdict("void", "transport.timeout", ("",))
-    records = [
-        replace(one, attempts=(replace(one.attempts[0], verdict=before), *one.attempts))
-        for one, before in zip(runs("raw", "pp"), (silent, lost), strict=True)
-    ]
-    tree, *_ = summed(recorded(tmp_path, plan, records))
-    assert tree["figures"]["whole"]["ok_after_silence"] == 1
-
-
 def test_a_model_is_recommended_by_its_interval_and_never_by_its_rate(tmp_path: Path) -> None:
     """Twelve of twelve are enough for three quarters, eleven are not, and two of twelve are too few."""
     outcomes = {
@@ -228,14 +217,6 @@ def test_markdown_shows_what_a_model_wrote_and_obeys_nothing(tmp_path: Path) -> 
     page = as_markdown("Runs", ["one_line"], summary_tables(trials, findings_of(trials, plan), ()))
     assert page.startswith("# Runs\n\none_line\n\n## strategies, without controls\n\n| strategies |")
     assert r"a\|b \<script\> \# big \`code\` \[x\](http://evil) |" in page
-
-
-def test_an_evaluation_of_controls_alone_is_summed_up_by_them(tmp_path: Path) -> None:
-    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=["chat_only"])
-    records = [*runs("raw", "p", "chat_only"), *runs("production", "f", "chat_only")]
-    tree, *_ = summed(recorded(tmp_path, plan, records))
-    assert tree["figures"]["whole"]["valid"] == 2
-    assert tree["models"][0]["tool_interval"] is None
 
 
 def gated(folder: Path, gates: Sequence[dict[str, Any]], records: Sequence[Record], **axes: Any) -> list[str]:  # noqa: ANN401 - of a plan

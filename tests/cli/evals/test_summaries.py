@@ -311,14 +311,6 @@ def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_pa
     assert (tmp_path / "new" / "x.html").read_text(encoding="utf-8") == page
 
 
-def test_runs_of_scripts_are_told_without_cassettes(tmp_path: Path) -> None:
-    scripted(tmp_path, trials=1, scenarios=["happy_path"])
-    assert asked(tmp_path).exit_code == 0
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    index = json.loads(page.partition(' id="run-index">')[2].partition("</script>")[0])
-    assert [run[7:] for run in index["runs"]] == [[1, 0]] * 4, "told, and not recorded"
-
-
 def test_programs_are_told_which_files_were_written(tmp_path: Path) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
     result = asked(tmp_path, "--transcripts", "0", "--json")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core.evals import (
     CATEGORIES,
-    Family,
     alias_of,
     category,
     of_status,
@@ -26,12 +23,6 @@ REFERENCE = {
 
 def test_every_name_of_the_reference_but_that_of_its_language_axis_stays_available() -> None:
     assert {one.alias for one in CATEGORIES.values()} == REFERENCE | {""}
-
-
-def test_categories_are_named_by_family_and_in_their_order() -> None:
-    families = [one.family for one in CATEGORIES.values()]
-    assert families == sorted(families, key=get_args(Family).index)
-    assert all(name == one.name for name, one in CATEGORIES.items())
 
 
 def test_a_check_is_named_after_its_category() -> None:

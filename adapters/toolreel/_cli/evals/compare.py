@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from toolreel._cli.console import err
-from toolreel._cli.errors import DRIFT, FAILED, json_option, reporting, say
+from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import (
     GATES_EPILOG,
     exit_code,
@@ -17,7 +17,6 @@ from toolreel._cli.evals.summarize import (
     write_files,
     write_junit,
 )
-from toolreel_core._jsontext import Json
 
 _AXES: Final = click.Choice(("model", "profile", "strategy", "endpoint"))
 
@@ -42,14 +41,6 @@ _SHOWN = 20
     help="Compare two directories that have one value of this axis each, such as one model; repeatable.",
 )
 @click.option(
-    "--equivalence",
-    "margin",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="MARGIN",
-    help="Say whether the sides are equivalent: 0.05 is within 5 points, on these scenarios. Exits with 1 if "
-    "they are different, with 3 if it is undecided.",
-)
-@click.option(
     "--gate",
     "gates",
     multiple=True,
@@ -62,12 +53,11 @@ _SHOWN = 20
 @output_options
 @json_option
 @reporting
-def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
+def compare_command(
     folder: Path,
     others: tuple[str, ...],
     axis: str | None,
     pairing: tuple[str, ...],
-    margin: float | None,
     gates: tuple[str, ...],
     markdown: Path | None,
     junit: Path | None,
@@ -90,7 +80,6 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
         comparison_lines,
         comparison_tables,
         comparison_tree,
-        equivalence,
         gate_table,
         gate_trees,
     )
@@ -100,24 +89,15 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one for each option
     found = compare(folder, others, axis or "", pairing)
     results = check_gates(words, found.gate_sides)
     gated = [gate_table(results)] if results else []
-    whole = found.rows[0].these
-    equal, sentence = (
-        equivalence(whole, margin) if margin and whole else ("undecided", "nothing compares them")
-    )
-    shown = [f"equivalence, on these scenarios: {sentence}"] if margin else []
-    lines, incomplete = (*comparison_lines(found), *shown, *found.headers), found.incomplete
+    lines, incomplete = (*comparison_lines(found), *found.headers), found.incomplete
     write_files(
         "Comparison of evaluations", (*lines, incomplete), [*comparison_tables(found), *gated], markdown
     )
     write_junit(junit, results, incomplete or found.unrelated)
     if as_machine:
-        more: dict[str, Json] = {"equivalence": {"verdict": equal, "sentence": sentence}} if margin else {}
-        say({**comparison_tree(found), **more, "gates": gate_trees(results)})
+        say({**comparison_tree(found), "gates": gate_trees(results)})
     else:
         show_tables(lines, [*comparison_tables(found, _SHOWN), *gated])
         if incomplete:
             err.print(incomplete, style="yellow")
-    code = exit_code(results, complete=not incomplete and not found.unrelated)
-    if not margin or code == FAILED:
-        return code
-    return {"different": FAILED, "equivalent": code}.get(equal, DRIFT)
+    return exit_code(results, complete=not incomplete and not found.unrelated)

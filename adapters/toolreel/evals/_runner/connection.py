@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, partial, reduce
+from functools import reduce
 from importlib.metadata import version
 from itertools import starmap
 from operator import or_
@@ -22,7 +22,7 @@ from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
 from toolreel.evals._catalogue import catalogue_digest
 from toolreel.evals._results import Header, recording_of
-from toolreel.evals._runner.endpoints import ScriptedEndpoint, SendingBy, SharedLimit
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
 from toolreel.http import (
     AUTHORIZATION,
@@ -58,8 +58,6 @@ class Connection:
     timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
-    limit_of: Callable[[str], SharedLimit] = field(default_factory=lambda: limits(1))
-    """The limit that all requests to a model share, since routers limit each model separately."""
     network: httpx.BaseTransport = field(default_factory=PlainTransport, repr=False)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """Holds the key."""
@@ -114,9 +112,9 @@ class RunRecorder:
 
         :param name: the path of the cassette, relative to the directory of the results
         """
-        connection, model = self._connection, job.sample.cell.model
+        connection = self._connection
         outside = live_tools(job.scenario, job.sample.seed)
-        if kind := kind_of(model):
+        if kind := kind_of(job.sample.cell.model):
             scripts = job.scenario.scripts(job.sample.seed)
             endpoint_of = ScriptedEndpoint(kind, scripts)
             yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
@@ -126,8 +124,7 @@ class RunRecorder:
         session = Session.of(self._folder / name, "record") if self._folder else None
         transport = session.transport(shared) if session else shared
         with server.endpoint(transport) as endpoint:
-            limited = SendingBy(partial(server.limit_of(model).send, endpoint))
-            context = RunContext(limited, connection.clock, connection.pause, outside=outside)
+            context = RunContext(endpoint, connection.clock, connection.pause, outside=outside)
             yield context, lambda: self._saved(session, name)
 
     def _saved(self, session: Session | None, name: str) -> str:
@@ -172,15 +169,6 @@ def offline_context(
     return RunContext(
         endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe, recorded_tools(attempts)
     )
-
-
-def limits(max_requests: int, now: Callable[[], float] = time.monotonic) -> Callable[[str], SharedLimit]:
-    """The limits of an evaluation, one for each model.
-
-    :param max_requests: requests to one model that may be under way at once
-    :param now: a clock that never goes back, in seconds
-    """
-    return cache(lambda _model: SharedLimit(max_requests, now))
 
 
 class _SharedTransport(httpx.BaseTransport):
@@ -255,7 +243,6 @@ def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> 
             read=endpoint.read_timeout or None,
         ),
         reduce(or_, starmap(key_as_secret, held.items()), known_secrets(environ)),
-        limits(plan.jobs),
         httpx.HTTPTransport(
             limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
         ),

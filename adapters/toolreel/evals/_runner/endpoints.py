@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Condition
 from typing import Final, TypeAlias, cast
 
 from toolreel._driver import Endpoint
@@ -21,7 +19,6 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import as_chat, finish_of, served_in, usage_in
 from toolreel_core.evals import (
-    ConcurrencyLimit,
     Kind,
     ScenarioScripts,
     Sent,
@@ -60,48 +57,6 @@ class ScriptedEndpoint:
         reply = scripted_reply(self._scripts.of(self._kind), body["messages"], model=f"scripted:{self._kind}")
         streamed = effect.request.streamed
         return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
-
-
-_RATE_LIMITED = 429
-_SERVER_ERRORS = range(500, 600)
-
-
-class SharedLimit:
-    """One limiter in use by many threads.
-
-    :param max_requests: requests that may be under way at once
-    """
-
-    def __init__(self, max_requests: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._limit = ConcurrencyLimit.of(max_requests)
-        self._under_way = 0
-        self._now = now
-        self._free = Condition()
-
-    def send(self, endpoint: Endpoint, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait until one more request may go out, send it, and adapt the limit to its answer."""
-        with self._free:
-            while not self._limit.may_send(self._under_way, self._ms()):
-                closed = self._limit.closed_until_ms - self._ms()
-                self._free.wait(closed / 1000 if closed > 0 else None)
-            self._under_way += 1
-        event: ReplyReceived | RequestFailed | None = None
-        try:
-            event = endpoint.send(effect)
-            return event
-        finally:
-            with self._free:
-                self._under_way -= 1
-                if isinstance(event, ReplyReceived):
-                    self._limit = self._limit.succeeded(self._ms())
-                elif event and event.status == _RATE_LIMITED:
-                    self._limit = self._limit.rate_limited(self._ms(), event.retry_after_ms)
-                elif event and event.status in _SERVER_ERRORS:
-                    self._limit = self._limit.server_failed(self._ms())
-                self._free.notify_all()
-
-    def _ms(self) -> int:
-        return int(self._now() * 1000)
 
 
 class ObservedEndpoint:

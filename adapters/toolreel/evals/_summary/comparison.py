@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import ceil
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Results
@@ -227,28 +226,3 @@ def _changes(
     for lines, those in found.items():
         cell = those[0][0].cell
         yield from ((line, len(those), f"{cell.model}, {cell.scenario}") for line in lines)
-
-
-EquivalenceVerdict: TypeAlias = Literal["equivalent", "different", "undecided"]
-
-
-def equivalence(found: Difference, margin: float) -> tuple[EquivalenceVerdict, str]:
-    """Whether two sides are equivalent, and the same in words.
-
-    They are if the interval of their difference is inside the margin on both sides. They are different if it
-    is not, and excludes 0.
-
-    :param margin: the difference that nobody cares about, such as 0.05
-    """
-    shown = f"{100 * found.difference:+.1f} points ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-    if -margin < found.low and found.high < margin:
-        return "equivalent", f"equivalent within {100 * margin:g} points: the difference is {shown}"
-    if found.low > 0 or found.high < 0:
-        return "different", f"different: by {shown}"
-    # The width of an interval goes with the square root of the runs; it has to become narrow enough to leave
-    # out 0, or one end of the margin, whichever takes less.
-    size = abs(found.difference)
-    reach = max(found.high - found.difference, found.difference - found.low)
-    needed = max(found.runs + 1, ceil(found.runs * (reach / max(size, margin - size)) ** 2))
-    decide = f"about {needed} pairs would decide, if the rates stay as they are"
-    return "undecided", f"undecided: the difference is {shown} from {found.runs} pairs; {decide}"

@@ -237,7 +237,3 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
         ),
     )
     return ToolSurface((STATE_GET, patch, FACTS_COMMIT))
-
-
-WORKSPACE_TOOLS: Final = workspace_tools()
-"""Those of the case study's scenarios."""

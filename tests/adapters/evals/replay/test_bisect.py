@@ -15,8 +15,6 @@ from tests.evals.provider import provider
 from toolreel._cli import eval_command
 from toolreel.evals import Results, TrialAnswer, bisected, evaluate, plan_of_header, smallest_set
 
-WEAK = Path(__file__).parents[4] / "cassettes" / "evals" / "weak"
-
 TWO_DIALECTS = {
     "extends": "raw",
     "config": {"text_dialects": ["hermes_json", "json_fenced", "react"], "max_turns": 9},
@@ -88,23 +86,6 @@ def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> No
     assert said.exit_code == 0, said.output
     assert "two -> raw: 6 runs, 0 gained, 3 lost, 0 unchanged, 0 diverged, 3 undecided" in said.stdout
     assert "toolreel eval bisect DIR --from raw --to two" in said.stdout
-
-
-def test_a_real_models_runs_are_undecided_where_its_next_answer_was_not_recorded() -> None:
-    results = Results.open(WEAK)
-    found = bisected(
-        *(results, plan_of_header(results.header), "raw", "production"),
-        lambda record: record.cell.scenario in {"one_text", "one_switch"},
-    )
-    assert [each.reason for each in found] == ["the recording has no answer at turn 1"] * 4
-
-
-def test_markdown_has_the_tables(two: Path, tmp_path: Path) -> None:
-    page = tmp_path / "bisect.md"
-    said = bisect(two, "--to", "two", "--markdown", page)
-    assert said.exit_code == 0, said.output
-    assert "settings that turn runs" in said.stdout
-    assert "## runs that are turned" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,6 @@ def test_each_model_is_run_with_the_profiles_that_are_for_it_letter_for_letter()
     assert ("z-ai/glm-4.7", "default") in plan.pairs
 
 
-def test_auto_is_what_the_reference_swapped_in_silently() -> None:
-    plan = EvalPlan(Options.of({"eval": {"models": "qwen,deepseek", "profiles": "auto"}}), shipped(), FIVE)
-    assert {name for model, name in plan.pairs if model.startswith("qwen")} == {"qwen_recommended"}
-    assert ("deepseek/deepseek-v3.2:nitro", "deepseek_v3_2_local_recommended") in plan.pairs
-
-
 def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand_together() -> None:
     options = Options.of({"eval": {"models": "stable,z_ai", "strategies": "all"}})
     told = [

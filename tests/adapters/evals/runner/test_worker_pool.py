@@ -7,14 +7,6 @@ from threading import Barrier, Event
 from toolreel.evals import WorkerPool
 
 
-def test_each_job_ends_once() -> None:
-    pool, found = WorkerPool(iter(range(100)), 4, lambda job: job * 2, Event()), list[int]()
-    while ended := pool.next_ended()[0]:
-        found += ended
-    assert sorted(found) == [2 * job for job in range(100)]
-    assert pool.next_ended() == ([], None)
-
-
 def test_those_that_have_ended_meanwhile_come_together() -> None:
     """The first job goes on for long; the last one says that all between them have ended."""
     others_done, last = Barrier(2), Event()

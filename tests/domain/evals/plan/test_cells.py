@@ -8,11 +8,6 @@ CELL = Cell("m", "default", "raw", "happy_path")
 SAMPLE = Sample(CELL, 1, 1, "digest")
 
 
-def test_a_task_is_a_cell_without_its_scenario() -> None:
-    assert CELL.task == Cell("m", "default", "raw", "")
-    assert replace(CELL, scenario="other").task == CELL.task
-
-
 OTHER_CELLS = [
     replace(SAMPLE, cell=replace(CELL, **{axis: "other"}))
     for axis in ("model", "profile", "strategy", "scenario", "endpoint")

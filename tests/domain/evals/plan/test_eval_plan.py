@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -39,12 +38,6 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
     ]
     assert tasks[-1] == Cell("b/three", "default", "production", "")
     assert len({sample.key for sample in samples}) == len(samples)
-
-
-def test_a_sample_names_the_configuration_under_which_it_is_run() -> None:
-    plan = plan_of(eval=ALL)
-    for sample in islice(plan.samples(), 20):
-        assert sample.configuration == plan.configuration(sample.cell).digest
 
 
 def test_the_runs_of_one_model_can_be_asked_for() -> None:

@@ -118,12 +118,6 @@ def test_models_are_chosen_by_name_vendor_and_tag_or_named(
     assert select_models(CATALOGUE, words, further) == left
 
 
-def test_a_family_is_no_model_to_run() -> None:
-    assert "there is no model 'family'" in complaint(
-        ConfigError, lambda: select_models(CATALOGUE, ("family",), ())
-    )
-
-
 def test_profiles_are_chosen_by_name_and_tag() -> None:
     assert names(select_profiles(CATALOGUE, ("creative", "default"))) == ["default", "hot"]
     assert names(select_profiles(CATALOGUE, ("auto", "hot"))) == ["hot"]

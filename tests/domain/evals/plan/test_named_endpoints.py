@@ -73,15 +73,6 @@ def test_a_plan_with_endpoints_is_told_and_made_again() -> None:
     assert "endpoint" not in plan.options.tree()
 
 
-def test_a_plan_without_them_is_stored_as_it_was() -> None:
-    tree = plan_of().tree()
-    assert "endpoints" not in tree
-    options = tree["options"]
-    assert isinstance(options, dict)
-    assert "endpoints" not in options
-    assert "endpoint" in options
-
-
 def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> None:
     environment: Tree = {"endpoint": {"base_url": "https://proxy", "provider": "openrouter"}}
     options = Options.of(layered([environment, {"endpoints": TABLES}]))

@@ -58,11 +58,6 @@ def test_whoever_says_nothing_else_waits_for_a_reply_as_long_as_for_all_of_it() 
     assert endpoint(timeout=0).timeout == 0
 
 
-def test_an_endpoint_is_told_as_it_is_read() -> None:
-    found = endpoint(base_url="http://here", provider="p", headers={"X-Title": "nightly"}, open_timeout=1)
-    assert Endpoint.of(Table.of(found.tree())) == found
-
-
 def test_headers_from_variables_and_the_header_of_the_key_are_told_only_if_given() -> None:
     given = {"base_url": "http://here", "headers_env": {"X-Tenant": "TENANT"}, "api_key_header": "api-key"}
     found = endpoint(**given)

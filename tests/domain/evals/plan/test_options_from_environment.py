@@ -139,20 +139,6 @@ def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, valu
     assert complaint(ConfigError, lambda: under(**{name: value})).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("mistyped", "meant"),
-    [
-        ("TRAILS", "TRIALS"),
-        ("SCENARIO", "SCENARIOS"),
-        ("MODELS_FILTER", "MODEL_FILTER"),
-        ("REPORTS_DIR", "REPORT_DIR"),
-    ],
-)
-def test_a_mistyped_name_is_reported_with_the_nearest(mistyped: str, meant: str) -> None:
-    said = complaint(ConfigError, lambda: under(**{mistyped: "1"}))
-    assert said == f"OPENROUTER_{mistyped}: there is no such variable; did you mean 'OPENROUTER_{meant}'?"
-
-
 @pytest.mark.parametrize("name", ["SITE_URL", "API_BASE", "API_KEY_2", "APP_NAME", "REPORT_DIR"])
 def test_variables_of_other_programs_and_further_keys_are_left_alone(name: str) -> None:
     assert under(**{name: "1"}) == {}

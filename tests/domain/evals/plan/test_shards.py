@@ -75,6 +75,5 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
         Shard.of(text)
 
 
-@pytest.mark.parametrize("text", ["1/1", "2/3", "16/16"])
-def test_a_shard_is_written_as_it_is_read(text: str) -> None:
-    assert str(Shard.of(text)) == text
+def test_a_shard_is_written_as_it_is_read() -> None:
+    assert str(Shard.of("16/16")) == "16/16"

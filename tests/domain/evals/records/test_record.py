@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.evals.made import record
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
@@ -20,12 +19,6 @@ from toolreel_core.evals import (
     record_of,
     record_tree,
 )
-
-
-def test_the_time_of_a_run_is_that_of_all_its_attempts() -> None:
-    assert record(ms=(100, 40)).ms == 140
-    assert record(ms=()).ms == 0
-
 
 CELL = Cell("vendor/model:nitro", "default", "raw", "happy_path")
 PASSED = Record(

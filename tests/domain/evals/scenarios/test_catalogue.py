@@ -181,10 +181,6 @@ def digest_of(one: Scenario) -> str:
     return chain("scenario", canonical(one.changes.changes()), *said)[:12]
 
 
-def test_controls_are_those_that_switch_tools_off() -> None:
-    assert groups()["control"] == tuple(one.name for one in EVERYTHING if one.control)
-
-
 def test_a_scenario_without_scripts_needs_a_model() -> None:
     one = built_in("happy_path")
     bare = replace(one, begin=lambda seed: replace(one.begin(seed), scripts=None))

@@ -148,13 +148,6 @@ def test_a_server_that_refuses_tools_is_seen() -> None:
     assert (seen.tools_refused, seen.tools_sent, seen.final) == (True, False, "Then without.")
 
 
-def test_what_was_said_before_the_run_is_no_part_of_it() -> None:
-    setting = built_in("happy_path").begin("1")
-    found = rehearse(built_in("happy_path"), script(call("state_get"), "Done."))
-    assert len(found.bodies[0]["messages"]) == len(setting.messages)
-    assert len(found.evidence.turns) == 2
-
-
 def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
     case = replace(built_in("one_text").begin("1"), follow_ups=("And now?", "Thanks."))
     one = replace(built_in("one_text"), begin=lambda _: case)

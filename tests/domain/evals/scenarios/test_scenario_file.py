@@ -8,7 +8,7 @@ from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._conversation import SystemMessage
 from toolreel_core._internal import PlaceError, Table
 from toolreel_core._jsontext import Json, parse
-from toolreel_core.evals import Kind, TableWorld, at, call, drawn, parameters_of, scenario_of, script
+from toolreel_core.evals import TableWorld, at, call, drawn, parameters_of, scenario_of, script
 
 RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
 TREE: dict[str, Any] = {
@@ -58,17 +58,6 @@ TREE: dict[str, Any] = {
 
 def changed(**changes: object) -> dict[str, Any]:
     return {key: value for key, value in {**TREE, **changes}.items() if value is not None}
-
-
-@pytest.mark.parametrize(
-    ("kind", "result"), [("good", "pass"), ("bad", "fail"), ("skipping", "pass_unexercised")]
-)
-@pytest.mark.parametrize("seed", ["1", "2", "3"])
-def test_its_scripts_prove_its_checks(kind: Kind, result: str, seed: str) -> None:
-    one = scenario_of(TREE)
-    scripts = one.begin(seed).scripts
-    assert scripts is not None
-    assert rehearse(one, scripts.of(kind), seed=seed).verdict.result == result
 
 
 def test_a_case_has_the_values_of_its_trial() -> None:

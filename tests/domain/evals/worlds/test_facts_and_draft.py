@@ -7,8 +7,6 @@ import pytest
 
 from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core.evals import (
-    FACTS_COMMIT,
-    WORKSPACE_TOOLS,
     Workspace,
 )
 
@@ -87,9 +85,3 @@ def test_another_workspace_is_not_there(name: str, given: Json) -> None:
 
 def test_any_other_tool_is_not_implemented() -> None:
     assert code(call(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
-
-
-def test_two_tools_are_sent_and_the_third_is_hidden() -> None:
-    assert WORKSPACE_TOOLS.names == ("state_get", "state_patch")
-    assert FACTS_COMMIT.name not in WORKSPACE_TOOLS.text
-    assert FACTS_COMMIT.name in WORKSPACE_TOOLS.known
