@@ -65,8 +65,8 @@ def _check_written(draw: Draw) -> None:
     enabled = draw.one_of((DIALECTS, MARKED, (dialect,)))
     place = draw.number(1 << 16)
     arguments = read(canonical(json_object(draw))).map(canonical).unwrap()
-    gap = "\n" if dialect == "functools_json" else ""  # its mark is a word, and none within another
-    text = _prose(draw) + gap + written(dialect, "other", arguments)
+    # In a line of its own: a call in the line of a sentence may be quoted, and is asked about.
+    text = f"{_prose(draw)}\n{written(dialect, 'other', arguments)}"
     if thoughts(text).end:
         return  # what ends reasoning ends it wherever it stands: such a call is given up, never run
 
