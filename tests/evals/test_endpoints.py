@@ -155,6 +155,14 @@ def test_runs_of_another_server_are_not_mixed_in_unless_that_is_accepted(
         evaluated(plan_of(other.url, eval={"trials": 3}), tmp_path)
 
 
+def test_another_server_under_the_same_name_is_refused_too(
+    one: Provider, other: Provider, tmp_path: Path
+) -> None:
+    evaluated(at(one, other), tmp_path)
+    with pytest.raises(ResultsError, match=r"the endpoint 'one' was at http"):
+        evaluated(at(other, one), tmp_path)
+
+
 def test_what_the_provider_failed_may_be_repeated_elsewhere(
     one: Provider, other: Provider, tmp_path: Path
 ) -> None:

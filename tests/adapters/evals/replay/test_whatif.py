@@ -15,8 +15,8 @@ from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import replay_command
 from toolreel._internal import ResultsError
-from toolreel.evals import Rejudged, Results, evaluate, plan_of_header, rejudged_under
-from toolreel_core._errors import ConfigError
+from toolreel.evals import Promoted, Rejudged, Results, evaluate, plan_of_header, promote, rejudged_under
+from toolreel_core._errors import ConfigError, ReplayMismatch
 
 
 def rejudged(folder: Path, recorded: str, other: str) -> list[Rejudged]:
@@ -87,6 +87,15 @@ def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, pla
     """Its recorded replies are those to another question, so nothing is known before the model is asked."""
     kind = "tools" if strategy in {"shown", "held"} else "options"
     assert [run.diverged for run in rejudged(plain, "raw", strategy)] == [f"turn 1 by {kind}"] * 2
+
+
+def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, tmp_path: Path) -> None:
+    results = Results.open(plain)
+    promote(results, plan_of_header(results.header), next(results.records()), tmp_path, "it")
+    run = Promoted.open(tmp_path / "it.json")
+    assert run.verdict({"config": {"max_turns": 9}}).result == "pass"
+    said = complaint(ReplayMismatch, lambda: run.verdict({"options": {"temperature": 0}}))
+    assert "parts from its recording at turn 1 by options: temperature" in said
 
 
 def test_strategies_that_there_are_not_are_told(plain: Path, written: Path) -> None:
