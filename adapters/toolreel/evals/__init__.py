@@ -22,10 +22,6 @@ trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of, sentences
-    from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
-    from toolreel.evals._authoring.template import template, write_new, write_template
-    from toolreel.evals._authoring.toml_text import has_null, scenario_text
     from toolreel.evals._catalogue import (
         built_in,
         built_in_scenarios,
@@ -87,6 +83,8 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
     from toolreel.evals._runner.trial import WorldHost
+    from toolreel.evals._scenario_of_session import draft_of, name_of, scenario_text
+    from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,
@@ -102,6 +100,7 @@ if TYPE_CHECKING:
         pass_hat,
         power,
         rate_of,
+        scenario_shares,
         wilson_bounds,
     )
     from toolreel.evals._summary.comparison import Comparison, compare
