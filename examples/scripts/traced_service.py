@@ -1,4 +1,4 @@
-"""A run in the trace of a web service: ``python examples/traced_service.py``.
+"""A run in the trace of a web service: ``python traced_service.py``.
 
 A caller asks a service (FastAPI), which runs an agent, whose tool asks another service. All of it is one
 trace, printed as a tree. With ``OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`` it goes to your collector

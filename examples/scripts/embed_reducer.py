@@ -14,6 +14,7 @@ from toolreel import (
     Completed,
     Event,
     Finish,
+    Json,
     Outcome,
     Plan,
     ReplyReceived,
@@ -25,7 +26,6 @@ from toolreel import (
     WaitElapsed,
 )
 from toolreel_core import dump, load_effect, load_state, start, step
-from toolreel_core._jsontext import Json
 
 STOCK = {"pin": 4, "shim": 0}
 

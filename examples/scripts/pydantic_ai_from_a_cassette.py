@@ -2,7 +2,7 @@
 
 The agent's provider takes an HTTP client, and the client takes a transport; that is all.
 
-Record again with ``python examples/pydantic_ai_from_a_cassette.py http://127.0.0.1:8091/v1``.
+Record again with ``python pydantic_ai_from_a_cassette.py http://127.0.0.1:8091/v1``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic_ai.settings import ModelSettings
 
 from toolreel.cassette import Session, use_cassette
 
-CASSETTE: Final = Path(__file__).parents[1] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
+CASSETTE: Final = Path(__file__).parents[2] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
 
 
 class Place(BaseModel):
