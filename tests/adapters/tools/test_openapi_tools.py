@@ -1,37 +1,24 @@
-"""The operations of an OpenAPI document, through FastMCP's server in examples/openapi_tools."""
+"""The operations of an OpenAPI document, through the server that docs/openapi.md shows."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from tests.cli.commands import said_by_each
-from tests.docs.snippets import ROOT
+from tests.docs.snippets import ROOT, blocks_of
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel.testing import calling, saying
 from toolreel.tools.mcp import McpTools, mcp_servers
 from toolreel_core import Json, RunTool
 from toolreel_core._jsontext import canonical
 
-FOLDER: Final = ROOT / "examples" / "openapi_tools"
+(PROGRAM,) = (
+    block.code for block in blocks_of(ROOT / "docs" / "openapi.md") if block.file == "openapi_server.py"
+)
 KEY: Final = "k-0123-of-the-shop"
-SHOWN: Final = """\
-mcp_seeds_get_find_seeds only reads
-mcp_seeds_get_describe_seed only reads
-mcp_seeds_delete_remove_seed needs approval
-to be approved: mcp_seeds_delete_remove_seed {"name":"broad bean"}
-completed; replayed without a server, identical: True
-"""
-
-
-def test_the_example_removes_a_seed_after_approval_and_replays_without_servers() -> None:
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "remove_seeds.py")], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.returncode) == (SHOWN, 0), done.stderr
 
 
 def shop(folder: Path, url: str, **settings: Json) -> Json:
@@ -42,9 +29,10 @@ def shop(folder: Path, url: str, **settings: Json) -> Json:
         "paths": {"/orders": {"post": {"operationId": "order"}}},
     }
     (folder / "shop.json").write_text(json.dumps(document))
+    (folder / "openapi_server.py").write_text(PROGRAM)
     started: Json = {
         "command": sys.executable,
-        "args": [str(FOLDER / "openapi_server.py"), str(folder / "shop.json"), url],
+        "args": [str(folder / "openapi_server.py"), str(folder / "shop.json"), url],
         "env": {"API_TOKEN": KEY},
         "toolreel": settings,
     }
