@@ -119,7 +119,8 @@ check-collection:
 check-examples:
 	@set -e; for example in $(wildcard examples/*.py examples/scripts/*.py); do \
 		echo "== $$example"; $(BIN)/python "$$example"; done
-	$(BIN)/pytest -q examples/agent_in_ci
+	cd examples/agent_in_ci && ../../$(BIN)/python -m pytest -q
+	cd examples/notebook && ../../$(BIN)/python -m pytest -q
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff check --fix
