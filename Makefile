@@ -117,10 +117,10 @@ check-collection:
 	@$(BIN)/pytest -qq --collect-only -m "not slow" > build/collection.log || { cat build/collection.log; exit 1; }
 
 check-examples:
-	@set -e; for example in $(wildcard examples/*.py examples/scripts/*.py); do \
+	@set -e; for example in $(wildcard examples/scripts/*.py); do \
 		echo "== $$example"; $(BIN)/python "$$example"; done
-	cd examples/agent_in_ci && ../../$(BIN)/python -m pytest -q
-	cd examples/notebook && ../../$(BIN)/python -m pytest -q
+	@set -e; for project in $(dir $(wildcard examples/*/test_*.py)); do \
+		echo "== $$project"; (cd "$$project" && $(CURDIR)/$(BIN)/python -m pytest -q); done
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff check --fix
