@@ -1,7 +1,7 @@
 """A server that stands for a weak model: ``python weak_model.py 8091``.
 
-It knows what to call, but every third call or so comes as text. Which ones follows from the seed of a request,
-so the evaluation gives the same result each time.
+It knows what to call, but writes every third call or so as text. The seed of a request
+decides which, so the evaluation gives the same result each time.
 """
 
 from __future__ import annotations
