@@ -9,7 +9,7 @@
     outcome = evaluate(plan, Path("results"))  # call it again to resume
     results = Results.open("results")
     trials = write_summaries(results, plan)  # a row each; everything downstream is a function of them
-    for gate in plan_results(plan, trials, results.header):
+    for gate in plan_results(plan, trials):
         print(gate.standing, gate.sentence)
 
 ``report_page(results)`` renders the HTML report, ``compare`` compares two evaluations or two strategies of
@@ -105,13 +105,11 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._summary.comparison import Comparison, compare
     from toolreel.evals._summary.gates import (
-        LATER,
         GateResult,
         Sides,
         check_gates,
         gate_trees,
         overall_standing,
-        plan_changes,
         plan_results,
     )
     from toolreel.evals._summary.planning import gate_forecasts, power_sentence
