@@ -72,7 +72,7 @@ def test_a_log_has_the_conversation_score_and_usage_of_each_run(logs: list[Path]
         assert accuracy == pytest.approx(sum(counts) / len(counts))
 
 
-def test_a_void_run_has_an_error_and_no_score_and_a_limit_is_named(tmp_path: Path) -> None:
+def test_a_void_run_has_an_error_and_no_score(tmp_path: Path) -> None:
     plan = plan_of("http://127.0.0.1:9", eval={"add_models": ["m"], "scenarios": ["happy_path"]})
     at = cell(model="m", strategy="production")
     with Journal(tmp_path / "results", new_header(plan, datetime(2026, 11, 22, tzinfo=UTC))) as journal:
@@ -82,7 +82,7 @@ def test_a_void_run_has_an_error_and_no_score_and_a_limit_is_named(tmp_path: Pat
     void, limited = read(path)["samples"]
     assert "scores" not in void
     assert void["error"]["message"].startswith("transport.rate_limit")
-    assert limited["limit"] == {"type": "turn", "limit": 12, "reason": "loop.max_turns"}
+    assert limited["metadata"]["failure_class"] == "loop.max_turns"
     assert limited["metadata"]["messages_missing"], "no recording, so no messages, and the reason"
     assert limited["messages"] == []
 

@@ -32,19 +32,18 @@ if TYPE_CHECKING:
         configuration_under,
         strategy_differences,
     )
-    from toolreel.evals._replay.inspect_log import write_inspect_logs
-    from toolreel.evals._replay.regression_test import Promoted, find_run, promote
-    from toolreel.evals._replay.rejudging import Rejudged, rejudged
-    from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
+    from toolreel.evals._regression_test import Promoted, find_run, promote
+    from toolreel.evals._replay import Rejudged, Replayed, rejudged, replays, rerun, write_replayed
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
         case_study_lines,
         case_study_tables,
     )
+    from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page
-    from toolreel.evals._report.rejudged import rejudged_lines, rejudged_tables, rejudged_tree
-    from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text, shortened
+    from toolreel.evals._report.rejudged_tables import rejudged_lines, rejudged_tables, rejudged_tree
+    from toolreel.evals._report.rendering import TextTable, as_markdown, as_text, shortened
     from toolreel.evals._report.run_data import run_data
     from toolreel.evals._report.tables import (
         comparison_lines,
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
         summary_tables,
     )
     from toolreel.evals._report.transcripts import transcript_of
-    from toolreel.evals._report.trial_table import write_trials
     from toolreel.evals._results import (
         Header,
         Journal,
@@ -120,6 +118,7 @@ if TYPE_CHECKING:
         findings_of,
         warnings,
     )
+    from toolreel.evals._summary.trial_table import write_trials
 else:
     from toolreel._internal.lazy import face
 

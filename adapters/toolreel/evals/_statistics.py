@@ -263,6 +263,11 @@ class PairedCell(NamedTuple):
         return self.both + self.lost, self.both + self.gained
 
     @property
+    def turned(self) -> PairedCell:
+        """The same with the sides exchanged."""
+        return PairedCell(self.scenario, self.model, self.both, self.gained, self.lost, self.neither)
+
+    @property
     def all_lost(self) -> PairedCell:
         """As many pairs, of which only the first passes."""
         return PairedCell(self.scenario, self.model, 0, self.runs, 0, 0)

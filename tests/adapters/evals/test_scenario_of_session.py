@@ -142,7 +142,8 @@ def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
     assert draft.decisions == (
         "1 call failed in the recording, and the good script makes none that failed",
         "null is left out, in schemas, arguments and results: TOML has none",
-        "by their names, find_stock only reads; effect = true is for one that does something",
+        "by their names, find_stock only reads, order does something; effect = true is for one that "
+        "does something",
     )
     tree = draft.tree
     assert tree["user"] == [

@@ -59,7 +59,7 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
     assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
     assert "budget      max_cost 5" in lines
     assert lines[-1].startswith(
-        "power       with 4 scenarios of 40 pairs each, on 8 models, nothing can be seen, however many "
+        "power       with 4 scenarios of 40 pairs each, nothing can be seen, however many "
     )
 
 
