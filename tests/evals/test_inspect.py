@@ -14,7 +14,6 @@ from benchmarks.shared.environment import Environment, NotInstalled
 from tests.evals.evaluations import evaluated, plan_of
 from tests.evals.made import cell, record
 from tests.evals.provider import provider
-from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, new_header, write_inspect_logs
 
 READER: Final = """
@@ -78,19 +77,13 @@ def test_a_void_run_has_an_error_and_no_score(tmp_path: Path) -> None:
     with Journal(tmp_path / "results", new_header(plan, datetime(2026, 11, 22, tzinfo=UTC))) as journal:
         journal.append(record("void", at, 1))
         journal.append(record("fail", at, 2, category="loop.max_turns"))
-    (path,) = write_inspect_logs(tmp_path / "results", tmp_path / "log.json")
+    (path,) = write_inspect_logs(tmp_path / "results", tmp_path / "logs")
     void, limited = read(path)["samples"]
     assert "scores" not in void
     assert void["error"]["message"].startswith("transport.rate_limit")
     assert limited["metadata"]["failure_class"] == "loop.max_turns"
     assert limited["metadata"]["messages_missing"], "no recording, so no messages, and the reason"
     assert limited["messages"] == []
-
-
-def test_several_models_need_a_folder(logs: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="name a folder"):
-        write_inspect_logs(logs[0].parents[1] / "results", tmp_path / "log.json")
-    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.slow

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         select_scenarios,
     )
     from toolreel.evals._configuration_differences import (
-        configuration_under,
         strategy_differences,
     )
     from toolreel.evals._regression_test import Promoted, find_run, promote
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
         EvaluationOutcome,
         ExistingRuns,
         Watcher,
-        WorkerPool,
+        ended_in_threads,
         evaluate,
         jobs_of,
         server_of,

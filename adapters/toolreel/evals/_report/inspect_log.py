@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal import ResultsError
 from toolreel._replay import LOG_VERSION, STOP_REASONS, inspect_message
 from toolreel._secrets import shown_url
 from toolreel.evals._replay import rerun
@@ -35,11 +34,9 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
-    """Write the logs of an evaluation, and return their paths.
+    """Write the logs of an evaluation into a folder, and return their paths.
 
-    :param out: a folder; or, for an evaluation of one model and strategy, a file whose name ends with
-        ``.json``
-    :raises ResultsError: if there is no evaluation, one file is not enough, or it cannot be written
+    :raises ResultsError: if there is no evaluation, or it cannot be written
     """
     results, out = Results.open(folder), Path(out)
     plan = plan_of_header(results.header)
@@ -48,17 +45,12 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     for record in results.records():
         records.setdefault(record.cell.task, []).append(record)
     tasks = [task for task in plan.tasks() if task in records]
-    if out.suffix == ".json" and len(tasks) != 1:
-        raise ResultsError(
-            f"{folder}: has {len(tasks)} models under strategies, and a log of Inspect has one; "
-            "name a folder (--out logs)"
-        )
     paths = []
     for task in tasks:
         several = len(plan.profiles[task.model]) > 1
         parts = (task.model, task.strategy, *((task.profile,) if several else ()))
         name = "__".join(_UNFIT.sub("_", part) for part in parts)
-        path = out if out.suffix == ".json" else out / f"{name}.json"
+        path = out / f"{name}.json"
         runs = [(record, trials[record.key]) for record in records[task]]
         write_json(path, inspect_log(results, plan, task, runs))
         paths.append(path)

@@ -245,7 +245,7 @@ def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTa
     )
     tables = (
         TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
-        *(_flips(found.flips(kind), title, found.axes, most) for kind, title in FLIPS.items()),
+        *(flips_table(found.flips(kind), title, found.axes, most) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
         TextTable(
             "configurations",
@@ -272,15 +272,17 @@ def _row(row: Row) -> tuple[str, ...]:
     )
 
 
-def _flips(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+    """Pairs of which one passed; in the page, each leads to both runs, with the place where they part."""
     shown = pairs if most is None else pairs[:most]
     others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
-    rows = []
+    rows = list[tuple[Content, ...]]()
     for first, second in shown:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
         where_ = where(first), where(second), shortened(failed.hint or failed.error)
-        rows.append((first.cell.scenario, str(first.trial), failed.category, *at, *where_))
+        name = Link(first.cell.scenario, f"#runs={first.key[:12]},{second.key[:12]}")
+        rows.append((name, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     more = len(pairs) - len(shown)
     notes = (f"and {more} more; --json and --markdown have all of them",) if more else ()

@@ -118,25 +118,25 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     others = [word for word in given if not names_a_file(word)]
     if not files:
         return select_scenarios(others)
-    unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
     own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
-    wanted = any(not word.startswith("!") for word in others)
-    built_in = (
-        select_scenarios(word for word in others if word.lstrip("!").lower() not in _own_names(own))
-        if wanted
-        else ()
+    names = [each.name for each in own]
+    for name in names:
+        if is_built_in(name):
+            raise ConfigError(f"scenarios: {name!r} is a built-in scenario; choose another name for yours")
+        if names.count(name) > 1:
+            raise ConfigError(f"scenarios: there are two scenarios {name!r}; rename one")
+    unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
+    of_catalogue = [word for word in others if word.lstrip("!").lower() not in names]
+    wanted = any(not word.startswith("!") for word in of_catalogue)
+    chosen = (
+        *(select_scenarios(of_catalogue) if wanted else ()),
+        *(each for each in own if each.name not in unwanted),
     )
-    chosen = (*built_in, *(each for each in own if each.name not in unwanted))
-    _check_names(own)
     if not chosen:
         raise ConfigError(
             f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
         )
     return chosen
-
-
-def _own_names(own: Iterable[Scenario]) -> frozenset[str]:
-    return frozenset(each.name for each in own)
 
 
 def paths_of(word: str) -> list[Path]:
@@ -150,18 +150,6 @@ def paths_of(word: str) -> list[Path]:
     if not found:
         raise ConfigError(f"scenarios: no file fits {word!r}")
     return [Path(each) for each in found]
-
-
-def _check_names(own: Sequence[Scenario]) -> None:
-    seen = set[str]()
-    for each in own:
-        if is_built_in(each.name):
-            raise ConfigError(
-                f"scenarios: {each.name!r} is a built-in scenario; choose another name for yours"
-            )
-        if each.name in seen:
-            raise ConfigError(f"scenarios: there are two scenarios {each.name!r}; rename one")
-        seen.add(each.name)
 
 
 SUFFIXES: Final = (".toml", ".jsonl", ".py")

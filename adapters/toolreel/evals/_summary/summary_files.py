@@ -60,7 +60,7 @@ def summary_trees(
     """The files of a summary by name, each as a tree."""
     made = [one for one in trials if one.key]
     incomplete = incompleteness(trials, plan.options.min_coverage)
-    places: Tree = {name: shown_url(each.server.base_url) for name, each in plan.places.items() if name}
+    places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
     strategies = grouped(made, lambda one: one.cell.strategy)
     whole: Tree = {
         "ts": results.header.created,
