@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         McpServerError,
         MissingExtra,
         OutputError,
+        ProjectSettingsError,
         ProxyConfigError,
         ResultsError,
         SecretFound,
@@ -50,6 +51,16 @@ if TYPE_CHECKING:
         packed_element,
         shortened,
         visible,
+    )
+    from toolreel._internal.pyproject_table import (
+        EVERY,
+        PYPROJECT,
+        SERVER_KEYS,
+        SETTINGS_PLACE,
+        SHARED_KEYS,
+        ProjectSettings,
+        project_settings,
+        settings_in,
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
