@@ -27,8 +27,9 @@ catalogue = "own.toml"
 recordings = "tapes"
 database = "sqlite:///runs.db"
 """
-PRESET = '[preset.mine]\nabout = "of the test"\n[preset.mine.options]\ntemperature = 0.25\n'
-CATALOGUE = '[preset.of_catalogue]\nabout = "of the test"\n[preset.of_catalogue.options]\ntop_p = 0.5\n'
+ABOUT = 'about = "of the test"\nevidence = ["a server"]\nverified_on = "2026-11-28"'
+PRESET = f"[preset.mine]\n{ABOUT}\nrequest = {{ temperature = 0.25 }}\n"
+CATALOGUE = f"[preset.of_catalogue]\n{ABOUT}\nrequest = {{ top_p = 0.5 }}\n"
 TOOLS = 'def stock(part: str) -> str:\n    """How many."""\n    return part\n\n\nTOOLS = [stock]\n'
 KEYS = {"MY_KEY": "abcdefgh-1234", "MY_TENANT": "north-seven"}
 

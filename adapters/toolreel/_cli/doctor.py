@@ -70,7 +70,7 @@ def doctor_command(
 
     \b
     toolreel doctor
-    toolreel doctor tests/reels --base-url https://your.server/v1 --api-key-env YOUR_KEY --json
+    toolreel doctor tests/reels --base-url http://127.0.0.1:8080 --json
 
     Exits with 1 if there is a problem. Notes, such as an extra that is not installed, are none.
     """
