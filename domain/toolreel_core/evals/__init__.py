@@ -43,7 +43,7 @@ gate
 
 # mypy: implicit-reexport
 
-from toolreel_core.evals._configuration_keys import Key, keys_between, keys_named, with_keys
+from toolreel_core.evals._configuration_keys import Key, keys_between, with_keys
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.cost_estimate import (
     CONTROL_RUN,
@@ -53,6 +53,7 @@ from toolreel_core.evals._plan.cost_estimate import (
     check_cost_cap,
     estimate_cost,
 )
+from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import (
     Filter,
@@ -73,10 +74,17 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, prices_of
-from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
+from toolreel_core.evals._plan.keys import Setting, json_object
+from toolreel_core.evals._plan.options import (
+    OTHER_VARIABLES,
+    SETTINGS,
+    SIZES,
+    Budget,
+    Options,
+    environment,
+    layered,
+)
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
     Strategy,
@@ -96,7 +104,6 @@ from toolreel_core.evals._record import (
 )
 from toolreel_core.evals._request_divergence import (
     ContentMessage,
-    DivergenceKind,
     RequestContent,
     first_divergence,
     request_content,
