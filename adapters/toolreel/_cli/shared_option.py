@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from toolreel._internal import EVERY, SERVER_KEYS, SHARED_KEYS, ProjectSettings, project_settings
 from toolreel_core._errors import ToolreelError
+
+if TYPE_CHECKING:
+    from toolreel._internal import ProjectSettings
 
 _INSTEAD: Final = ("recorded", "other", "replayed", "goes_on")
 """Parameters of `fork`, `probe` and `chat` that say that a recording answers, or has the model."""
@@ -19,6 +21,8 @@ def shared_settings() -> ProjectSettings:
 
     :raises ProjectSettingsError: if it cannot be used
     """
+    from toolreel._internal import project_settings  # --help does not need it
+
     return project_settings(Path.cwd())
 
 
@@ -28,9 +32,13 @@ class SharedOption(click.Option):
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:  # noqa: ANN401 - as click has it
         """What the project says, if the key is for this command; else the option's own default."""
         own = super().get_default(ctx, call)
+        if not call or ctx.resilient_parsing:  # for --help and completion
+            return own
+        from toolreel._internal import EVERY, SERVER_KEYS, SHARED_KEYS
+
         key = max(self.opts, key=len).lstrip("-").replace("-", "_")
-        if not call or ctx.resilient_parsing or not {ctx.info_name, EVERY} & {*SHARED_KEYS[key].commands}:
-            return own  # for --help and completion, or of another command
+        if not {ctx.info_name, EVERY} & {*SHARED_KEYS[key].commands}:
+            return own
         # Click asks for defaults in the order of declaration, after all that the command line gives.
         if key in {"base_url", "model"} and any(map(ctx.params.get, _INSTEAD)):
             return own

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         McpServerError,
         MissingExtra,
         OutputError,
-        ProjectSettingsError,
         ProxyConfigError,
         ResultsError,
         SecretFound,
