@@ -72,7 +72,7 @@
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
   let total = 1;
   worker.onmessage = ({ data }) => {
-    if (data.failure) fail(`Python stopped with an error: ${data.failure}`);
+    if (data.failure) fail(`Python ${ready ? "stopped with an error" : "could not be started"}: ${data.failure}`);
     else if (data.bytes) total = data.bytes;
     else if (data.loaded) {
       at("progress").value = data.loaded / total;

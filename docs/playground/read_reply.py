@@ -140,7 +140,7 @@ def _surface(text: str) -> ToolSurface:
             if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
                 raise _FieldError("tools", f"expected a name or a definition, got {json.dumps(tool)}")
             schema = inner.get("parameters", inner.get("input_schema"))
-            definitions.append(ToolDefinition.of(inner["name"], str(inner.get("description", "")), schema))
+            definitions.append(ToolDefinition.of(inner["name"], inner.get("description") or "", schema))
         return ToolSurface(tuple(definitions))
     except ConfigError as error:
         raise _FieldError("tools", str(error)) from None
@@ -152,11 +152,11 @@ def _plans(asked: Mapping[str, str], tools: ToolSurface, presets: Presets) -> li
     if not isinstance(own, dict):
         raise _FieldError("settings", 'expected an object, such as {"nudge_no_tool_calls": 1}')
     tried = [(label, Preset(), settings) for label, settings in _TRIED]
-    if name or own:
-        labels = [f'preset="{name}"'] if name else []
-        labels += [f"{key}={json.dumps(value)}" for key, value in own.items()]
-        tried.append((", ".join(labels), presets.get(name) if name else Preset(), own))
     try:
+        if name or own:
+            labels = [f'preset="{name}"'] if name else []
+            labels += [f"{key}={json.dumps(value)}" for key, value in own.items()]
+            tried.append((", ".join(labels), presets.get(name) if name else Preset(), own))
         return [
             (label, preset.plan(model="model", messages=asked["question"], tools=tools, settings=settings))
             for label, preset, settings in tried
