@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from toolreel_core._protocol.codec import (
         VERSION,
         Stored,
+        decode,
         decode_event,
         decode_plan,
         dump,
@@ -137,6 +138,16 @@ if TYPE_CHECKING:
         to_json,
     )
     from toolreel_core._protocol.hmac_seal import seal, unseal
+    from toolreel_core._protocol.http_exchange import (
+        ANTHROPIC_VERSION,
+        HttpChunk,
+        HttpRequest,
+        HttpResponse,
+        http_request,
+        response_event,
+        retry_after_ms,
+    )
+    from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
 else:
 
     def __getattr__(name: str) -> object:
@@ -147,6 +158,7 @@ else:
             case (
                 "Stored"
                 | "VERSION"
+                | "decode"
                 | "decode_event"
                 | "decode_plan"
                 | "dump"
@@ -163,6 +175,18 @@ else:
                 from toolreel_core._protocol import codec as home
             case "seal" | "unseal":
                 from toolreel_core._protocol import hmac_seal as home
+            case (
+                "ANTHROPIC_VERSION"
+                | "HttpChunk"
+                | "HttpRequest"
+                | "HttpResponse"
+                | "http_request"
+                | "response_event"
+                | "retry_after_ms"
+            ):
+                from toolreel_core._protocol import http_exchange as home
+            case "blob_lines" | "event_line" | "header_line":
+                from toolreel_core._protocol import journal_lines as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)
