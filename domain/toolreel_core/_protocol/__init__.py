@@ -119,7 +119,7 @@ from toolreel_core._protocol.state import (
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._protocol.blobs import MENTION, blobs_in, by_digest, check_blob, with_blobs
+    from toolreel_core._protocol.blobs import MENTION, blobs_in, check_blob, with_blobs
     from toolreel_core._protocol.codec import (
         VERSION,
         Stored,
@@ -141,19 +141,19 @@ if TYPE_CHECKING:
     from toolreel_core._protocol.http_exchange import (
         ANTHROPIC_VERSION,
         HttpChunk,
-        HttpRequest,
         HttpResponse,
         http_request,
         response_event,
         retry_after_ms,
     )
     from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
+    from toolreel_core._protocol.note_sentences import Level, note_sentence
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "MENTION" | "blobs_in" | "by_digest" | "check_blob" | "with_blobs":
+            case "MENTION" | "blobs_in" | "check_blob" | "with_blobs":
                 from toolreel_core._protocol import blobs as home
             case (
                 "Stored"
@@ -178,7 +178,6 @@ else:
             case (
                 "ANTHROPIC_VERSION"
                 | "HttpChunk"
-                | "HttpRequest"
                 | "HttpResponse"
                 | "http_request"
                 | "response_event"
@@ -187,6 +186,8 @@ else:
                 from toolreel_core._protocol import http_exchange as home
             case "blob_lines" | "event_line" | "header_line":
                 from toolreel_core._protocol import journal_lines as home
+            case "Level" | "note_sentence":
+                from toolreel_core._protocol import note_sentences as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)
