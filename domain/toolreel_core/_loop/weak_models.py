@@ -1,8 +1,4 @@
-"""What a weak model is told again: the task, the calls that have succeeded, and what to do next.
-
-It is put into a message of the user, never in a result, so that no tool can pretend to say it; and it has
-nothing in it but what the user asked for and what the model has called.
-"""
+"""Help for weak models: what they are told again, and tools that they repeat for nothing."""
 
 from __future__ import annotations
 
@@ -12,9 +8,16 @@ from typing import Final
 
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, link, parse
-from toolreel_core._plan import request_for
-from toolreel_core._protocol import DoneCall, Memory, State
+from toolreel_core._plan import RequestOptions, request_for
+from toolreel_core._protocol import DoneCall, Memory, State, ToolsWithheld
 from toolreel_core._replies import ToolCall
+from toolreel_core._tools import Envelope
+
+# What a weak model is told again: the task, the calls that have succeeded, and what to do next.
+#
+# It is put into a message of the user, never in a result, so that no tool can pretend to say it; and it has
+# nothing in it but what the user asked for and what the model has called.
+
 
 _LONGEST_TASK: Final = 1_000
 _LONGEST_CALL: Final = 200
@@ -122,3 +125,46 @@ def shortened(text: str, most: int) -> str:
         return text
     end = (most - 3) // 4
     return f"{text[: most - 3 - end]} … {text[-end:]}"
+
+
+# Tools that the next reply may not call, since the model repeats a call of them that brings nothing new.
+#
+# Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The tool
+# is withheld, not the arguments, because the grammars of servers know no ``not``; any other call brings it
+# back.
+
+
+def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
+    """The memory after a call: its tool joins those that are withheld, or all of them are back.
+
+    :param again: how many times in a row it was made again for nothing
+    """
+    tool = state.present.tools.by_name.get(call.name)
+    if tool is None or tool.polling or again < state.present.config.withhold_repeated:
+        return replace(memory, withheld=()) if memory.withheld else memory
+    return replace(memory, withheld=tuple(dict.fromkeys((*memory.withheld, tool.name))))
+
+
+def repetitions(result: Envelope, times: int) -> int:
+    """How many times a call was made again for nothing that ran and had this result this many times in a row.
+
+    One repetition of a failure is free: the model may be about to make the call in another way.
+    """
+    return times - 1 if result.ok else times - 2
+
+
+def narrowed(state: State, options: RequestOptions) -> RequestOptions:
+    """The options of a turn with tools, without calls of those that are withheld."""
+    withheld = _withheld(state)
+    return state.present.options_without(withheld) if withheld else options
+
+
+def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
+    """The note of the turn that begins."""
+    withheld = _withheld(state) if tools else ()
+    return (ToolsWithheld(state.tally.turns + 1, withheld),) if withheld else ()
+
+
+def _withheld(state: State) -> tuple[str, ...]:
+    withheld = state.memory.withheld
+    return withheld if withheld and state.present.constrains_calls else ()
