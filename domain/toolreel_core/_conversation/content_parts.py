@@ -1,21 +1,68 @@
-"""Content parts: text, images, audio and files, each a frozen value.
-
-Bytes are held as Base64, the form in which every request sends them, so nothing is encoded again. Records
-write them once, by their digest: ``_protocol/blobs.py``.
-"""
+"""Content parts: text, images, audio and files, each a frozen value."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import sound
 from toolreel_core._lazy_pattern import lazy_pattern
+
+# The media type of bytes, from their first ones: what providers take, and no more.
+
+
+_FIRST_BYTES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"fLaC", "audio/flac"),
+    (b"OggS", "audio/ogg"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+"""What the letters after the size of a RIFF file say."""
+_MPEG_SYNC: Final = (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
+"""The first bytes of MP3 audio without tags."""
+_SAME: Final[Mapping[str, str]] = {
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-flac": "audio/flac",
+    "image/jpg": "image/jpeg",
+}
+"""Other names of media types."""
+
+
+def media_type_in(data: bytes) -> str:
+    """The media type that the first bytes say; empty if they say none.
+
+    >>> media_type_in(b"%PDF-1.7"), media_type_in(b"hello")
+    ('application/pdf', '')
+    """
+    for first, media_type in _FIRST_BYTES:
+        if data.startswith(first):
+            return media_type
+    if data.startswith(b"RIFF"):
+        return _RIFF.get(data[8:12], "")
+    return "audio/mpeg" if data.startswith(_MPEG_SYNC) else ""
+
+
+def usual_media_type(name: str) -> str:
+    """A media type under its usual name, without parameters.
+
+    >>> usual_media_type("Audio/X-WAV; rate=8000")
+    'audio/wav'
+    """
+    plain = name.partition(";")[0].strip().lower()
+    return _SAME.get(plain, plain)
+
 
 Detail: TypeAlias = Literal["", "auto", "low", "high"]
 """How closely the model looks at an image; empty: as the provider does by default."""
@@ -317,5 +364,46 @@ def blob_of(part: Part) -> Blob | None:
             return None
         case Image() | Audio() | File():
             return part.source if isinstance(part.source, Blob) else None
+        case _:
+            assert_never(part)
+
+
+# Estimated tokens of parts: a picture is not read as the text that sends it.
+
+
+IMAGE_TOKENS: Final = 1_500
+"""Estimated tokens of an image of any size: about the most that OpenAI's and Anthropic's models count for
+one after they have scaled it down."""
+AUDIO_BYTES_PER_TOKEN: Final = 500
+"""32 tokens a second of MP3 with 128 kbit/s, as Gemini counts; OpenAI counts fewer."""
+FILE_BYTES_PER_TOKEN: Final = 20
+"""A page of a PDF has some 50 kB, and 1,500 to 3,000 tokens as text and picture."""
+FILE_TOKENS: Final = 3_000
+"""Estimated tokens of a file behind a URL, whose size nobody knows before it is loaded."""
+
+
+def tokens_with(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
+    """Estimated tokens of a message.
+
+    :param parts: its parts
+    :param text: the message as it is sent, which holds their Base64
+    :param estimate: of a text
+    """
+    for blob in blobs_of(parts):
+        text = text.replace(blob.base64, "")
+    return estimate(text) + sum(map(_tokens, parts))
+
+
+def _tokens(part: Part) -> int:
+    match part:
+        case Text():
+            return 0
+        case Image():
+            return IMAGE_TOKENS
+        case Audio():
+            return -(-part.source.size // AUDIO_BYTES_PER_TOKEN)
+        case File():
+            source = part.source
+            return FILE_TOKENS if isinstance(source, str) else -(-source.size // FILE_BYTES_PER_TOKEN)
         case _:
             assert_never(part)

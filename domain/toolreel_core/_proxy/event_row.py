@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
-from toolreel_core._proxy.client_forms import messages_reply, responses_reply
-from toolreel_core._proxy.client_forms.completion import Completion
+from toolreel_core._proxy import messages_reply, responses_reply
+from toolreel_core._proxy.completion import Completion
 from toolreel_core._replies import type_of
 
 OtherForm: TypeAlias = Literal["messages", "responses"]

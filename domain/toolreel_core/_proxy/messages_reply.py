@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._conversation import Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
-from toolreel_core._proxy.client_forms.completion import OWN, Completion
+from toolreel_core._proxy.completion import OWN, Completion
 from toolreel_core._replies import type_of, whole_blocks
 
 _STOPS: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._conversation import Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of
-from toolreel_core._proxy.client_forms.completion import OWN, Completion
+from toolreel_core._proxy.completion import OWN, Completion
 from toolreel_core._replies import type_of, whole_items
 
 _INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}

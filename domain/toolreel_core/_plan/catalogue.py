@@ -5,19 +5,92 @@ Adapters read the catalogues; a user's own catalogue replaces entries of the shi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._internal import PlaceError, Table, fits, unknown_name
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._plan.presets.model_patterns import best, means
-from toolreel_core._plan.presets.preset import Preset, request_options
-from toolreel_core._plan.presets.price_table import ModelPrice, price_of
+from toolreel_core._plan.preset import Preset, request_options
 from toolreel_core._settings import Price
+
+# Patterns of model names: which models a pattern means, and which of several patterns is most exact.
+
+
+# OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
+_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
+
+
+def bare(model: str) -> str:
+    """The name in lower case, without a suffix that only routes.
+
+    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
+    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
+    """
+    name, _, suffix = model.lower().rpartition(":")
+    return name if name and suffix in _ROUTES else model.lower()
+
+
+def means(pattern: str, model: str) -> bool:
+    """Whether a pattern matches a model.
+
+    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
+    (True, False)
+    """
+    return fits(bare(pattern), bare(model))
+
+
+def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
+    """The comparable rank of the most exact pattern for a model; ``None`` if none matches.
+
+    A pattern without a star is best, else the one with the most text.
+    """
+    fitting = [pattern for pattern in patterns if means(pattern, model)]
+    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
+    return max(ranks, default=None)
+
+
+# Prices by model: entries of catalogues, of which the most exact one holds.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """The price of one model, or of a family of them."""
+
+    name: str
+    patterns: tuple[str, ...]
+    """Patterns of the names of its models; ``*`` stands for any text."""
+    provider: str
+    """The provider that sells at this price; empty: all."""
+    price: Price
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> ModelPrice:
+        """Read a price of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``price.mine.input``
+        """
+        table = Table.of(tree, "price", name)
+        table.only("patterns", "provider", "input", "cached_input", "output", "currency", "as_of", "source")
+        return cls(name, table.names("patterns", (name,)), table.text("provider"), Price.of(table))
+
+
+def price_of(entries: Iterable[ModelPrice], model: str, sells: Callable[[str], bool]) -> Price | None:
+    """The price with the most exact pattern for a model; of equally exact ones, the last.
+
+    :param sells: whether an entry's provider is the one that is asked
+    """
+    found: Price | None = None
+    rank = (False, -1)
+    for entry in entries:
+        exactness = best(entry.patterns, model)
+        if exactness is not None and exactness >= rank and (not entry.provider or sells(entry.provider)):
+            found, rank = entry.price, exactness
+    return found
+
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
