@@ -26,8 +26,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl check-install clean \
-	check-style check-mypy check-pyright check-imports check-collection check-examples
+.PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl site check-install \
+	clean check-style check-mypy check-pyright check-imports check-collection check-examples
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -173,6 +173,10 @@ $(BFCL): benchmarks/bfcl/requirements.txt | $(STAMP)
 	rm -rf .bfcl
 	$(BIN)/pip install -qq --no-deps --require-hashes --target .bfcl -r $<
 	@touch $@
+
+# Strictly: it fails where a link or an anchor leads nowhere.
+site: setup ## render the documentation into build/site/html
+	$(BIN)/python docs/build_site.py
 
 check-install: setup ## build the wheel and try it in a fresh environment
 	$(BIN)/python tests/check_install.py

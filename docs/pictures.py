@@ -64,7 +64,7 @@ def draw_list() -> None:
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     command = [sys.executable, "-m", "toolreel", "view", str(CASSETTES), "--no-open"]
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603 - ours
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
         sync_playwright() as playwright,
     ):
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []

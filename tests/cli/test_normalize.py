@@ -264,7 +264,7 @@ def test_explain_says_what_was_read_where_and_why_not(tmp_path: Path) -> None:
     assert "            rejected as malformed: looks like a call, but cannot be read as one" in explained
     assert "            a marker without a call; it is text" in explained
     assert "line 3      0 calls" in explained
-    assert "            more than 256 KiB of text; it was not searched" in explained
+    assert "            rejected as too_large: more than 256 KiB of text; it was not searched" in explained
     assert "            message framing; it is not part of the content" in explained
     assert any("rejected as builtin_recipient" in line for line in explained)
     assert "line 7      finish " in done.stdout

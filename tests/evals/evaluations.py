@@ -143,7 +143,6 @@ def evaluated(
     *,
     pauses: list[float] | None = None,
     cassettes: bool = True,
-    accept_changes: bool = False,
     accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
@@ -165,7 +164,6 @@ def evaluated(
             watching,
             watching.stop,
             cassettes=cassettes,
-            accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.evals.evaluations import KEY, LOCAL, Seen, evaluated, plan_of, records
+from tests.evals.evaluations import KEY, LOCAL, Seen, evaluated, plan_of, recorded, records
 from tests.evals.provider import Provider, provider
 from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, plan_of_header, replays
@@ -112,10 +112,6 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
     assert (len(outcome.trials), outcome.made, outcome.complete) == (24, 6, True)
     assert len(far.ended) == 24
     assert set(far.ended.values()) == {1}
-    narrow = Seen()
-    evaluated(plan_of(far.url, eval={"trials": 1}), tmp_path, narrow)
-    assert narrow.before
-    assert (len(narrow.before.ended), narrow.before.others, narrow.ran) == (6, 18, [])
 
 
 def test_killed_after_any_line_it_ends_with_the_same_records(far: Provider, tmp_path: Path) -> None:
@@ -185,7 +181,30 @@ def test_a_newer_version_of_a_scenario_is_refused_as_such(tmp_path: Path) -> Non
     evaluated(plan_of(), tmp_path)
     with pytest.raises(ResultsError, match=r"as version \d+ of its scenario, which is at version \d+ now"):
         evaluated(worded_anew(plan_of()), tmp_path)
-    assert evaluated(worded_anew(plan_of()), tmp_path, accept_changes=True).made == 4
+
+
+def test_a_directory_takes_what_a_plan_adds_and_nothing_that_it_changes(tmp_path: Path) -> None:
+    gated: dict[str, Any] = {"gate": [{"metric": "rate", "at_least": 0.1}]}
+    evaluated(plan_of(**gated), tmp_path)
+    before = (tmp_path / "header.json").read_bytes()
+    evaluated(plan_of(**gated), tmp_path)
+    assert (tmp_path / "header.json").read_bytes() == before
+    less: dict[str, Any] = {"add_models": ["scripted:bad"], "scenarios": ["happy_path"], "trials": 1}
+    other = plan_of(
+        eval={**less, "strategies": ["raw"], "profiles": ["conversation"], "enforce_applicability": False}
+    )
+    with pytest.raises(ResultsError) as refused:
+        evaluated(other, tmp_path)
+    assert [line.partition(":")[0].strip() for line in str(refused.value).splitlines()[1:-1]] == [
+        *("eval.models", "eval.strategies", "eval.scenarios", "eval.profiles", "eval.trials", "gate")
+    ]
+    assert "which may only grow; evaluate into another (--out)" in str(refused.value)
+    more: dict[str, Any] = {"strategies": ["raw", "production"], "trials": 3}
+    outcome = evaluated(plan_of("", eval=more, **gated), tmp_path)
+    assert (outcome.complete, outcome.made) == (True, 2 * 2 * 3 * 3 - 12)
+    fresh = tmp_path / "fresh"
+    recorded(fresh, plan_of(), [])
+    assert evaluated(plan_of(eval={"trials": 1}), fresh).complete, "no run was made yet"
 
 
 def test_the_header_keeps_when_it_was_begun_and_takes_the_newest_plan(tmp_path: Path) -> None:

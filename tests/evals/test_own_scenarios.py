@@ -17,7 +17,7 @@ from toolreel.evals import (
     evaluate,
     plan_of_header,
     planned,
-    rejudged_under,
+    rejudged,
     replays,
     rerun,
     transcript_of,
@@ -73,7 +73,7 @@ def test_all_exchanges_are_recorded_told_and_met_by_another_strategy(
     told: Any = transcript_of(record, plan, results.path)
     said = ["".join(turn["said"]).split(" ")[0] for turn in told["turns"]]
     assert said == ["", "", "Reserve", ""]
-    assert [one.fate for one in rejudged_under(results, plan, "baseline")[1]["raw"]] == ["won"] * 2
+    assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
 
 
 def test_an_exchange_without_an_answer_is_the_last(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from toolreel.evals import (
     promote,
     proof_of,
     read_scenarios,
-    rejudged_under,
+    rejudged,
     replays,
     rerun,
     schema_of,
@@ -136,7 +136,7 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     assert attempt.results == records[0].attempts[0].results
     assert [again.drift for again in replays(results, plan)] == [""] * 2
     assert len(rerun(records[0], plan, results.path).evidence.calls) == 3
-    assert [one.fate for one in rejudged_under(results, plan, "baseline")[1]["raw"]] == ["won"] * 2
+    assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
     promote(results, plan, records[0], tmp_path / "tests", "it")
     promoted = Promoted.open(tmp_path / "tests" / "it.json")
     assert promoted.verdict().result == "pass"
@@ -156,11 +156,11 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     record = next(results.records())
     with pytest.raises(ReplayMismatch, match="the record has no result of it"):
         rerun(record, plan, results.path)
-    found = rejudged_under(results, plan, "baseline")[1]["raw"]
+    found = rejudged(results, plan, "baseline")
     assert [one.fate for one in found] == ["undecided"] * 2
     own = plan.scenarios[0].tree
     promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
-    with pytest.raises(ReplayMismatch, match="parts from its recording at turn 2"):
+    with pytest.raises(ReplayMismatch, match="the run calls"):
         promoted.verdict({"config": {"max_turns": 9}})
 
 

@@ -62,7 +62,7 @@ def test_nothing_of_it_holds_a_secret_or_a_path_of_the_machine_it_was_made_on(re
 def test_both_gates_hold_and_were_set_before_the_runs(name: str) -> None:
     results = Results.open(EVALUATIONS / name)
     plan = plan_of_header(results.header)
-    gates = plan_results(plan, results.trials(plan), results.header)
+    gates = plan_results(plan, results.trials(plan))
     assert [one.standing for one in gates] == ["passed", "passed"]
     assert not [one.sentence for one in gates if "after the runs" in one.sentence]
 

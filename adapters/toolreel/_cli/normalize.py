@@ -7,7 +7,7 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import IO, Final, assert_never
+from typing import IO, Final
 
 import click
 
@@ -36,19 +36,6 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 _EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
 _TEXT_KEYS: Final = ("content", "tools", "schemas", "enable", "finish")
 _SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
-_WHY: Final[Mapping[str, str]] = {
-    "malformed": "looks like a call, but cannot be read as one",
-    "truncated": "a truncated call; truncated calls are never run",
-    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
-    "fabricated_result": "a result that the model made up; everything after it is ignored",
-    "quotation": "a quoted call, or one that repeats the conversation",
-    "mentioned": "a call in a sentence, or one that has run and that the text reports",
-    "too_large": "more than 256 KiB of text; it was not searched",
-}
-_KEPT: Final[Mapping[str, str]] = {
-    "frame": "message framing; it is not part of the content",
-    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
-}
 
 
 @click.command("normalize", epilog=EPILOG)
@@ -225,22 +212,9 @@ def _show_text(number: int, content: str, found: TextCalls, *, explain: bool) ->
         say({"calls": calls, **texts, "rejected": list(found.rejected)})
         return
     labelled(out, f"line {number}", counted(len(found.calls), "call"), "bold")
-    if "too_large" in found.rejected:
-        labelled(out, "", _WHY["too_large"])
     for span in found.spans:
-        match span.kind:
-            case "call":
-                words = f"read as {span.about}"
-            case "debris" | "frame" | "quotation":
-                why = f"rejected as {span.about}: {_WHY[span.about]}" if span.about else ""
-                words = why or _KEPT[span.kind]
-            case "prose":
-                words = "a marker without a call; it is text"
-            case "special" | "wrapper":
-                continue
-            case _:
-                assert_never(span.kind)
-        excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
-        short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
-        labelled(out, f"{span.start}-{span.end}", short)
-        labelled(out, "", words)
+        if span.explanation:
+            excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
+            short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
+            labelled(out, f"{span.start}-{span.end}", short)
+            labelled(out, "", span.explanation)

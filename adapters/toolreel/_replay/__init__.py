@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import Facts, Found, ListServer, RecordingList, facts_of
-    from toolreel._replay.note_sentences import note_line, warnings_of
+    from toolreel._replay.note_lines import note_line, warnings_of
     from toolreel._replay.outcome_rules import deciding_event, rule_of
     from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
     from toolreel._replay.recorded_requests import COMPARISONS, Comparison

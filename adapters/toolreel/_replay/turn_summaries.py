@@ -8,7 +8,6 @@ from itertools import takewhile
 from typing import Final
 
 from toolreel._driver import Run
-from toolreel._replay.note_sentences import note_sentence
 from toolreel_core._conversation import (
     AssistantMessage,
     SentCall,
@@ -17,7 +16,7 @@ from toolreel_core._conversation import (
     shown_content,
 )
 from toolreel_core._jsontext import canonical, read
-from toolreel_core._protocol import Completed, notes
+from toolreel_core._protocol import Completed, note_sentence, notes
 from toolreel_core._replies import UNREPAIRED
 
 

@@ -9,7 +9,7 @@
     outcome = evaluate(plan, Path("results"))  # call it again to resume
     results = Results.open("results")
     trials = write_summaries(results, plan)  # a row each; everything downstream is a function of them
-    for gate in plan_results(plan, trials, results.header):
+    for gate in plan_results(plan, trials):
         print(gate.standing, gate.sentence)
 
 ``report_page(results)`` renders the HTML report, ``compare`` compares two evaluations or two strategies of
@@ -36,16 +36,10 @@ if TYPE_CHECKING:
         configuration_under,
         strategy_differences,
     )
-    from toolreel.evals._replay.bisect import (
-        TrialAnswer,
-        bisected,
-        smallest_set,
-        with_only,
-    )
     from toolreel.evals._replay.inspect_log import write_inspect_logs
     from toolreel.evals._replay.regression_test import Promoted, find_run, promote
+    from toolreel.evals._replay.rejudging import Rejudged, rejudged
     from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
-    from toolreel.evals._replay.whatif import Rejudged, rejudged_under, strategy_meant
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
@@ -53,16 +47,8 @@ if TYPE_CHECKING:
         case_study_tables,
     )
     from toolreel.evals._report.page import report_page
-    from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text
-    from toolreel.evals._report.replayed_tables import (
-        bisection_lines,
-        bisection_tables,
-        bisection_tree,
-        run_line,
-        verdict_line,
-        whatif_lines,
-        whatif_tree,
-    )
+    from toolreel.evals._report.rejudged import rejudged_lines, rejudged_tables, rejudged_tree
+    from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text, shortened
     from toolreel.evals._report.run_data import run_data
     from toolreel.evals._report.tables import (
         comparison_lines,
@@ -120,13 +106,11 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._summary.comparison import Comparison, compare
     from toolreel.evals._summary.gates import (
-        LATER,
         GateResult,
         Sides,
         check_gates,
         gate_trees,
         overall_standing,
-        plan_changes,
         plan_results,
     )
     from toolreel.evals._summary.planning import gate_forecasts, power_sentence

@@ -7,8 +7,7 @@
     cassettes/      a recording a run
 
 A line is on the disk before the next run's is written, so a killed evaluation loses only the runs in flight.
-Of several records of one run the last counts: the others were void, or made under a configuration that was
-changed since.
+Of several records of one run the last counts: the others were void.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from toolreel._secrets import new_leaks, tree_texts
 from toolreel.cassette import Recording, replace_file
 from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, Tree, canonical, digest
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
     VERSION,
     Cell,
@@ -42,27 +41,6 @@ from toolreel_core.evals import (
     record_tree,
     trials_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierPlan:
-    """A plan that gave way to another: none is forgotten, so that nobody can move a goalpost unseen."""
-
-    plan: Tree
-    since: str
-    """When it was first gone by, as ``2026-11-22T08:30:00Z``."""
-    records: int
-    """Lines that the journal had when it gave way, those of the plans before it too."""
-
-    @classmethod
-    def of(cls, tree: Any) -> EarlierPlan:  # noqa: ANN401 - JSON that is being checked
-        """A plan as a header has it.
-
-        :raises TypeError: if it is none
-        """
-        if not isinstance(tree, Mapping) or not isinstance(tree.get("plan"), Mapping):
-            raise TypeError("earlier_plans")
-        return cls(tree["plan"], str(tree["since"]), int(tree["records"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,35 +57,11 @@ class Header:
     """The digest of all scenarios, presets, models and sampling profiles."""
     taxonomy: int = 1
     """The version of the categories."""
-    since: str = ""
-    """Since when the plan is as it is; empty: since it was begun."""
-    earlier: tuple[EarlierPlan, ...] = ()
-    """The plans before, oldest first."""
-
     shard: str = ""
     """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
-    def gone_on_with(self, later: Header, records: int) -> Header:
-        """The header of an evaluation that goes on; it keeps its beginning, and a plan that gives way.
-
-        :param records: lines that its journal has
-        """
-        if canonical(self.plan) == canonical(later.plan):
-            return replace(later, created=self.created, since=self.since, earlier=self.earlier)
-        before = EarlierPlan(self.plan, self.since or self.created, records)
-        return replace(later, created=self.created, since=later.created, earlier=(*self.earlier, before))
-
     def tree(self) -> Tree:
         """The header as it is in its file."""
-        earlier: list[Json] = [
-            {
-                "since": each.since,
-                "digest": digest(canonical(each.plan)),
-                "records": each.records,
-                "plan": each.plan,
-            }
-            for each in self.earlier
-        ]
         return {
             "toolreel_evaluation": VERSION,
             "created": self.created,
@@ -115,7 +69,6 @@ class Header:
             "catalogue": self.catalogue,
             "taxonomy": self.taxonomy,
             "plan": self.plan,
-            **({"since": self.since, "earlier_plans": earlier} if earlier else {}),
             **({"shard": self.shard} if self.shard else {}),
         }
 
@@ -143,16 +96,12 @@ def read_header(path: Path) -> Header:
         created = str(tree["created"])
         if not isinstance(tree["versions"], Mapping):
             raise TypeError("versions")
-        if not isinstance(earlier := tree.get("earlier_plans", []), list):
-            raise TypeError("earlier_plans")
         return Header(
             plan=tree["plan"],
             created=created,
             versions={str(name): str(version) for name, version in tree["versions"].items()},
             catalogue=str(tree["catalogue"]),
             taxonomy=int(tree["taxonomy"]),
-            since=str(tree.get("since", "")),
-            earlier=tuple(map(EarlierPlan.of, earlier)),
             shard=str(tree.get("shard", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -280,8 +229,6 @@ class Journal:
     ) -> None:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
-        self._lines = 0
-        """Those that there were when it was opened."""
         with _writing(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
@@ -294,7 +241,7 @@ class Journal:
             self.begin(header)
 
     def begin(self, header: Header) -> None:
-        """Write what the evaluation goes on with; the time of its beginning and earlier plans are kept."""
+        """Write what the evaluation goes on with; the time of its beginning is kept."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else None
         if before and header.shard not in {"", before.shard}:
@@ -303,7 +250,7 @@ class Journal:
                 f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
                 "join them with `toolreel eval summarize`"
             )
-        write_json(path, (before.gone_on_with(header, self._lines) if before else header).tree())
+        write_json(path, (replace(header, created=before.created) if before else header).tree())
 
     def append(self, *records: Record) -> list[Record]:
         """Write the records of runs that have ended; when this returns, they are on the disk.
@@ -331,7 +278,6 @@ class Journal:
             last = line
             if line.endswith(b"\n"):
                 end += len(line)
-                self._lines += 1
         if last and not last.endswith(b"\n"):
             with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
                 cut.write(last + b"\n")

@@ -137,6 +137,7 @@ if TYPE_CHECKING:
         to_json,
     )
     from toolreel_core._protocol.hmac_seal import seal, unseal
+    from toolreel_core._protocol.note_sentences import Level, note_sentence
 else:
 
     def __getattr__(name: str) -> object:
@@ -163,6 +164,8 @@ else:
                 from toolreel_core._protocol import codec as home
             case "seal" | "unseal":
                 from toolreel_core._protocol import hmac_seal as home
+            case "Level" | "note_sentence":
+                from toolreel_core._protocol import note_sentences as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)

@@ -126,7 +126,10 @@ def text_calls(
     :param made: the calls that have succeeded; one of them in the prose of an answer is reported, not made
     """
     if len(content.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
-        return TextCalls((), content, rejected=("too_large",) if dialects else ())
+        if not dialects:
+            return TextCalls((), content)
+        whole = Span(0, len(content), "debris", "too_large")
+        return TextCalls((), content, rejected=("too_large",), spans=(whole,))
     source = Source(
         content, Offered(frozenset(tools), schemas or {}), frozenset(dialects), finish == "length"
     )

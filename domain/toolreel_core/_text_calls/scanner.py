@@ -7,7 +7,7 @@ goes to its decoder, which returns calls, a broken call, or nothing: then the ma
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -29,6 +29,20 @@ from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
 from toolreel_core._text_calls.surroundings import Place, is_escaped, is_in_a_sentence, shows_an_example
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
+
+_REJECTIONS: Final[Mapping[str, str]] = {
+    "malformed": "looks like a call, but cannot be read as one",
+    "truncated": "a truncated call; truncated calls are never run",
+    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
+    "fabricated_result": "a result that the model made up; everything after it is ignored",
+    "quotation": "a quoted call, or one that repeats the conversation",
+    "mentioned": "a call in a sentence, or one that has run and that the text reports",
+    "too_large": "more than 256 KiB of text; it was not searched",
+}
+_TEXTS: Final[Mapping[str, str]] = {
+    "frame": "message framing; it is not part of the content",
+    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
+}
 
 _BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
@@ -53,6 +67,26 @@ class Span:
     kind: Kind
     about: str = ""
     """Names and dialects of calls, or the reason of a rejection."""
+
+    @property
+    def explanation(self) -> str:
+        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag.
+
+        >>> Span(0, 4, "debris", "truncated").explanation
+        'rejected as truncated: a truncated call; truncated calls are never run'
+        """
+        match self.kind:
+            case "call":
+                return f"read as {self.about}"
+            case "debris" | "frame" | "quotation":
+                why = f"rejected as {self.about}: {_REJECTIONS[self.about]}" if self.about else ""
+                return why or _TEXTS[self.kind]
+            case "prose":
+                return "a marker without a call; it is text"
+            case "special" | "wrapper":
+                return ""
+            case _:
+                assert_never(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ gate
 
 # mypy: implicit-reexport
 
-from toolreel_core.evals._configuration_keys import Key, keys_between, keys_named, with_keys
+from toolreel_core.evals._configuration_keys import Key, keys_between, with_keys
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
 from toolreel_core.evals._plan.cost_estimate import (
     CONTROL_RUN,
@@ -96,7 +96,6 @@ from toolreel_core.evals._record import (
 )
 from toolreel_core.evals._request_divergence import (
     ContentMessage,
-    DivergenceKind,
     RequestContent,
     first_divergence,
     request_content,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
-from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._plan import LISTS
 from toolreel_core._settings import LoopConfig, Provider
@@ -70,18 +68,6 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
         # A limit of the cost is a key; the price that it needs comes with it.
         price=before.price or after.price,
     )
-
-
-def keys_named(words: Iterable[str], keys: Iterable[Key]) -> tuple[Key, ...]:
-    """The keys that have these names.
-
-    :raises ConfigError: if there is no such key; names the nearest
-    """
-    known = {str(key): key for key in keys}
-    chosen = {*words}
-    for word in sorted(chosen - {*known}):
-        raise ConfigError(unknown_name("difference", word, known))
-    return tuple(key for name, key in known.items() if name in chosen)
 
 
 def _whole(made: Configuration) -> Tree:

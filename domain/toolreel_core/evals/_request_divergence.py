@@ -11,15 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, read
-
-DivergenceKind: TypeAlias = Literal["opening", "calls", "result", "nudge", "tools", "options", "again"]
-"""``opening``: the conversation begins differently; ``calls``: other calls were parsed from a reply;
-``result``: a call returned something else; ``nudge``: the model gets a further or another message;
-``tools``: other tools are offered; ``options``: the same is asked with other options; ``again``: an answered
-request is sent again."""
 
 _ENCODING: Final = frozenset(
     {
@@ -35,8 +29,6 @@ _ENCODING: Final = frozenset(
 """Keys of a body that say nothing of which replies are likely, or that are compared in another way."""
 _FREE: Final = ("auto", "none")
 """Choices of a tool that force no call; without tools, the tools are what differs."""
-_OPENING: Final = ("system", "user")
-"""Roles of the messages before the first reply."""
 _MAX_EXCERPT = 80
 
 
@@ -101,33 +93,22 @@ def request_content(body: Tree) -> RequestContent:
     return RequestContent(tuple(messages), tuple(sorted(named)), tuple(sorted(deciding)))
 
 
-def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> tuple[DivergenceKind, str]:
-    """How a request differs from the recorded one: the kind, and the difference in words.
+def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> tuple[str, str]:
+    """By what a request differs from the recorded one (messages, tools or options), and how, in words.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
         is empty
     """
     before = recorded.messages if recorded else ()
-    for place, (old, new) in enumerate(zip_longest(before, asked.messages)):
-        if old == new or new is None:
-            continue
-        kind: DivergenceKind = "nudge"
-        shown = new
-        if new.role == "tool":
-            kind = "result"
-        elif new.calls:
-            kind = "calls"
-        elif old and new.role != "assistant" and all(each.role in _OPENING for each in before[:place]):
-            kind = "opening"
-        else:  # the nudge is what is said to the model, not the reply before it
-            shown = next((each for each in asked.messages[place:] if each.role != "assistant"), new)
-        return kind, f"{_excerpt(shown)} instead of {_excerpt(old)}"
+    for old, new in zip_longest(before, asked.messages):
+        if old != new and new is not None:
+            return "messages", f"{_excerpt(new)} instead of {_excerpt(old)}"
     if recorded and before == asked.messages:
-        if tools := {name for name, _ in {*recorded.tools} ^ {*asked.tools}}:
-            return "tools", ", ".join(sorted(tools))
-        if options := {key for key, _ in {*recorded.options} ^ {*asked.options}}:
-            return "options", ", ".join(sorted(options))
-    return "again", "it has been answered"
+        sides = (("tools", recorded.tools, asked.tools), ("options", recorded.options, asked.options))
+        for what, one, other in sides:
+            if names := {name for name, _ in {*one} ^ {*other}}:
+                return what, ", ".join(sorted(names))
+    return "messages", "it has been answered"
 
 
 def _excerpt(message: ContentMessage | None) -> str:

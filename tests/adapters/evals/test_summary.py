@@ -60,7 +60,7 @@ def summed(out: Path) -> tuple[dict[str, Any], Results, EvalPlan]:
 def judged(out: Path) -> tuple[GateResult, ...]:
     results = Results.open(out)
     plan = plan_of_header(results.header)
-    return plan_results(plan, results.trials(plan), results.header)
+    return plan_results(plan, results.trials(plan))
 
 
 def test_what_is_written_live_is_written_again_byte_for_byte(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from toolreel._cli.lazy import LazyCommand, LazyGroup
 _COMMANDS: Final = (
     LazyCommand(
         "bisect",
-        "evals.bisect:bisect_command",
+        "evals.replay:bisect_command",
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(

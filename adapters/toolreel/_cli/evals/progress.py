@@ -113,11 +113,10 @@ class EvaluationProgress:
     def found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
         self._before, self._spent = len(found.ended), found.spent
-        if not self._quiet and (found.ended or found.void or found.others):
+        if not self._quiet and (found.ended or found.void):
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
             parts += [f"{found.void} are void and made again"] if found.void else []
             parts += [f"{found.accepted} are void and accepted"] if found.accepted else []
-            parts += [f"{found.others} records are of other runs"] if found.others else []
             err.print("; ".join(parts))
         self._show()
 

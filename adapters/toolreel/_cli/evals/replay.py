@@ -1,4 +1,4 @@
-"""``toolreel eval replay`` and ``promote``: replay recorded runs, judge them again, make tests of them."""
+"""``toolreel eval replay``, ``bisect`` and ``promote``: recorded runs, judged again or made tests."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import click
 
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.evals.summarize import show_tables
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
-    Replayed,
+    Rejudged,
     Results,
     find_run,
     plan_of_header,
     promote,
-    rejudged_under,
+    rejudged,
+    rejudged_lines,
+    rejudged_tables,
+    rejudged_tree,
     replays,
-    run_line,
-    verdict_line,
-    whatif_lines,
-    whatif_tree,
+    shortened,
     write_replayed,
 )
+from toolreel_core.evals import Record, Verdict
 
 _REPLAY_EPILOG: Final = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "
@@ -64,8 +66,8 @@ def replay_command(
 
     KEY is the beginning of a run's key, as summaries and reports show it; without one, all runs are replayed.
     With --strategy, a recorded reply is used as long as the request has the same content; where it differs,
-    the run diverges, since only the model could continue it. What is gained or lost is due to the strategy
-    alone, not to chance.
+    the run is undecided, since only the model could continue it. What is gained or lost is due to the
+    strategy alone, not to chance.
 
     \b
     toolreel eval replay results --check
@@ -75,7 +77,7 @@ def replay_command(
     if strategy:
         if target or check:
             raise ResultsError("--strategy: nothing is stored of it, so leave out --out and --check")
-        return _under(results, strategy, keys, as_machine=as_machine)
+        return _rejudge(results, keys, strategy, as_machine=as_machine)
     if target and keys:
         raise ResultsError("--out: a whole evaluation is written, so leave out the keys of single runs")
     found = [*replays(results, plan_of_header(results.header), keys)]
@@ -90,7 +92,7 @@ def replay_command(
         say({"replayed": len(found), "drifted": [again.record.key for again in drifted], **wrote})
     else:
         for again in drifted if check or target else found:
-            _show_replayed(again)
+            _show_replayed(again.record, (again.now or again.record).verdict, again.drift)
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
         out.print(f"{counted(len(found), 'run')} replayed, {rest}")
         if target and not written:
@@ -98,23 +100,54 @@ def replay_command(
     return DRIFT if drifted and not written else 0
 
 
-def _under(results: Results, strategy: str, keys: tuple[str, ...], *, as_machine: bool) -> int:
-    """Recorded replies under another strategy."""
-    plan = plan_of_header(results.header)
-    name, tallies = rejudged_under(results, plan, strategy, keys)
+def _show_replayed(record: Record, verdict: Verdict, drift: str) -> None:
+    cell = record.cell
+    said = ": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1])))
+    run = f"{record.key[:12]}  {cell.model} {cell.scenario} trial {record.trial} {cell.strategy}"
+    out.print(printable(f"{run}  {shortened(said)}"))
+    if drift:
+        err.print(printable(f"  {drift}"), style="yellow")
+
+
+@click.command("bisect", epilog="Exit codes: 0 done, 2 usage.")
+@folder_argument
+@click.argument("keys", metavar="[KEY]...", nargs=-1)
+@click.option(
+    "--from", "first", default="raw", show_default=True, metavar="STRATEGY", help="It loses the runs."
+)
+@click.option(
+    "--to", "second", default="production", show_default=True, metavar="STRATEGY", help="It wins them."
+)
+@json_option
+@reporting
+def bisect_command(folder: Path, keys: tuple[str, ...], first: str, second: str, as_machine: bool) -> int:
+    """Find the settings that turn each lost run into a won one, offline; none of them can be left out.
+
+    Each recorded run is put through both configurations with its own replies. Where the first loses it and
+    the second wins it, parts of their difference are tried: settings, single transforms and text dialects,
+    request options. A run is undecided if the recording does not answer what would be asked.
+
+    KEY is the beginning of a run's key; without one, all runs of both strategies are looked at.
+
+    \b
+    toolreel eval bisect results
+    """
+    return _rejudge(Results.open(folder), keys, second, first, as_machine=as_machine)
+
+
+def _rejudge(
+    results: Results, keys: tuple[str, ...], strategy: str, first: str = "", *, as_machine: bool
+) -> int:
+    """Show recorded replies under another strategy."""
+    found = list[Rejudged]()
+    with err.status("") as status:
+        for run in rejudged(results, plan_of_header(results.header), strategy, first, keys):
+            found.append(run)
+            status.update(f"{len(found)} of {len(results)} runs")
     if as_machine:
-        return say(whatif_tree(name, tallies))
-    for line in whatif_lines(name, tallies):
-        out.print(printable(line))
+        return say(rejudged_tree(found, strategy, first))
+    show_tables(rejudged_lines(found, strategy, first), rejudged_tables(found))
     return 0
-
-
-def _show_replayed(again: Replayed) -> None:
-    record = again.record
-    verdict = verdict_line((again.now or record).verdict, "")
-    out.print(printable(f"{run_line(record)} {record.cell.strategy}  {verdict}"))
-    if again.drift:
-        err.print(printable(f"  {again.drift}"), style="yellow")
 
 
 @click.command("promote", epilog=_PROMOTE_EPILOG)

@@ -48,9 +48,6 @@ _KEY = 12
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
-    "--accept-changes", is_flag=True, help="Repeat runs whose configuration or scenario has changed."
-)
-@click.option(
     "--accept-endpoint-change",
     is_flag=True,
     help="Continue although an endpoint has another URL than the runs in DIR.",
@@ -64,12 +61,11 @@ _KEY = 12
 @plan_options
 @json_option
 @reporting
-def run_command(  # noqa: PLR0913, PLR0917 - one for each option
+def run_command(
     plan: EvalPlan,
     folder: Path | None,
     dry_run: bool,
     no_cassettes: bool,
-    accept_changes: bool,
     accept_endpoint_change: bool,
     shard: str | None,
     verbose: bool,
@@ -102,7 +98,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - one for each option
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
             cassettes=not no_cassettes,
-            accept_changes=accept_changes,
             accept_endpoint_change=accept_endpoint_change,
         )
     try:

@@ -79,7 +79,6 @@ def summarize_command(
         gate_trees,
         head_lines,
         join_results,
-        plan_changes,
         plan_of_header,
         plan_results,
         summary_tables,
@@ -97,10 +96,10 @@ def summarize_command(
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     trials = write_summaries(results, plan)
-    findings, gates = findings_of(trials, plan), plan_results(plan, trials, results.header)
+    findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = summary_tables(trials, findings, gates)
     head = head_lines(trials, plan, results.header.created, str(folder))
-    lines = [*answer(findings), *head, *plan_changes(results.header), *warnings(trials)]
+    lines = [*answer(findings), *head, *warnings(trials)]
     incomplete = incompleteness(trials, plan.options.min_coverage)
     write_files("Evaluation of tool calls", (*lines, incomplete), tables, markdown)
     write_junit(junit, gates, incomplete)

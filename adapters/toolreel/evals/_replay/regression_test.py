@@ -91,13 +91,13 @@ class Promoted:
         run = RecordedRun(job, record, self.folder, self.url)
         if not changes:
             return run.replayed().verdict
-        made, where, how = run.under(job)
-        if made is None:
+        try:
+            return run.under(job.configuration)
+        except ReplayMismatch as error:
             raise ReplayMismatch(
-                f"{record.cassette}: with these changes the run parts from its recording at {where}: "
-                f"{how}; only a model can say what comes next, so record it again"
-            )
-        return made.verdict
+                f"{record.cassette}: with these changes {error}; only a model can say what comes next, so "
+                "record it again"
+            ) from None
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")

@@ -30,24 +30,21 @@ from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Tree
-from toolreel_core._protocol import Note, RequestSent, SummaryRequested
 from toolreel_core.evals import (
     TAXONOMY,
+    Configuration,
     EvalPlan,
     Record,
     RequestContent,
+    Verdict,
     first_divergence,
     record_line,
     request_content,
 )
 
 
-class Diverged(Exception):
-    """A run sent a request that its recording does not answer: by which kind of divergence, and how."""
-
-
 class RecordedAnswers(httpx.BaseTransport):
-    """Answers from a recording; a request that it does not answer raises :class:`Diverged`.
+    """Answers from a recording.
 
     :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
     """
@@ -58,12 +55,14 @@ class RecordedAnswers(httpx.BaseTransport):
         self._left = [(self._content(one.body), one) for one in recording.exchanges]
         self._last: RequestContent | None = None
         """What the recorded run asked last, of what has been passed."""
+        self._asked = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The next recorded answer to the same; what was asked between was of the recorded strategy alone.
 
-        :raises Diverged: if there is none
+        :raises toolreel.ReplayMismatch: if there is none
         """
+        self._asked += 1
         asked = self._content(request.read())
         for place, (content, exchange) in enumerate(self._left, 1):
             if content == asked:
@@ -71,7 +70,8 @@ class RecordedAnswers(httpx.BaseTransport):
                 return replayed(exchange.answer, self._path, request)
         # What the recorded run asked at this place; the last that it asked, if it asked nothing more.
         expected = next((content for content, _ in self._left), self._last)
-        raise Diverged(*first_divergence(expected, asked))
+        what, how = first_divergence(expected, asked)
+        raise ReplayMismatch(f"it parts from the recording at request {self._asked} by {what}: {how}")
 
     def _content(self, body: bytes) -> RequestContent:
         content = request_content(cast("Tree", json.loads(body)))
@@ -110,28 +110,16 @@ class RecordedRun:
         with replay_context(self.folder, record.cassette, self.url, self.job, record.attempts) as context:
             return _timed(replace(run_job(self.job, context), cassette=record.cassette), record)
 
-    def under(self, job: Job, *, held: bool = False) -> tuple[Record | None, str, str]:
-        """How far its answers carry another run; whatever they do not answer ends it.
+    def under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
+        """The verdict about the run under another configuration, by its recorded replies.
 
         :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
-        :return: its record; if it diverged, none, but where it did (``turn 2 by calls``), and how, in words
+        :raises toolreel.ReplayMismatch: if the recording does not answer what it asks
         """
-        turn, recording = 1, recording_of(self.folder, self.record.cassette)
-
-        def observe(note: Note, /) -> None:
-            nonlocal turn
-            if isinstance(note, RequestSent | SummaryRequested):
-                turn = note.turn
-
+        recording, job = recording_of(self.folder, self.record.cassette), self.job
         with HttpEndpoint(self.url, transport=RecordedAnswers(recording, held=held)) as endpoint:
-            try:
-                return run_job(job, offline_context(endpoint, self.record.attempts[-1:], observe)), "", ""
-            except Diverged as diverged:
-                kind, how = diverged.args
-                return None, f"turn {turn} by {kind}", how
-            except ReplayMismatch as unrecorded:
-                # A real tool was called as it was not in the recording.
-                return None, f"turn {turn} by calls", str(unrecorded)
+            context = offline_context(endpoint, self.record.attempts[-1:])
+            return run_job(replace(job, configuration=configuration), context).verdict
 
 
 def _timed(record: Record, measured: Record) -> Record:

@@ -29,7 +29,7 @@ from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
-from toolreel.evals._summary.gates import GateResult, plan_changes, plan_results
+from toolreel.evals._summary.gates import GateResult, plan_results
 from toolreel.evals._summary.totals import (
     answer,
     counted,
@@ -103,7 +103,7 @@ def _body(
     title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str, scope: str
 ) -> Iterator[str]:
     made = [one for one in trials if one.key]
-    findings, gates = findings_of(trials, plan), plan_results(plan, trials, results.header)
+    findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = [
         _heat_map(made, plan),
         *(
@@ -115,7 +115,7 @@ def _body(
     ]
     yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
     yield from _answer(answer(findings), gates, trials, plan)
-    notes = [*plan_changes(results.header), *findings.notes, *warnings(made)]
+    notes = [*findings.notes, *warnings(made)]
     if notes:
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
         yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'

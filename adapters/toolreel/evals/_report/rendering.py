@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from toolreel._internal import printable
 from toolreel.evals._statistics import Difference, Rate
 from toolreel.evals._summary.gates import GateResult
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import Trial
 
 WIDTH: Final = 100
@@ -46,6 +47,13 @@ class TextTable:
     rows: tuple[tuple[Content, ...], ...]
     """Each has as many cells as the head."""
     notes: tuple[str, ...] = ()
+
+
+def rows_of(table: TextTable) -> list[Json]:
+    """The rows for machines, by the names of the columns; nothing where a cell is empty."""
+    return [
+        {name: _text(cell) or None for name, cell in zip(table.head, row, strict=True)} for row in table.rows
+    ]
 
 
 def percent(share: float | None) -> str:

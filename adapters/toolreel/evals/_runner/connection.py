@@ -15,7 +15,7 @@ from itertools import starmap
 from operator import or_
 from pathlib import Path
 
-from toolreel._driver import Clock, InstantClock, Observer, SystemClock
+from toolreel._driver import Clock, InstantClock, SystemClock
 from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
@@ -162,13 +162,9 @@ def replay_context(
         session.finish()
 
 
-def offline_context(
-    endpoint: EndpointPort, attempts: Sequence[Attempt], observe: Observer = lambda _: None
-) -> RunContext:
+def offline_context(endpoint: EndpointPort, attempts: Sequence[Attempt]) -> RunContext:
     """The world of a run for which no time passes, and whose real tools answer from a record."""
-    return RunContext(
-        endpoint, InstantClock(), lambda _: None, lambda: 0.0, observe, recorded_tools(attempts)
-    )
+    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, recorded_tools(attempts))
 
 
 class _SharedTransport(httpx.BaseTransport):

@@ -6,7 +6,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,16 +14,17 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar, cast
 
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
 from toolreel.evals._configuration_differences import configuration_differences
-from toolreel.evals._results import Header, Journal, Results, all_records, trials_in
+from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import CostGuard, Spent
 from toolreel.evals._runner.trial import Job, run_job
+from toolreel_core._jsontext import Tree, canonical, tree_at
 from toolreel_core.evals import (
     Cell,
     Configuration,
@@ -113,8 +114,6 @@ class ExistingRuns:
     """Runs that the provider or a budget ended; they are repeated."""
     accepted: int = 0
     """Those that are not, because the plan accepts them; they are among the ended ones."""
-    others: int = 0
-    """Records of runs that the plan does not ask for."""
     spent: Spent = field(default_factory=Spent)
     locations: Mapping[str, Set[str]] = field(default_factory=dict)
     """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
@@ -171,7 +170,7 @@ class Watcher(Protocol):
         ...
 
 
-def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may choose
+def evaluate(
     plan: EvalPlan,
     out: Path | str,
     connection: Connection | None = None,
@@ -180,7 +179,6 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     stop: Event | None = None,
     *,
     cassettes: bool = True,
-    accept_changes: bool = False,
     accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
@@ -190,7 +188,6 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param cassettes: whether to record each run
-    :param accept_changes: whether to repeat runs whose configuration has changed
     :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
@@ -208,7 +205,7 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
         recorder = RunRecorder(opened, out if cassettes else None)
-        found = existing_runs(out, plan, accept_changes=accept_changes)
+        found = existing_runs(out, plan)
         guard = CostGuard(plan.budget, prices, stop, found.spent.cost)
 
         def run_one(job: Job) -> Record:
@@ -255,18 +252,23 @@ def evaluate(  # noqa: PLR0913 - a plan, where it goes, and what its caller may 
     return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
 
 
-def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) -> ExistingRuns:
+def existing_runs(out: Path, plan: EvalPlan) -> ExistingRuns:
     """What a directory has of a plan.
 
-    :raises ResultsError: if runs there were made under another configuration, with what differs
+    A directory belongs to one plan, which may grow: trials, models, strategies, scenarios and endpoints can
+    be added. So no figure mixes two settings, and no gate is set after its runs.
+
+    :raises ResultsError: if it belongs to another plan, with the keys that differ
     """
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     latest, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price
     for record in all_records(out):
         spent = spent.after(record, prices)
         latest[record.cell, record.trial] = record
+    if latest and (others := [*_departures(read_header(out / "header.json").plan, plan)]):
+        raise ResultsError("\n  ".join((f"{out}: has runs of another plan:", *others)) + _ONE_PLAN)
     changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
-    if changed and not accept_changes:
+    if changed:
         sample, record = samples[changed[0]], latest[changed[0]]
         cell, own = sample.cell, plan.scenario(sample.cell.scenario).from_file
         if sample.version != record.version and own:
@@ -276,11 +278,8 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         else:
             changes = configuration_differences(record.configuration, plan.configuration(cell).text)
             how = "\n  ".join((" under another configuration:", *changes))
-        raise ResultsError(
-            f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run{how}\n"
-            "evaluate into another directory, or run what has changed again (--accept-changes)"
-        )
-    kept = [record for run, record in latest.items() if run in samples and run not in changed]
+        raise ResultsError(f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run{how}{_ONE_PLAN}")
+    kept = [record for run, record in latest.items() if run in samples]
     rows = [one for one in trials_in(kept, plan) if one.key]
     ended = [one for one in rows if not one.lacking]
     there: dict[str, set[str]] = {}
@@ -291,10 +290,30 @@ def existing_runs(out: Path, plan: EvalPlan, *, accept_changes: bool = False) ->
         frozenset(one.key for one in ended),
         len(rows) - len(ended),
         sum(one.accepted for one in ended),
-        sum(run not in samples for run in latest),
         spent,
         there,
     )
+
+
+_ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"
+
+
+def _departures(before: Tree, plan: EvalPlan) -> Iterator[str]:
+    """The keys by which a plan does not just add to the one of a directory."""
+    after, options = plan.tree(), tree_at(before, "options")
+    for axis in ("models", "strategies", "scenarios", "endpoints"):
+        # A plan without names of endpoints has one without a name.
+        was, now = ({*cast("Iterable[str]", tree.get(axis, ("",)))} for tree in (before, after))
+        if gone := sorted(was - now):
+            yield f"eval.{axis}: without {', '.join(gone)}"
+    for model, names in tree_at(before, "models").items():
+        now = {profile.name for profile in plan.profiles.get(model, ())}
+        if now and (gone := sorted({*cast("Sequence[str]", names)} - now)):
+            yield f"eval.profiles: {model} without {', '.join(gone)}"
+    if (trials := cast("int", tree_at(options, "eval").get("trials", 1))) > plan.trials:
+        yield f"eval.trials: {trials} -> {plan.trials}"
+    if (gates := canonical(options.get("gate", []))) != plan.options.gates:
+        yield f"gate: {gates} -> {plan.options.gates}"
 
 
 def cassette_name(sample: Sample) -> str:

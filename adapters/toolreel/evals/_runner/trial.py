@@ -10,13 +10,13 @@ from functools import partial
 from itertools import count
 from typing import Final, TypeAlias
 
-from toolreel._driver import Clock, Endpoint, Observer, Ports, Run, ToolHost, run, speak
+from toolreel._driver import Clock, Endpoint, Ports, Run, ToolHost, run, speak
 from toolreel.evals._runner.endpoints import ObservedEndpoint, error_body
 from toolreel.evals._runner.real_tools import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, Note, RequestFailed, RunTool, ToolReturned
+from toolreel_core._protocol import Completed, RequestFailed, RunTool, ToolReturned
 from toolreel_core.evals import (
     Attempt,
     Case,
@@ -117,14 +117,13 @@ class WorldHost:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run needs from outside: endpoint, clock, waiting, observer."""
+    """What a run needs from outside: endpoint, clock, waiting."""
 
     endpoint: Endpoint
     clock: Clock
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
     now: Callable[[], float] = time.monotonic
-    observe: Observer = lambda _: None
     outside: OutsideTools = NO_TOOLS
     """The scenario's real tools, or what is recorded of them."""
 
@@ -153,20 +152,16 @@ def converse(
     """
     watched = ObservedEndpoint(context.endpoint, context.now, [] if asked is None else asked)
 
-    def observe(note: Note, /) -> None:
-        watched.note(note)
-        context.observe(note)
-
     with context.outside() as real:
         host = WorldHost(case.world, case.outside, real)
         ports = Ports(watched, host, clock=context.clock)
-        done = run(plan, ports, observe=observe)
+        done = run(plan, ports, observe=watched.note)
         notes, answers = [*done.notes], list[str]()
         for said in case.follow_ups:
             if not isinstance(done.outcome, Completed):
                 break
             answers.append(done.outcome.content)
-            done = speak(done, said, ports, observe=observe)
+            done = speak(done, said, ports, observe=watched.note)
             notes += done.notes
         evidence = evidence_of(
             plan,

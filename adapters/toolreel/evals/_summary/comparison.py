@@ -174,7 +174,7 @@ def compare(
                 )
     axes, sides = (by,) if by else tuple(pairing), (tables[0], tables[1])
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
-    headers = [canonical(replace(each.header, created="", since="", earlier=()).tree()) for each in opened]
+    headers = [canonical(replace(each.header, created="").tree()) for each in opened]
     known = [{record.digest: record.configuration for record in each.records()} for each in opened]
     return Comparison(
         *(names[0], names[1]),

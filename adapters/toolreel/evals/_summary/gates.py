@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
-from toolreel._internal import ResultsError
 from toolreel._internal import counted as count
-from toolreel.evals._configuration_differences import configuration_differences
-from toolreel.evals._results import Header
 from toolreel.evals._statistics import (
     Difference,
     PairedCell,
@@ -26,8 +23,8 @@ from toolreel.evals._statistics import (
 )
 from toolreel.evals._summary.totals import Pair, Total, counted, paired_cells, pairs_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import Json, canonical, items_of, tree_at
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     SAMPLE,
     THESE,
@@ -35,12 +32,10 @@ from toolreel_core.evals import (
     EvalPlan,
     Gate,
     Trial,
-    gate_from,
     gates_of,
 )
 
 Standing: TypeAlias = Literal["passed", "failed", "undecided"]
-LATER: Final = "this gate was set after the runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,49 +269,13 @@ def _points(share: float) -> str:
     return f"{100 * share:.3g} points"
 
 
-def plan_results(plan: EvalPlan, trials: Sequence[Trial], header: Header) -> tuple[GateResult, ...]:
-    """The results of a plan's gates, each of which says so if it was set after the runs.
+def plan_results(plan: EvalPlan, trials: Sequence[Trial]) -> tuple[GateResult, ...]:
+    """The results of a plan's gates.
 
     :raises ConfigError: if a gate is about what the plan does not have
     """
-    gates = gates_of(plan.options)
-    late = gates_set_later(gates, header)
     sides = Sides(trials, k=plan.trials, min_coverage=plan.options.min_coverage)
-    return tuple(
-        replace(one, sentence=f"{one.sentence.removesuffix('.')}; {LATER}") if one.gate in late else one
-        for one in check_gates(gates, sides)
-    )
-
-
-def gates_set_later(gates: Iterable[Gate], header: Header) -> tuple[Gate, ...]:
-    """The gates that are not in the plan under which the first run was made."""
-    first = next((each.plan for each in header.earlier if each.records), header.plan)
-    try:
-        trees = items_of(tree_at(first, "options"), "gate")
-        before = [gate_from(Table.of(tree, "gate")) for tree in trees]
-    except ConfigError as error:
-        raise ResultsError(f"the gates of an earlier plan cannot be read: {error}") from None
-    return tuple(gate for gate in gates if gate not in before)
-
-
-_UNREMARKABLE: Final = ("eval.jobs", "eval.verbosity")
-"""Settings that decide about no figure."""
-
-
-def plan_changes(header: Header) -> tuple[str, ...]:
-    """What was changed in the plan after the first run, in a sentence; none if nothing was.
-
-    A setting that was changed and changed back is named too, since runs were made under it.
-    """
-    made_under = (*(each.plan for each in header.earlier if each.records), header.plan)
-    first, *others = (canonical(tree.get("options", {})) for tree in made_under)
-    lines = (line for plan in others for line in configuration_differences(first, plan))
-    named = dict.fromkeys(line.partition(":")[0] for line in lines)
-    for place in _UNREMARKABLE:
-        named.pop(place, None)
-    if not named:
-        return ()
-    return (f"The plan was changed after the first run (last: {header.since}): {', '.join(named)}.",)
+    return check_gates(gates_of(plan.options), sides)
 
 
 def gate_trees(results: Iterable[GateResult]) -> list[Json]:

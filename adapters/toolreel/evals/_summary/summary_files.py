@@ -23,7 +23,7 @@ from toolreel.evals._summary.totals import (
     recommendation,
     warnings,
 )
-from toolreel_core._jsontext import Json, Tree, canonical, digest, parse
+from toolreel_core._jsontext import Json, Tree, parse
 from toolreel_core.evals import (
     TAXONOMY,
     Cell,
@@ -242,9 +242,6 @@ def _about(made: Iterable[Trial], results: Results, plan: EvalPlan) -> dict[str,
     """The options of the evaluation, by the reference's names and in its order."""
     options, endpoint, header = plan.options, plan.endpoint, results.header
     places: Tree = {name: shown_url(each.server.base_url) for name, each in plan.places.items() if name}
-    earlier: list[Json] = [
-        {"since": each.since, "digest": digest(canonical(each.plan))} for each in header.earlier
-    ]
     return {
         "ts": header.created,
         "base_url": shown_url(endpoint.base_url),
@@ -278,7 +275,6 @@ def _about(made: Iterable[Trial], results: Results, plan: EvalPlan) -> dict[str,
         "scenarios": [scenario.name for scenario in plan.scenarios],
         "output_dir": results.path.resolve().name,
         "plan": plan.digest,
-        **({"earlier_plans": earlier} if earlier else {}),
         **({"shard": str(plan.shard)} if plan.shard else {}),
         "versions": dict(header.versions),
     }

@@ -85,12 +85,12 @@ class Tool:
 
         Settings of the decorator :func:`tool` apply too, unless overridden here.
 
-        :param parameters: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; by default
-            it is generated from the signature. Arguments are passed by name: converted to the annotated
-            types if the schema is generated, as plain JSON otherwise
-        :param ok_key: whether ``"ok": false`` in a returned object is a failure: ``envelope`` if the object
-            has only the keys of an envelope, ``failure`` always, ``data`` never
-        :param isolated: whether each call runs in a separate process, which is killed at the deadline
+        - ``parameters``: a schema, or anything with ``json_schema()`` or ``model_json_schema()``; by default
+          it is generated from the signature. Arguments are passed by name: converted to the annotated types
+          if the schema is generated, as plain JSON otherwise.
+        - ``ok_key``: whether ``"ok": false`` in a returned object is a failure: ``envelope`` if the object
+          has only the keys of an envelope, ``failure`` always, ``data`` never.
+        - ``isolated``: whether each call runs in a separate process, which is killed at the deadline.
         """
         merged: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
         name, description = merged.pop("name", None), merged.pop("description", None)

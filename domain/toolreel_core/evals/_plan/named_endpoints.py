@@ -106,7 +106,7 @@ class Endpoint:
         return chat_url(self.base_url, self.api_prefix)
 
     def tree(self) -> dict[str, Json]:
-        """The table that it is read from. What is newer than 0.1.0 stands there only if it is used."""
+        """The table that it is read from. Keys added later are in it only if they are used."""
         tree: dict[str, Json] = {
             **asdict(self),
             "headers": dict(self.headers),

@@ -87,7 +87,7 @@ def test_changes_that_lead_elsewhere_are_told(tmp_path: Path) -> None:
     run = Promoted.open(tmp_path / "deaf.json")
     assert run.verdict().category == "loop.no_tool_calls"
     told = complaint(ReplayMismatch, lambda: run.verdict({"config": {"text_dialects": ["hermes_json"]}}))
-    assert "with these changes the run parts from its recording at turn 2 by calls: state_get(" in told
+    assert "with these changes it parts from the recording at request 2 by messages: state_get(" in told
 
 
 def test_a_key_names_one_run(failures: Path, tmp_path: Path) -> None:

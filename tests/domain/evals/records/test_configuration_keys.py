@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core.evals import Configuration, keys_between, keys_named, with_keys
+from toolreel_core.evals import Configuration, keys_between, with_keys
 
 _leaves = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
 _trees = st.recursive(
@@ -92,9 +92,6 @@ def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
         ("request.top_p", "1 -> (not sent)"),
         ("request_overrides.provider", '(not sent) -> {"sort":"p"}'),
     ]
-    assert keys_named(["request.top_p", "config.max_turns"], keys) == (keys[0], keys[4])
-    with pytest.raises(ConfigError, match=r"there is no difference 'config.max_turn'; did you mean"):
-        keys_named(["config.max_turn"], keys)
 
 
 def test_lists_in_another_order_are_replaced_as_a_whole() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from toolreel_core.evals import (
     ContentMessage,
-    DivergenceKind,
     RequestContent,
     first_divergence,
     request_content,
@@ -39,10 +38,6 @@ TOLD = {
         "parameters": {"anyOf": [{"properties": {"path": {"description": "Where."}, "description": {}}}]},
     },
 }
-
-
-def parted(recorded: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[DivergenceKind, str]:
-    return first_divergence(None if recorded is None else request_content(recorded), request_content(asked))
 
 
 @pytest.mark.parametrize(
@@ -96,67 +91,34 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
         (
             request(USER),
             request({"role": "user", "content": "x" * 100}),
-            "opening",
+            "messages",
             f'"{"x" * 79}… instead of "What is the status?"',
         ),
-        (
-            request(USER),
-            request(USER, calling(), result()),
-            "calls",
-            "get({}) instead of nothing more",
-        ),
+        (request(USER), request(USER, calling(), result()), "messages", "get({}) instead of nothing more"),
         (
             request(USER, calling(), result("draft")),
             request(USER, calling(), result("an error")),
-            "result",
+            "messages",
             '"an error" instead of "draft"',
         ),
-        (
-            request(USER),
-            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
-            "nudge",
-            '"Call a tool." instead of nothing more',
-        ),
-        (
-            request(USER, calling(), result()),
-            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
-            "nudge",
-            '"Call a tool." instead of get({})',
-        ),
-        (
-            request(USER, FINAL, {"role": "user", "content": "Call a tool."}),
-            request(USER, FINAL, {"role": "user", "content": "Say it."}),
-            "nudge",
-            '"Say it." instead of "Call a tool."',
-        ),
         (request(USER), request(USER, tools=()), "tools", "get"),
-        (
-            request(USER),
-            request(USER, temperature=0),
-            "options",
-            "temperature",
-        ),
+        (request(USER), {**request(USER), "tools": [TOLD]}, "tools", "get"),
+        (request(USER), request(USER, temperature=0), "options", "temperature"),
         (
             request(USER, grammar="root ::= " + "x" * 100),
             request(USER, response_format={"type": "json_object"}),
             "options",
             "grammar, response_format",
         ),
-        (
-            request(USER),
-            {**request(USER), "tools": [TOLD]},
-            "tools",
-            "get",
-        ),
-        (request(USER), request(USER), "again", "it has been answered"),
-        (None, request(USER), "nudge", '"What is the status?" instead of nothing more'),
-        (None, request(), "again", "it has been answered"),
+        (request(USER), request(USER), "messages", "it has been answered"),
+        (None, request(USER), "messages", '"What is the status?" instead of nothing more'),
     ],
 )
-def test_where_two_tales_part(
-    recorded: dict[str, Any] | None, asked: dict[str, Any], kind: DivergenceKind, what: str
+def test_where_two_requests_part(
+    recorded: dict[str, Any] | None, asked: dict[str, Any], kind: str, what: str
 ) -> None:
-    assert parted(recorded, asked) == (kind, what)
+    before = None if recorded is None else request_content(recorded)
+    assert first_divergence(before, request_content(asked)) == (kind, what)
 
 
 def test_a_schema_may_be_written_in_another_way_if_it_says_the_same() -> None:

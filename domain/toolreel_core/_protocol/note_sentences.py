@@ -1,23 +1,18 @@
-"""What each note of a run says to its reader: `explain` and the page read the same sentences."""
+"""What each note of a run says to its reader."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver import Run
-from toolreel._replay.trace import cut
-from toolreel_core._jsontext import Json
 from toolreel_core._plan import IgnoredWhy
-from toolreel_core._protocol import Note, notes
-from toolreel_core._replies import UNREPAIRED
+from toolreel_core._protocol import notes
+from toolreel_core._protocol.notes import Note
+from toolreel_core._replies import PROBLEM_WORDS, WORDS
 
 Level: TypeAlias = Literal["bad", "warn", "info", "silent"]
 """How much a note matters to somebody who looks for what went wrong; ``silent``: shown in another place."""
 
-_LONGEST: Final = 140
-"""Characters of a warning above the turns."""
 _IGNORED_CALLS: Final[Mapping[notes.IgnoreReason, str]] = {
     "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
     "calls_per_turn": "max_tool_calls_per_turn allows no more calls in a reply",
@@ -35,6 +30,10 @@ _NUDGES: Final[Mapping[notes.NudgeReason, str]] = {
     "final_check": "before its answer is final, the model is asked what is still to be done",
     "unsupported_claim": "the answer claims what no call has done; the model is asked again",
 }
+_FIRST_ENDPOINT: Final = "the plan's own endpoint"
+# Notes hold codes as plain strings: records of other releases may have some that this one does not know.
+_PROBLEMS: Final[Mapping[str, str]] = dict(PROBLEM_WORDS.items())
+_REPAIRS: Final[Mapping[str, str]] = dict(WORDS.items())
 
 
 def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - one sentence a note
@@ -78,10 +77,9 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - one sente
             failed = f"{note.endpoint or _FIRST_ENDPOINT} failed ({note.why})"
             return "warn", f"{failed}, and nobody else is asked: {held}"
         case notes.ReplyRead():
-            return ("bad", f"the reply has a problem: {note.problem}") if note.problem else ("silent", "")
+            return ("bad", _in_words(note.problem, _PROBLEMS)) if note.problem else ("silent", "")
         case notes.RepairApplied():
-            did = "noticed" if note.code in UNREPAIRED else "repaired"
-            return "warn", f"{did} in the reply: {note.code}"
+            return "warn", _in_words(note.code, _REPAIRS)
         case notes.ContentStripped():
             return "info", f"the text with the calls is not stored ({note.length:,} characters)"
         case notes.RequestAbandoned():
@@ -134,51 +132,6 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - one sente
             assert_never(note)
 
 
-_FIRST_ENDPOINT: Final = "the plan's own endpoint"
-
-
-def note_line(note: Note) -> str:
-    """A note with all of its fields, in one line.
-
-    >>> note_line(notes.RunSettled("completed"))
-    'RunSettled: outcome completed'
-    """
-    shown = (
-        f"{each.name} {value}"
-        for each in fields(note)
-        if each.name != "turn" and (value := getattr(note, each.name)) not in {"", None, ()}
-    )
-    return f"{type(note).__name__}: {', '.join(shown)}".removesuffix(": ")
-
-
-def notes_for_page(found: Iterable[Note]) -> list[Json]:
-    """The notes that are not silent, as lists of level, kind and sentence."""
-    told = ((type(note).__name__, *note_sentence(note)) for note in found)
-    return [[level, kind, words] for kind, level, words in told if level != "silent"]
-
-
-def warnings_of(run: Run) -> list[tuple[Level, str, list[int]]]:
-    """What is worth a warning above the turns, the worst first: level, sentence and turns of each."""
-    found: dict[tuple[Level, str], list[int]] = {}
-    for note in run.notes:
-        level, words = note_sentence(note)
-        if level in {"bad", "warn"}:
-            turns, turn = found.setdefault((level, cut(words, _LONGEST)), []), getattr(note, "turn", 0)
-            if turn and turn not in turns:
-                turns.append(turn)
-    for words in _unused_tools(run):
-        found["warn", words] = []
-    ordered = sorted(found.items(), key=lambda each: each[0][0] != "bad")
-    return [(level, words, turns) for (level, words), turns in ordered]
-
-
-def _unused_tools(run: Run) -> Iterator[str]:
-    """Tools that were offered and never called: an answer may claim what none of them has done."""
-    called = {note.name for note in run.notes if isinstance(note, notes.CallStarted)}
-    tools = run.state.plan.tools
-    offered = [each.name for each in tools.definitions]
-    unused = [name for name in offered if not called & {name, tools.inner(name)}]
-    if unused and len(unused) == len(offered):
-        yield f"no tool was run, and {'1 was' if len(offered) == 1 else f'{len(offered)} were'} offered"
-    elif 0 < len(unused) <= 8:
-        yield f"offered and never run: {', '.join(unused)}"
+def _in_words(code: str, words: Mapping[str, str]) -> str:
+    """A code with its sentence, if it has one."""
+    return f"{code}: {words[code]}" if code in words else code
