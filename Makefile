@@ -117,9 +117,10 @@ check-collection:
 	@$(BIN)/pytest -qq --collect-only -m "not slow" > build/collection.log || { cat build/collection.log; exit 1; }
 
 check-examples:
-	@set -e; for example in $(filter-out examples/agent.py,$(wildcard examples/*.py)); do \
+	@set -e; for example in $(wildcard examples/scripts/*.py); do \
 		echo "== $$example"; $(BIN)/python "$$example"; done
-	$(BIN)/pytest -q examples/agent_in_ci tests/adapters/agent/test_example.py # agent.py needs a server
+	@set -e; for project in $(dir $(wildcard examples/*/test_*.py)); do \
+		echo "== $$project"; (cd "$$project" && $(CURDIR)/$(BIN)/python -m pytest -q); done
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff check --fix

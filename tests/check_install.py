@@ -33,7 +33,7 @@ def main() -> None:
         run(python, "-m", "pip", "check", cwd=elsewhere)
         run(python, "-c", "import toolreel_core; from toolreel import *", cwd=elsewhere)
         run(python, "-c", "import httpx", cwd=elsewhere, status=1, expect="No module named 'httpx'")
-        run(python, ROOT / "examples" / "scripted_run.py", cwd=elsewhere)
+        run(python, ROOT / "examples" / "scripts" / "embed_reducer.py", cwd=elsewhere)
         run(script, "--help", cwd=elsewhere, status=2, expect="pip install 'toolreel[cli]'")
 
         say("the wheel with its command line, by uvx in an empty folder")

@@ -1,4 +1,4 @@
-"""Runs as a web service: streamed as server-sent events, stored, and approved in whatever process.
+"""Conversations as a web service: streamed as server-sent events, stored, and approved in whatever process.
 
 Nothing of a run is kept in the process between two requests. A client that leaves cancels its run.
 ``RUNS`` is the file of the store, ``TOOLREEL_BASE_URL`` the model's server::
@@ -22,7 +22,18 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 from toolreel import Agent, Run, RunEnded, StreamEvent, TextDelta, TextWithdrawn, ToolResult, astream_on, tool
-from toolreel_core import ApprovalGiven, AskApproval, Event, State, dump, load_state, pending, start, step
+from toolreel_core import (
+    ApprovalGiven,
+    AskApproval,
+    Event,
+    State,
+    UserSpoke,
+    dump,
+    load_state,
+    pending,
+    start,
+    step,
+)
 
 
 @tool(needs_approval=True)
@@ -147,3 +158,10 @@ async def decide(run_id: str, approved: Annotated[bool, Body(embed=True)]) -> No
                 run.record(effect, ApprovalGiven(effect.ref, approved))
                 return
     raise HTTPException(409, "no call of this run needs approval")
+
+
+@app.post("/runs/{run_id}/messages", status_code=204)
+async def say(run_id: str, text: Annotated[str, Body(embed=True)]) -> None:
+    """Store what the user says next; the next stream answers it, with all that was said before."""
+    with claimed(run_id) as run:
+        run.record(None, UserSpoke(text))

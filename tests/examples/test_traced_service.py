@@ -1,4 +1,4 @@
-"""The trace of examples/traced_service.py, as a real collector receives it."""
+"""The trace of examples/scripts/traced_service.py, as a real collector receives it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.docs.snippets import ROOT
 from tests.servers.collector import collecting, program
 
-PROGRAM = ROOT / "examples" / "traced_service.py"
+PROGRAM = ROOT / "examples" / "scripts" / "traced_service.py"
 TREE = """\
 There are 4 pins.
 caller

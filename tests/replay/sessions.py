@@ -31,7 +31,7 @@ REMOTE: Final = [path for path in OURS if path.parent.name.startswith("mcp-")]
 CASSETTES: Final = [path for path in OURS if path not in REMOTE]
 """Sessions whose tools are pure, so that they can be run for real."""
 ADOPTED: Final = [path for path in EVERY if not companion(path).exists()]
-"""Sessions of other clients, which write no journal; ``examples/`` replay them."""
+"""Sessions of other clients, which write no journal."""
 
 _NOWHERE: Final = "http://replay.invalid"
 
