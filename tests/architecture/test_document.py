@@ -30,7 +30,7 @@ def section(title: str) -> str:
 
 def reading_list() -> list[str]:
     """The files to read first, as paths in the repository."""
-    names = re.findall(r"^\d+\. `([^`]+)`", section("Twelve files to read first"), re.MULTILINE)
+    names = re.findall(r"^\d+\. `([^`]+)`", section("Files to read first"), re.MULTILINE)
     return [name if name.startswith("adapters/") else f"domain/toolreel_core/{name}" for name in names]
 
 

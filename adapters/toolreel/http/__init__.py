@@ -37,8 +37,15 @@ if TYPE_CHECKING:
         request_headers,
         url_in,
     )
-    from toolreel.http._response_events import broken, failure_event, response_event, retry_after_ms
-    from toolreel.http._response_reader import Exchange, Incoming, Intake
+    from toolreel.http._response_reader import (
+        Exchange,
+        Incoming,
+        Intake,
+        broken,
+        failure_event,
+        response_event,
+        retry_after_ms,
+    )
     from toolreel.http._transport_pool import (
         CONNECTIONS,
         AsyncPlainTransport,

@@ -24,7 +24,7 @@ from toolreel.http import (
     response_event,
     within,
 )
-from toolreel.proxy._client.headers import KEYS
+from toolreel.proxy._headers import KEYS
 from toolreel.proxy._settings import Limits
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 

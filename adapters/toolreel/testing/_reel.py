@@ -38,15 +38,14 @@ from toolreel._driver import (
 from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, run_on
 from toolreel.cassette import Vary
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
-from toolreel.testing._reels.reel_recording import LiveSide, ReelRecording
+from toolreel.testing._reel_recording import LiveSide, ReelJournal, ReelRecording, naming_exchange
 from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, ToolLike
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 
 if TYPE_CHECKING:
     from toolreel._agent import Agent, Value_co
-    from toolreel.testing._reels.agents import ReelAgent
+    from toolreel.testing._agents import ReelAgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Reel(ReelRecording):
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        from toolreel.testing._reels.agents import ReelAgent  # most reels have none
+        from toolreel.testing._agents import ReelAgent  # most reels have none
 
         return ReelAgent(agent, self)
 

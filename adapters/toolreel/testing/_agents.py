@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack
 
 from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import AsyncPorts, ImmediateClock, Incoming, InstantClock, Observer, Ports
-from toolreel.testing._reels.reel_journal import ReelJournal, naming_exchange
-from toolreel.testing._reels.reel_recording import ReelRecording
+from toolreel.testing._reel_recording import ReelJournal, ReelRecording, naming_exchange
 from toolreel.tools import Tool
 from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError

@@ -1,17 +1,119 @@
-"""What goes back to a client: one body of JSON, or an event stream that begins with its first event."""
+"""What comes from a client of the proxy and what it is answered: bodies, errors."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, assert_never
 
-from toolreel.proxy._client.errors import Trouble
-from toolreel.proxy._client.headers import passed_back
-from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._proxy import broken_in, error_in
+from toolreel.proxy._headers import passed_back
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
+from toolreel_core._protocol import RequestFailed
+from toolreel_core._proxy import broken_in, error_in, words_of
+from toolreel_core._replies import Problem, ProblemCode
 from toolreel_core._settings import WireForm
+
+# Errors as OpenAI has them, which are sent in the form of the client.
+
+
+OURS: Final = "toolreel_error"
+"""The type of errors that the proxy makes itself."""
+UPSTREAM: Final = "upstream_error"
+"""The type of those that it makes of what the upstream does."""
+
+_NEVER_AGAIN: Final = {"x-should-retry": "false"}
+"""The openai SDKs obey it: the same request fails the same way."""
+
+_STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
+"""A filter says the same again; Azure reports it as an error of the request, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error as the client gets it."""
+
+    status: int
+    message: str
+    code: str
+    type: str = OURS
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, Json] = field(default_factory=dict)
+    """What else the upstream says of it."""
+
+    @property
+    def error(self) -> Tree:
+        """The error object."""
+        own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
+        return {**self.further, **own}
+
+
+def refused(status: int, message: str, code: str, param: str | None = None, *, allow: str = "") -> Trouble:
+    """An error of the client, which repeating the request does not mend.
+
+    :param allow: the method that the path takes instead
+    """
+    headers = {**_NEVER_AGAIN, "allow": allow} if allow else _NEVER_AGAIN
+    return Trouble(status, message, code, "invalid_request_error", param, headers)
+
+
+def misconfigured(error: ToolreelError) -> Trouble:
+    """The error of the proxy's own settings, which keep it from asking the upstream."""
+    return Trouble(502, str(error), "proxy_misconfigured", OURS, None, _NEVER_AGAIN)
+
+
+def mismatch(message: str) -> Trouble:
+    """The error of a request that is in no recording."""
+    return Trouble(422, message, "replay_mismatch", OURS, None, _NEVER_AGAIN)
+
+
+def failure(event: RequestFailed) -> Trouble:
+    """The error for a request that failed at the upstream."""
+    match event.failure:
+        case "status":
+            return _said(event)
+        case "connect":
+            return Trouble(
+                502, f"The upstream cannot be reached. {event.message}", "upstream_unreachable", UPSTREAM
+            )
+        case "timeout":
+            return Trouble(504, f"The upstream took too long. {event.message}", "upstream_timeout", UPSTREAM)
+        case "too_large":
+            return Trouble(
+                502, f"The upstream's answer is too large. {event.message}", "upstream_too_large", UPSTREAM
+            )
+        case "broken":
+            return Trouble(
+                502, f"The upstream's answer broke off. {event.message}", "upstream_broken", UPSTREAM
+            )
+        case _:
+            assert_never(event.failure)
+
+
+def _said(event: RequestFailed) -> Trouble:
+    """The upstream's own error, in the documented form."""
+    tree = as_tree(read(event.body).value_or(""))
+    error = as_tree(tree.get("error")) or tree
+    code, kind, param = (error.get(key) for key in ("code", "type", "param"))
+    return Trouble(
+        event.status if event.status and 400 <= event.status < 600 else 502,
+        event.message,
+        str(code) if isinstance(code, str | int) and not isinstance(code, bool) else "upstream_status",
+        kind if isinstance(kind, str) else UPSTREAM,
+        param if isinstance(param, str) else None,
+        further={key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
+    )
+
+
+def no_reply(problem: Problem) -> Trouble:
+    """The error for an answer of status 200 that is no completion."""
+    status = _STATUSES.get(problem.code, 502)
+    return Trouble(status, words_of(problem), problem.code.lower(), UPSTREAM)
+
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -157,3 +259,23 @@ class ClientAnswer:
         if not self.status:
             await self.raw("")
         await self._close()
+
+
+# Read a request of a client, within the limits of the proxy.
+
+
+async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | Trouble | None:
+    """The request of a client, or what is wrong with it; ``None`` if the client has left.
+
+    :param most: bytes that it may have
+    """
+    try:
+        body = await body_of(receive, most)
+    except Gone:
+        return None
+    except TooLong:
+        return refused(413, f"The request is larger than {most} bytes.", "request_too_large")
+    request = client_request(body, form)
+    if isinstance(request, Refusal):
+        return refused(400, request.message, "invalid_request", request.param)
+    return request

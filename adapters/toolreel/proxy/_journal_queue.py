@@ -9,8 +9,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Final, TypeAlias
 
-from toolreel.proxy._recording.journal_process import JournalProcess
-from toolreel.proxy._recording.journals import JournalJob
+from toolreel.proxy._journal_process import JournalProcess
+from toolreel.proxy._journals import JournalJob
 from toolreel_core._jsontext import Json
 
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]

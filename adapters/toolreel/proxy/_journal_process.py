@@ -16,7 +16,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from toolreel.proxy._recording.journals import JournalJob
+from toolreel.proxy._journals import JournalJob
 
 _NICE: Final = 10
 """How far it stands back while requests are served."""

@@ -1,25 +1,106 @@
-"""Count the tokens of a request in Anthropic's Messages, which only a server of that form does.
-
-The count is of the request as the client wrote it, under the upstream's name of the model: options of a
-preset, such as ``max_tokens``, are not known there.
-"""
+"""Paths beside the chat: models, counts of tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Final
 
 from toolreel.proxy._access import AccessRecord
-from toolreel.proxy._client.answer import ClientAnswer, Receive, Scope
-from toolreel.proxy._client.errors import UPSTREAM, Trouble, failure, misconfigured, refused
-from toolreel.proxy._client.request_body import request_in
+from toolreel.proxy._client import (
+    UPSTREAM,
+    ClientAnswer,
+    Receive,
+    Scope,
+    Trouble,
+    failure,
+    misconfigured,
+    refused,
+    request_in,
+)
+from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._reply import Asking
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._client_requests import NAMES, ClientRequest
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Tree, as_tree, finite_text, read
+from toolreel_core._jsontext import Json, Tree, as_tree, finite_text, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import PATHS, form_of
+
+_PATTERN: Final = frozenset("*?[")
+
+
+async def models_of(
+    routes: Sequence[Route],
+    recorder: Recorder,
+    asking: Callable[[Route], tuple[Upstream, Sent]],
+    answer: ClientAnswer,
+) -> Tree | Trouble:
+    """The models that can be asked for, or why there is no list.
+
+    :param answer: gets the headers of the upstream, unless the list is of several
+
+    A route for one model lists it without asking; recordings list those that were recorded.
+    """
+    found: dict[str, Json] = {}
+    trouble: Trouble | None = None
+    for route in routes:
+        if not _PATTERN.intersection(route.model):
+            found.setdefault(route.model, _entry(route.model))
+        elif recorder.replays_only:
+            found = {**{name: _entry(name) for name in recorder.models if route.takes(name)}, **found}
+        else:
+            listed = await _of_route(route, asking, answer)
+            if isinstance(listed, Trouble):
+                trouble = listed
+            else:
+                found = {**{name: each for name, each in listed.items() if route.takes(name)}, **found}
+    if trouble and not found:
+        return trouble
+    if len(routes) > 1:
+        answer.passed = ()
+    return {"object": "list", "data": [*found.values()]}
+
+
+async def _of_route(
+    route: Route, asking: Callable[[Route], tuple[Upstream, Sent]], answer: ClientAnswer
+) -> dict[str, Json] | Trouble:
+    try:
+        upstream, sent = asking(route)
+    except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+        return misconfigured(error)
+    return await _listed(upstream, sent, answer)
+
+
+async def _listed(upstream: Upstream, sent: Sent, answer: ClientAnswer) -> dict[str, Json] | Trouble:
+    base, _, query = sent.url.partition("?")
+    url = f"{base.removesuffix(PATHS[form_of(base)])}/models{f'?{query}' if query else ''}"
+    async with aclosing(upstream.pieces(replace(sent, url=url, method="GET"))) as pieces:
+        async for piece in pieces:
+            answer.passed = pieces.headers
+            match piece:
+                case ReplyReceived():
+                    entries = [
+                        as_tree(each) for each in items_of(as_tree(read(piece.body).value_or("")), "data")
+                    ]
+                    return {name: each for each in entries if isinstance(name := each.get("id"), str)}
+                case RequestFailed():
+                    return failure(piece)
+                case _:
+                    continue
+    return {}
+
+
+def _entry(name: str) -> Tree:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"}
+
+
+# Count the tokens of a request in Anthropic's Messages, which only a server of that form does.
+#
+# The count is of the request as the client wrote it, under the upstream's name of the model: options of a
+# preset, such as ``max_tokens``, are not known there.
 
 
 class TokenCounts:
