@@ -89,13 +89,13 @@ _SECTIONS: Final = {
         LazyCommand(
             "explain", "explain:explain_command", "Say why a run ended as it did, or where two differ."
         ),
-        LazyCommand("view", "view:view_command", "Show recordings as pages: all, one, or two side by side."),
+        LazyCommand("view", "explain:view_command", "Show recordings as pages: all, one, or two side by side."),
         LazyCommand("fork", "fork:fork_command", "Continue a recorded run from any event, with a change."),
         cassettes_command,
         LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
         LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
         LazyCommand("probe", "probe:probe_command", "Find an endpoint's quirks, and write its preset."),
         LazyCommand(
