@@ -1,4 +1,4 @@
-"""What is written from the results: ``TABLE.md``, the picture, and the table in docs/performance.md.
+"""What is written from the results: ``TABLE.md``, the picture, and the table in docs/compare.md.
 
 ``python -m benchmarks.peers.page`` writes them again, without measuring.
 """
@@ -62,7 +62,7 @@ def write(results: Results) -> None:
     """Write everything that is made from the results."""
     PAGE.write_text(page(results), "utf-8")
     PICTURE.write_text(plot(results), "utf-8")
-    IN_DOCS.put(ROOT / "docs" / "performance.md", cpu_table(results))
+    IN_DOCS.put(ROOT / "docs" / "compare.md", cpu_table(results))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.settings_tables import PAGES_WITH_SETTINGS, written
-from toolreel_core.evals import OTHER_VARIABLES, SETTINGS, Options
+from toolreel_core.evals import OTHER_VARIABLES, SETTINGS
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_SETTINGS, ids=lambda page: page.name)
@@ -22,16 +22,3 @@ def test_every_key_and_every_variable_is_on_its_page() -> None:
         assert f"| `{each.place}` |" in keys
     for name in (*OTHER_VARIABLES, *(each.variable for each in SETTINGS if each.variable)):
         assert f"| `{name}` |" in variables
-
-
-def test_the_defaults_of_the_table_are_those_of_a_plan() -> None:
-    """Of an empty plan, each key has what the page says; three keys follow others."""
-    whole = Options.of({}).tree()
-    for each in SETTINGS:
-        if each.place in {"endpoint.api_key_env", "endpoint.provider", "endpoint.read_timeout"}:
-            continue
-        found: object = whole
-        for key in each.path:
-            found = found.get(key) if isinstance(found, dict) else None
-        if found is not None:
-            assert found == each.default, each.place

@@ -22,7 +22,7 @@ def results() -> Results:
 
 
 def test_the_docs_have_the_table_that_the_data_gives(results: Results) -> None:
-    assert IN_DOCS.between((ROOT / "docs" / "performance.md").read_text("utf-8")) == cpu_table(results)
+    assert IN_DOCS.between((ROOT / "docs" / "compare.md").read_text("utf-8")) == cpu_table(results)
 
 
 def test_the_page_and_the_picture_are_those_that_the_data_gives(results: Results) -> None:

@@ -89,7 +89,9 @@ _SECTIONS: Final = {
         LazyCommand(
             "explain", "explain:explain_command", "Say why a run ended as it did, or where two differ."
         ),
-        LazyCommand("view", "explain:view_command", "Show recordings as pages: all, one, or two side by side."),
+        LazyCommand(
+            "view", "explain:view_command", "Show recordings as pages: all, one, or two side by side."
+        ),
         LazyCommand("fork", "fork:fork_command", "Continue a recorded run from any event, with a change."),
         cassettes_command,
         LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),

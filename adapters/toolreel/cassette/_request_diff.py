@@ -127,7 +127,7 @@ def varying(found: Sequence[Change]) -> str:
         return ""
     return (
         "Only dates or ids differ: take them from reel.now and reel.new_id, which a session has too, or say "
-        'with Vary where requests may differ. See "What may vary in a recording", docs/what-may-vary.md.'
+        'with Vary where requests may differ. See "What may vary" in docs/recordings.md.'
     )
 
 

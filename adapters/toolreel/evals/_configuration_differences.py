@@ -38,7 +38,7 @@ def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
 def configuration_under(plan: EvalPlan, model: str, strategy: str) -> Configuration:
     """The configuration of a model's first cell under a strategy."""
     profile, scenario = plan.profiles[model][0].name, plan.scenarios[0].name
-    return plan.configuration(Cell(model, profile, strategy, scenario, plan.endpoints[0]))
+    return plan.configuration(Cell(model, profile, strategy, scenario, next(iter(plan.endpoints))))
 
 
 _DEFAULT = "(default)"

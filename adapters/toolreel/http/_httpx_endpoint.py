@@ -26,7 +26,8 @@ from toolreel.http._request import (
     Address,
     address_in,
 )
-from toolreel.http._response_reader import GRACE, Exchange, Incoming, Intake, broken, failure_event
+from toolreel.http._response_events import broken, failure_event
+from toolreel.http._response_reader import GRACE, Exchange, Incoming, Intake
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest

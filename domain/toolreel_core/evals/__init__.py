@@ -53,6 +53,7 @@ from toolreel_core.evals._plan.cost_estimate import (
     check_cost_cap,
     estimate_cost,
 )
+from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
 from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import (
     Filter,
@@ -73,10 +74,17 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, prices_of
-from toolreel_core.evals._plan.options import SIZES, Budget, Options, layered
+from toolreel_core.evals._plan.keys import Setting, json_object
+from toolreel_core.evals._plan.options import (
+    OTHER_VARIABLES,
+    SETTINGS,
+    SIZES,
+    Budget,
+    Options,
+    environment,
+    layered,
+)
 from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.settings import OTHER_VARIABLES, SETTINGS, Setting, environment, json_object
 from toolreel_core.evals._plan.strategies import (
     STRATEGIES,
     Strategy,

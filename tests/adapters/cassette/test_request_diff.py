@@ -114,7 +114,7 @@ def test_what_differs_by_a_date_or_an_id_is_told_how_to_let_it(recorded: str, no
         for each in (recorded, now)
     ]
     text = drift(*bodies)
-    assert ("reel.now" in text and "Vary" in text and "docs/what-may-vary.md" in text) is vary
+    assert ("reel.now" in text and "Vary" in text and "docs/recordings.md" in text) is vary
 
 
 def test_only_a_screenful_of_diff_is_shown() -> None:

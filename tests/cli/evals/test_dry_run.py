@@ -128,7 +128,7 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
     [
         (("--models", "opnai"), "--models: there is no model 'opnai'; did you mean 'openai'?"),
         (("--trials", "0"), "--trials: expected a whole number of at least 1, got 0"),
-        (("--tool-use-mode", "enforce"), "--tool-use-mode: there is no mode 'enforce'; did you mean"),
+        (("--tool-use-mode", "enforce"), "'--tool-use-mode': 'enforce' is not one of"),
         (("--sampling-json", "{"), "--sampling-json: expected a JSON object, got '{'"),
         (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
         (("--header", "X"), "X: expected NAME=VARIABLE, for example X-Tenant=MY_TENANT"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from toolreel._cli.console import labelled, out, printable, show_columns
 from toolreel._cli.errors import say
 from toolreel._internal import MissingExtra, counted
@@ -136,8 +138,13 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
             unknown = f"{len(estimate.unpriced)} of {len(plan.models) * len(plan.endpoints)} models"
             cost += f" and more: the price of {unknown} is unknown: {', '.join(estimate.unpriced)}"
     labelled(out, "cost", cost)
-    keys = (f"{run}{key}" for key in ("max_cost", "max_tokens", "max_minutes") for run in ("", "run_"))
-    caps = [f"{key} {cap:g}" for key in keys if (cap := getattr(plan.budget, key)) is not None]
+    budgets = {"": plan.budget, "run.": plan.options.run_budget}
+    caps = [
+        f"{of}{key} {cap:g}"
+        for of, each in budgets.items()
+        for key, cap in asdict(each).items()
+        if cap is not None
+    ]
     labelled(out, "budget", ", ".join(caps) or "no cap")
 
 

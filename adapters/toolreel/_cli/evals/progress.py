@@ -41,11 +41,11 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     connection = connect(plan)
     withhold(connection.secrets)
     ways = (connection, *connection.at_endpoints.values())
-    variables = (name for each in plan.places.values() for _, name in each.server.headers_env)
+    variables = (name for each in plan.endpoints.values() for _, name in each.headers_env)
     for name in dict.fromkeys((*(way.api_key_env or "" for way in ways), *variables)):
         if notice := key_notice(name, os.environ.get(name, "")):
             err.print(notice, style="yellow")
-    unnamed = not all(plan.endpoint_at(name).provider for name in plan.endpoints)
+    unnamed = not all(each.provider for each in plan.endpoints.values())
     asks = not all(map(kind_of, plan.models))
     if asks and unnamed and any(each.provider_defaults for each in plan.strategies):
         err.print(NO_PRESETS, style="yellow")

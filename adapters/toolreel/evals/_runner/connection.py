@@ -209,8 +209,8 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
         scripts
     """
     environ = os.environ if environ is None else environ
-    first, *others = (_connect(plan, plan.endpoint_at(name), environ) for name in plan.endpoints)
-    if "" in plan.places:
+    first, *others = (_connect(plan, each, environ) for each in plan.endpoints.values())
+    if "" in plan.endpoints:
         return first
     ways = (first, *others)
     secrets = reduce(or_, (dict(each.secrets) for each in ways))

@@ -241,7 +241,7 @@ def _tallied(names: Iterable[str]) -> dict[str, Json]:
 def _about(made: Iterable[Trial], results: Results, plan: EvalPlan) -> dict[str, Json]:
     """The options of the evaluation, by the reference's names and in its order."""
     options, endpoint, header = plan.options, plan.endpoint, results.header
-    places: Tree = {name: shown_url(each.server.base_url) for name, each in plan.places.items() if name}
+    places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
     return {
         "ts": header.created,
         "base_url": shown_url(endpoint.base_url),

@@ -29,12 +29,12 @@ def check_cost_cap(plan: EvalPlan) -> None:
     unknown = _unpriced(plan, [model for model in plan.models if not kind_of(model)], places)
     caps = {
         ("budget", "max_cost"): plan.budget.max_cost,
-        ("budget", "run", "max_cost"): plan.budget.run_max_cost,
+        ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
     }
     for place in (place for place, cap in caps.items() if unknown and cap is not None):
         names = ", ".join(unknown[:_SHOWN])
         names += f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else ""
-        where = "" if "" in plan.places else ' or [endpoints.NAME.prices."MODEL"]'
+        where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
         what = (
             f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
             "name a provider that reports costs, such as openrouter, or leave max_cost out and limit "

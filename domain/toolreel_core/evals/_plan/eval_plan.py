@@ -17,6 +17,7 @@ from toolreel_core._internal import PlaceError, unknown_name
 from toolreel_core._jsontext import Json, Tree, canonical, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core.evals._plan.cells import Cell, Sample, Shard
+from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
@@ -26,7 +27,6 @@ from toolreel_core.evals._plan.filters import (
     select_models,
     select_profiles,
 )
-from toolreel_core.evals._plan.named_endpoints import Endpoint, NamedEndpoint, selected_endpoints
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._plan.run_configuration import Configuration
 from toolreel_core.evals._plan.strategies import Strategy, configuration_for, strategies_of
@@ -62,8 +62,6 @@ class EvalPlan:
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
     """Sampling profiles by model."""
     strategies: tuple[Strategy, ...] = field(init=False)
-    places: Mapping[str, NamedEndpoint] = field(init=False, repr=False)
-    """Where runs are made, by name; the one endpoint that has none is named with an empty text."""
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
@@ -72,11 +70,9 @@ class EvalPlan:
         auto, enforce = AUTO in Filter(options.profiles).inclusions, options.enforce_applicability
         known = strategies_of(parse(options.own_strategies), presets)
         words = Filter(options.strategies or ("production",))
-        chosen = _at("endpoints", lambda: selected_endpoints(options.named_endpoints, options.endpoints))
-        endpoints = chosen or (NamedEndpoint("", options.endpoint),)
-        for endpoint in endpoints:
-            place = ("endpoints", endpoint.name) if endpoint.name else ("endpoint",)
-            provider = endpoint.server.provider
+        for name, endpoint in options.endpoints.items():
+            place = ("endpoints", name) if name else ("endpoint",)
+            provider = endpoint.provider
             if provider and not presets.defaults(provider).names:
                 raise PlaceError((*place, "provider"), unknown_name("provider", provider, presets.providers))
             spelled = {*models, *(each.name for each in presets.models)}
@@ -98,7 +94,6 @@ class EvalPlan:
                 "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
             ),
             "scenarios": scenarios,
-            "places": {each.name: each for each in endpoints},
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -169,7 +164,7 @@ class EvalPlan:
         found = configuration_for(
             self.presets,
             self.options,
-            self._place(cell.endpoint),
+            self.endpoint_at(cell.endpoint),
             _named("strategy", cell.strategy, self.strategies),
             cell.model,
             self.presets.profile(cell.profile),
@@ -215,26 +210,23 @@ class EvalPlan:
         return self.options.jobs
 
     @property
-    def endpoints(self) -> tuple[str, ...]:
-        """The names of the endpoints; one empty name where the only one has none."""
-        return tuple(self.places)
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Where requests go, by name; one empty name where the only one has none."""
+        return self.options.endpoints
 
     @property
     def endpoint(self) -> Endpoint:
         """Where requests go, if there is one endpoint; else the first."""
-        return self.endpoint_at(self.endpoints[0])
+        return next(iter(self.endpoints.values()))
 
     def endpoint_at(self, name: str) -> Endpoint:
         """Where requests of a cell go, by the name of its endpoint.
 
         :raises ConfigError: if the plan has none of that name
         """
-        return self._place(name).server
-
-    def _place(self, name: str) -> NamedEndpoint:
-        if name not in self.places:
-            raise ConfigError(unknown_name("endpoint", name, filter(None, self.places)))
-        return self.places[name]
+        if name not in self.endpoints:
+            raise ConfigError(unknown_name("endpoint", name, filter(None, self.endpoints)))
+        return self.endpoints[name]
 
     @property
     def budget(self) -> Budget:
@@ -255,7 +247,7 @@ class EvalPlan:
             "models": {model: [each.name for each in self.profiles[model]] for model in self.models},
             "strategies": {each.name: each.about for each in self.strategies},
             "scenarios": {each.name: each.version for each in self.scenarios},
-            **({} if "" in self.places else {"endpoints": [*self.places]}),
+            **({} if "" in self.endpoints else {"endpoints": [*self.endpoints]}),
             "count": self.whole_count,
             # Those that were read from files, whole, so that the results can be judged elsewhere.
             **({"own_scenarios": own} if own else {}),

@@ -1,27 +1,29 @@
-"""The options of an evaluation (budget and prices among them), in the structure of a plan file.
+"""The options of an evaluation, in the structure of a plan file.
 
 Plan file, command line and environment share this structure; :func:`layered` merges them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any, Final, get_args
 
+from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import request_options
 from toolreel_core._settings import LoopConfig, Price, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.named_endpoints import (
+from toolreel_core.evals._plan.endpoint import (
+    ENDPOINT_KEYS,
     Endpoint,
-    NamedEndpoint,
-    named_endpoints,
     overrides_of,
     prices_of,
     prices_tree,
 )
-from toolreel_core.evals._plan.settings import SETTINGS
+from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core.evals._plan.keys import Setting, key, level, settings_of, switch, values_in
 from toolreel_core.evals._verdicts import CATEGORIES
 
 
@@ -29,40 +31,18 @@ from toolreel_core.evals._verdicts import CATEGORIES
 class Budget:
     """Spending limits; ``None`` for no limit. Runs that hit one are void, not failed."""
 
-    max_cost: float | None = None
-    """Of the whole plan, in the provider's currency."""
-    max_tokens: float | None = None
-    max_minutes: float | None = None
-    """From the first request on."""
-    run_max_cost: float | None = None
-    """Of one run, like the next two. These are limits of its loop, so they are part of its configuration."""
-    run_max_tokens: float | None = None
-    run_max_minutes: float | None = None
+    max_cost: float | None = key("number", None, "Maximum cost of all runs.", "--max-cost")
+    max_tokens: float | None = key("number", None, "Maximum tokens of all runs.", "--max-total-tokens")
+    max_minutes: float | None = key("number", None, "Maximum minutes for all runs.", "--max-minutes")
 
     def shared(self, shards: int) -> Budget:
         """The budget of one of several shards; they run at the same time, so each has all of the minutes."""
         cost, tokens = (cap and cap / shards for cap in (self.max_cost, self.max_tokens))
         return replace(self, max_cost=cost, max_tokens=tokens)
 
-    @classmethod
-    def of(cls, table: Table) -> Budget:
-        """A budget as a plan's table has it, the caps of one run in its table ``run``.
-
-        :raises PlaceError: at the first thing that is wrong
-        """
-        keys = ("max_cost", "max_tokens", "max_minutes")
-        table.only(*keys, "run")
-        run = table.table("run").only(*keys)
-        for key in keys:
-            if run.amount(key) == 0:
-                raise run.complaint("expected more than 0; leave it out for no cap", key)
-        return cls(*map(table.amount, keys), *map(run.amount, keys))
-
     def tree(self) -> dict[str, Json]:
         """The table that it is read from."""
-        caps = {key: value for key, value in asdict(self).items() if value is not None}
-        run = {key.removeprefix("run_"): value for key, value in caps.items() if key.startswith("run_")}
-        return {**{key: value for key, value in caps.items() if not key.startswith("run_")}, "run": run}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 _PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
@@ -82,54 +62,116 @@ SIZES: Final[Mapping[str, Tree]] = {
 }
 """Presets of a whole evaluation: each fills in the options that are not given."""
 
-_MODES: Final[Mapping[str, ToolUseMode]] = {
-    **{mode: mode for mode in get_args(ToolUseMode)},
-    **dict.fromkeys(("required", "must"), "enforced"),
-    **dict.fromkeys(("preferred", "optional"), "relaxed"),
-    **dict.fromkeys(("off", "none", "0", "false"), "disabled"),
-}
-_OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
-"""Settings that must not be sent to another server."""
-_TABLES: Final = (
-    *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
-    *("gate", "strategy", "catalogue"),
-)
+
+def _tools(text: str) -> Json:
+    words = comma_separated(text)
+    return [] if {"all", "full", "*"} & {*words} else [*words]
+
+
+def _transforms(text: str) -> Json:
+    """``auto`` leaves the transforms to OpenRouter."""
+    if text.lower() == "auto":
+        return None
+    return [] if text.lower() in {"none", "off", "0", "false"} else [*comma_separated(text)]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All options, each with its default; :data:`~toolreel_core.evals.SETTINGS` says what they mean."""
+    """All options. Those with an option of the command line are the keys of ``[eval]``."""
 
-    preset: str = ""
-    models: tuple[str, ...] | None = None
-    """Of an empty filter, all; ``None``: those that are tagged ``stable``, or only what is added."""
-    add_models: tuple[str, ...] = ()
-    profiles: tuple[str, ...] = ("default",)
-    strategies: tuple[str, ...] = ("production",)
-    scenarios: tuple[str, ...] = ("default",)
-    endpoints: tuple[str, ...] = ()
-    """Of those with names; none: all of them."""
-    enforce_applicability: bool = True
-    content_tag_fallback: bool = False
-    trials: int = 1
-    jobs: int = 1
-    verbosity: int = 1
-    tool_use_mode: ToolUseMode = "enforced"
-    tool_failure_policy: ToolFailurePolicy = "fatal"
-    fallback_retries: int = 0
-    fix_empty_final: bool = True
-    tool_allowlist: tuple[str, ...] = ()
-    """None: all that a scenario exposes."""
-    empty_response_retries: int = 1
-    void_retries: int = 2
-    accept_void: tuple[str, ...] = ()
-    min_coverage: float = 0.9
-    """Void runs that are accepted leave an evaluation with less incomplete."""
-    seeds: bool = False
-    endpoint: Endpoint = field(default_factory=Endpoint)
-    """The one without a name, where there are no others."""
-    named_endpoints: tuple[NamedEndpoint, ...] = ()
+    preset: str = key(
+        *("text", "", "Defaults for options that you leave out: smoke, typical, extreme, full."),
+        *("--preset", "OPENROUTER_EVAL_PRESET"),
+        metavar="NAME",
+    )
+    # Of an empty filter, all; None: those that are tagged `stable`, or only what is added.
+    models: tuple[str, ...] | None = key(
+        *("words", None),
+        "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
+        "!WORD excludes.",
+        *("--models", "OPENROUTER_MODEL_FILTER"),
+    )
+    add_models: tuple[str, ...] = key(
+        *("names", ()),
+        "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
+        "--model",
+        metavar="NAME",
+    )
+    profiles: tuple[str, ...] = key(
+        *("words", ("default",)),
+        "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
+        *("--profiles", "OPENROUTER_SAMPLING_PROFILE_FILTER"),
+    )
+    strategies: tuple[str, ...] = key(
+        *("words", ("production",), "Which strategies: raw, baseline, production, or your own."),
+        *("--strategies", "OPENROUTER_STRATEGY_FILTER"),
+    )
+    scenarios: tuple[str, ...] = key(
+        *("words", ("default",)),
+        "Which scenarios: names, groups such as production, and files of your own (FILE.toml).",
+        *("--scenarios", "OPENROUTER_SCENARIOS"),
+    )
+    trials: int = key("count", 1, "Runs of each cell.", "--trials", "OPENROUTER_TRIALS", least=1)
+    jobs: int = key("count", 1, "Maximum number of concurrent runs.", "--jobs", "OPENROUTER_JOBS", least=1)
+    verbosity: int = key(
+        *("count", 1, "Of `eval run`: 0 prints nothing but errors, 1 progress, 2 a line for each run."),
+        *("--verbosity", "VERBOSE"),
+        reader=level,
+    )
+    enforce_applicability: bool = key(
+        *("switch", True, "Skip sampling profiles that do not apply to a model."),
+        *("--enforce-applicability", "OPENROUTER_SAMPLING_PROFILE_ENFORCE_APPLICABILITY"),
+    )
+    tool_use_mode: ToolUseMode = key(
+        *("text", "enforced", "Whether a tool has to be called, may be, or none is sent."),
+        *("--tool-use-mode", "OPENROUTER_TOOL_USE_MODE"),
+        choices=get_args(ToolUseMode),
+    )
+    tool_failure_policy: ToolFailurePolicy = key(
+        *("text", "fatal", "Whether failed tool calls fail the run."),
+        *("--tool-failure-policy", "OPENROUTER_TOOL_FAILURE_POLICY"),
+        choices=get_args(ToolFailurePolicy),
+    )
+    fallback_retries: int = key(
+        *("count", 0, "Above 0: in relaxed mode, go on without tools if the server refuses them."),
+        *("--fallback-retries", "OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT"),
+    )
+    content_tag_fallback: bool = key(
+        *("switch", False, "Read calls from text under every strategy but raw."),
+        *("--content-tag-fallback", "OPENROUTER_ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK"),
+    )
+    fix_empty_final: bool = key(
+        *("switch", True, "Ask again when the final text is empty."),
+        *("--fix-empty-final", "OPENROUTER_FIX_EMPTY_FINAL"),
+    )
+    tool_allowlist: tuple[str, ...] = key(
+        *("words", (), "Tools that may be called; none: all that a scenario exposes."),
+        *("--tool-allowlist", "OPENROUTER_TOOL_ALLOWLIST"),
+        reader=_tools,
+    )
+    empty_response_retries: int = key(
+        *("count", 1, "Retries after an empty response."),
+        *("--empty-response-retries", "OPENROUTER_EMPTY_RESPONSE_RETRY_COUNT"),
+    )
+    void_retries: int = key("count", 2, "Retries after the provider failed.", "--void-retries")
+    accept_void: tuple[str, ...] = key(
+        *("names", ()),
+        "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
+        "Repeatable.",
+        "--accept-void",
+        metavar="CATEGORY",
+    )
+    min_coverage: float = key(
+        *("number", 0.9),
+        "Minimum share of runs that say something, 0.9 by default: with fewer, gates are undecided.",
+        "--min-coverage",
+    )
+    seeds: bool = key("switch", False, "Send a different seed with each trial.", "--seeds")
+    endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: {"": Endpoint()})
+    """By name; an empty one where there is just ``[endpoint]``."""
     budget: Budget = field(default_factory=Budget)
+    run_budget: Budget = field(default_factory=Budget)
+    """Of one run: limits of its loop, which are part of its configuration."""
     prices: tuple[tuple[str, Price], ...] = ()
     loop: JsonText = NOTHING
     """Further settings of the loop, whatever the strategy; a JSON object."""
@@ -156,10 +198,19 @@ class Options:
         gates = table.values.get("gate", [])
         if not isinstance(gates, list):
             raise PlaceError(("gate",), f"expected tables [[gate]], got {gates!r}")
+        single, named = table.table("endpoint"), table.table("endpoints").tables()
+        if named and single.values:
+            what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
+            raise single.complaint(what, next(iter(single.values)))
+        whole = table.table("budget")
+        caps = whole.only(*_CAPS, "run").table("run")
+        of_run = Budget(**values_in(_CAPS, caps))
+        for cap in (cap for cap, most in asdict(of_run).items() if most == 0):
+            raise caps.complaint("expected more than 0; leave it out for no cap", cap)
         return cls(
-            endpoint=Endpoint.of(table.table("endpoint")),
-            named_endpoints=named_endpoints(table.values),
-            budget=Budget.of(table.table("budget")),
+            endpoints={name: Endpoint.of(each, name) for name, each in named or (("", single),)},
+            budget=Budget(**{name: _CAPS[name].value(whole) for name in _CAPS if name in whole.values}),
+            run_budget=of_run,
             prices=prices_of(table.table("prices")),
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
@@ -172,28 +223,59 @@ class Options:
 
     def price(self, model: str, endpoint: str = "") -> Price | None:
         """What a model costs at an endpoint, for a million tokens; ``None`` if nobody knows."""
-        there = (each.prices for each in self.named_endpoints if each.name == endpoint)
-        return {**dict(self.prices), **dict(next(there, ()))}.get(model)
+        there = self.endpoints[endpoint].prices if endpoint in self.endpoints else ()
+        return {**dict(self.prices), **dict(there)}.get(model)
 
     def tree(self) -> dict[str, Json]:
         """All options in the structure of a plan file."""
-        named: dict[str, Json] = {each.name: each.tree() for each in self.named_endpoints}
+        named: dict[str, Json] = {name: each.tree() for name, each in self.endpoints.items()}
+        given = {name: getattr(self, name) for name in _EVAL}
         return {
             "eval": {
-                key: [*value] if isinstance(value, tuple) else value
-                for key in _STORED
-                if (value := getattr(self, key)) is not None and (key, value) not in _OMITTED
+                name: [*value] if isinstance(value, tuple) else value
+                for name, value in given.items()
+                if value is not None
             },
-            **({"endpoints": named} if named else {"endpoint": self.endpoint.tree()}),
+            **({"endpoint": named[""]} if "" in named else {"endpoints": named}),
             "loop": parse(self.loop),
             "sampling": parse(self.sampling),
             "request_overrides": parse(self.request_overrides),
-            "budget": self.budget.tree(),
+            "budget": {**self.budget.tree(), "run": self.run_budget.tree()},
             "prices": prices_tree(self.prices),
             "gate": parse(self.gates),
             "strategy": parse(self.own_strategies),
             "catalogue": parse(self.catalogue),
         }
+
+
+_EVAL: Final = settings_of(Options, "eval")
+_CAPS: Final = settings_of(Budget, "budget")
+_TABLES: Final = (
+    *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
+    *("gate", "strategy", "catalogue"),
+)
+
+
+def _axes(table: Table) -> dict[str, Any]:
+    """The values of the table ``eval``, in which a preset fills in what is not given."""
+    size = table.only(*_EVAL).text("preset").strip().lower()
+    size = "full" if size == "all" else size
+    if size and size not in SIZES:
+        raise table.complaint(unknown_name("preset", size, SIZES), "preset")
+    given = values_in(_EVAL, Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size}))
+    voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
+    for word in given.get("accept_void", ()):
+        if word not in voids:
+            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(voids)}"
+            what = counts if word in CATEGORIES else unknown_name("void category", word, voids)
+            raise table.complaint(what, "accept_void")
+    if (share := given.get("min_coverage", 1)) > 1:
+        raise table.complaint(f"expected a number from 0 to 1, got {share:g}", "min_coverage")
+    return given
+
+
+_OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
+"""Settings that must not be sent to another server."""
 
 
 def layered(layers: Iterable[Tree]) -> Tree:
@@ -209,44 +291,159 @@ def layered(layers: Iterable[Tree]) -> Tree:
     for layer in layers:
         endpoint, given = whole.get("endpoint"), layer.get("endpoint")
         if isinstance(endpoint, Mapping) and isinstance(given, Mapping) and "base_url" in given:
-            kept = {key: value for key, value in endpoint.items() if key not in _OF_SERVER}
+            kept = {name: value for name, value in endpoint.items() if name not in _OF_SERVER}
             whole = {**whole, "endpoint": kept}
         if layer.get("endpoints"):
-            whole = {key: value for key, value in whole.items() if key != "endpoint"}
+            whole = {name: value for name, value in whole.items() if name != "endpoint"}
         whole = merged(whole, layer)
     return whole
 
 
-_EVAL: Final = {each.path[1]: each for each in SETTINGS if each.path[0] == "eval"}
-_KIND_ORDER: Final = {"words": 1, "names": 1, "switch": 2, "count": 3, "text": 4, "number": 5}
-_STORED: Final = sorted(_EVAL, key=lambda key: key != "preset" and _KIND_ORDER[_EVAL[key].kind])
-"""In the order in which they are stored: the digest of a plan depends on it."""
-_OMITTED: Final[tuple[tuple[str, object], ...]] = (
-    *(("accept_void", ()), ("min_coverage", 0.9)),
-    ("endpoints", ()),
+SETTINGS: Final = (
+    *_EVAL.values(),
+    *ENDPOINT_KEYS.values(),
+    *(
+        Setting(
+            f"endpoint.headers.{name}", "text", None, f"OpenRouter: the {what} of your site.", "", variable
+        )
+        for name, what, variable in (
+            ("HTTP-Referer", "address", "OPENROUTER_HTTP_REFERER"),
+            ("X-Title", "name", "OPENROUTER_X_TITLE"),
+        )
+    ),
+    Setting(
+        *("sampling", "object", {}, "Options that override every profile."),
+        *("--sampling-json", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON"),
+    ),
+    Setting(
+        *("sampling.temperature", "number", None, "Overrides --sampling-json, like the next three."),
+        *("--temperature", "OPENROUTER_TEMPERATURE"),
+    ),
+    Setting("sampling.top_p", "number", None, "The same.", "--top-p", "OPENROUTER_TOP_P"),
+    Setting("sampling.top_k", "count", None, "The same.", "--top-k", "OPENROUTER_TOP_K"),
+    Setting("sampling.min_p", "number", None, "The same.", "--min-p", "OPENROUTER_MIN_P"),
+    Setting(
+        *("request_overrides.route", "text", None, "OpenRouter: the route.", "--route", "OPENROUTER_ROUTE"),
+        metavar="NAME",
+    ),
+    Setting(
+        *("request_overrides.transforms", "words", None, "OpenRouter: none, or a list."),
+        *("--transforms", "OPENROUTER_TRANSFORMS"),
+        reader=_transforms,
+    ),
+    *(
+        Setting(
+            *(f"request_overrides.provider.{name}", "words", None, f"OpenRouter: {what}."),
+            *(f"--provider-{name}", f"OPENROUTER_PROVIDER_{name.upper()}"),
+        )
+        for name, what in (
+            ("only", "only these providers"),
+            ("order", "providers in this order"),
+            ("ignore", "none of these providers"),
+        )
+    ),
+    Setting(
+        *("request_overrides", "object", {}, "Merged into every request body."),
+        *("--request-overrides", "OPENROUTER_REQUEST_OVERRIDES_JSON"),
+    ),
+    *_CAPS.values(),
+    *(
+        Setting(f"budget.run.{name}", "number", None, "The same of one run, which is void above it.")
+        for name in _CAPS
+    ),
+    Setting("loop", "object", {}, "Settings of the loop, such as max_turns, whatever the strategy (--set)."),
 )
-"""Options that are not stored at their defaults, since older plans do not have them."""
+"""Every key of a plan, but for tables with names of your own (``prices``, ``endpoints``, ``strategy``,
+``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
+
+_PREFIX: Final = "OPENROUTER_"
+OTHER_VARIABLES: Final[Mapping[str, str]] = {
+    "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
+    "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
+    "OPENROUTER_HTTP_ADAPTER": "only httpx: there is one client",
+    "OPENROUTER_FULL": "1: eval.preset is full, unless another is given",
+    "OPENROUTER_STRATEGY_MATRIX": "1: eval.strategies are baseline and production, unless they are given",
+    "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": "1: eval.profiles is auto, unless they are given",
+    "OPENROUTER_FALLBACK_MATRIX": "refused: write a strategy of your own",
+}
+"""Variables that are not the value of one key, with what they do."""
+_SWITCHES: Final[Mapping[str, Tree]] = {
+    "OPENROUTER_FULL": {"preset": "full"},
+    "OPENROUTER_STRATEGY_MATRIX": {"strategies": ["baseline", "production"]},
+    "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": {"profiles": ["auto"]},
+}
+_BLANK: Final = tuple(
+    f"{_PREFIX}{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
+)
+"""Variables of which an empty value counts: it removes the prefix, or a filter."""
 
 
-def _axes(table: Table) -> dict[str, Any]:
-    """The values of the table ``eval``, in which a preset fills in what is not given."""
-    size = table.only(*_EVAL).text("preset").strip().lower()
-    size = "full" if size == "all" else size
-    if size and size not in SIZES:
-        raise table.complaint(unknown_name("preset", size, SIZES), "preset")
-    filled = Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size})
-    given = {key: setting.value(filled) for key, setting in _EVAL.items() if key in filled.values}
-    voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
-    for word in given.get("accept_void", ()):
-        if word not in voids:
-            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(voids)}"
-            what = counts if word in CATEGORIES else unknown_name("void category", word, voids)
-            raise table.complaint(what, "accept_void")
-    if (share := given.get("min_coverage", 1)) > 1:
-        raise table.complaint(f"expected a number from 0 to 1, got {share:g}", "min_coverage")
-    if "tool_use_mode" in given:
-        mode = given["tool_use_mode"].strip().lower()
-        if mode not in _MODES:
-            raise table.complaint(unknown_name("mode", mode, _MODES), "tool_use_mode")
-        given["tool_use_mode"] = _MODES[mode]
-    return given
+def environment(environ: Mapping[str, str]) -> Tree:
+    """The options set in the environment, the lowest layer, in the structure of a plan file.
+
+    >>> environment({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
+    {'eval': {'models': [], 'trials': 5}}
+
+    :raises ConfigError: if a value cannot be read; names the variable
+    """
+    _check_names(environ)
+
+    def value_of(name: str, reader: Callable[[str], Json]) -> Json:
+        text = environ.get(name)
+        if text is None or not (text.strip() or name in _BLANK):
+            return None
+        try:
+            return reader(text.strip())
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
+
+    tree: Tree = {}
+    for setting in SETTINGS:
+        value = value_of(setting.variable, setting.parsed)
+        if setting.kind == "object" and value is not None:  # its keys replace those of single variables
+            tree = {**tree, setting.place: {**as_tree(tree.get(setting.place)), **as_tree(value)}}
+        elif value is not None:
+            tree = merged(tree, setting.placed(value))
+    for name, axes in _SWITCHES.items():
+        given = as_tree(tree.get("eval"))
+        # A full evaluation has all strategies and profiles, whatever the other two say.
+        if value_of(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
+            tree = {**tree, "eval": {**axes, **given}}
+    if value_of("OPENROUTER_FALLBACK_MATRIX", switch):
+        raise ConfigError(
+            "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it into a strategy of "
+            "your own and compare the two: [strategy.no_text] with config = { text_dialects = [] }"
+        )
+    client = value_of("OPENROUTER_HTTP_ADAPTER", str.lower)
+    if client not in {None, "httpx"}:  # a choice that would have no effect
+        raise ConfigError(
+            f"OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with {client!r}; write httpx, or "
+            "unset the variable"
+        )
+    if environ.get("OPENROUTER_BASE_URL", "").strip():
+        # What the user means to be at this server: OpenRouter, with its key.
+        name = "OPENROUTER_API_KEY"
+        held: Tree = {"api_key_env": name} if environ.get(name, "").strip() else {}
+        tree = merged(tree, {"endpoint": {"provider": "openrouter", **held}})
+    return tree
+
+
+_NEAR: Final = 0.8
+"""How similar a name must be to one that is read to be taken for it, mistyped: 1 is equal. Other programs
+have variables with this prefix too, which are none of ours."""
+
+
+def _check_names(environ: Mapping[str, str]) -> None:
+    """Refuse a variable whose name is nearly that of one that is read: it would have no effect.
+
+    Further names of keys are left alone, since a plan may name any variable that holds one.
+    """
+    names = (*OTHER_VARIABLES, *(setting.variable for setting in SETTINGS))
+    known = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
+    for name in sorted(environ):
+        bare = name.removeprefix(_PREFIX)
+        if bare == name or bare in known or bare.startswith("API_KEY"):
+            continue
+        exchanged = [one for one in known if sorted(one) == sorted(bare)]  # in a short name, half of it
+        if near := exchanged or get_close_matches(bare, known, 1, _NEAR):
+            raise ConfigError(f"{name}: there is no such variable; did you mean '{_PREFIX}{near[0]}'?")

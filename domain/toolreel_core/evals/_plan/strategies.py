@@ -15,7 +15,7 @@ from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, merged
 from toolreel_core._plan import Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core.evals._plan.named_endpoints import NamedEndpoint
+from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._plan.run_configuration import Configuration, object_of
 
@@ -108,7 +108,7 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
 def configuration_for(
     presets: Presets,
     options: Options,
-    endpoint: NamedEndpoint,
+    endpoint: Endpoint,
     strategy: Strategy,
     model: str,
     profile: SamplingProfile,
@@ -122,7 +122,7 @@ def configuration_for(
     :param presets: the catalogue
     :param changes: of the scenario
     """
-    server, none = endpoint.server.provider, Preset()
+    server, none = endpoint.provider, Preset()
     layers = (
         presets.base if strategy.infrastructure else none,
         presets.defaults(server) if strategy.provider_defaults else none,
@@ -155,10 +155,10 @@ def harness_preset(options: Options) -> Preset:
     >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
     False
     """
-    budget = options.budget
-    tokens, minutes = budget.run_max_tokens, budget.run_max_minutes
+    budget = options.run_budget
+    tokens, minutes = budget.max_tokens, budget.max_minutes
     caps: dict[str, Json] = {
-        "max_cost": budget.run_max_cost,
+        "max_cost": budget.max_cost,
         "max_total_tokens": None if tokens is None else max(1, int(tokens)),
         "max_wall_ms": None if minutes is None else max(1, int(minutes * 60_000)),
     }

@@ -131,7 +131,7 @@ def test_a_slip_in_the_environment_is_told_with_its_variable() -> None:
         "OPENROUTER_TRIALS: expected a whole number of at least 1, got 0"
     )
     assert complaint(EvalPlanError, lambda: made(TOOL_USE_MODE="enforce")).startswith(
-        "OPENROUTER_TOOL_USE_MODE: there is no mode 'enforce'; did you mean 'enforced'?"
+        "OPENROUTER_TOOL_USE_MODE: expected one of relaxed, enforced, disabled, got 'enforce'"
     )
     assert complaint(EvalPlanError, lambda: made(MODEL_FILTER="opnai")).startswith(
         "OPENROUTER_MODEL_FILTER: there is no model 'opnai'"

@@ -79,9 +79,9 @@ def test_a_scenario_goes_over_the_mode_that_the_evaluation_asks_for() -> None:
 
 
 def test_without_tools_only_the_control_is_left() -> None:
-    plan = plan_of(READ, CHAT, eval={"models": "b", "tool_use_mode": "off"})
+    plan = plan_of(READ, CHAT, eval={"models": "b", "tool_use_mode": "disabled"})
     assert [each.name for each in plan.scenarios] == ["chat_only"]
-    said = complaint(ConfigError, lambda: plan_of(READ, eval={"models": "b", "tool_use_mode": "off"}))
+    said = complaint(ConfigError, lambda: plan_of(READ, eval={"models": "b", "tool_use_mode": "disabled"}))
     assert said.startswith("eval.scenarios: with tool_use_mode disabled only chat_only can be run")
 
 

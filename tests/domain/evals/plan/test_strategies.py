@@ -17,7 +17,6 @@ from toolreel_core.evals import (
     STRATEGIES,
     Configuration,
     Endpoint,
-    NamedEndpoint,
     Options,
     Strategy,
     configuration_for,
@@ -39,7 +38,7 @@ def of(
     profile: SamplingProfile = DEFAULT,
     changes: Preset | None = None,
 ) -> Configuration:
-    endpoint = NamedEndpoint("", Endpoint(provider=provider))
+    endpoint = Endpoint(provider=provider)
     return configuration_for(
         catalogue, options or Options(), endpoint, strategy, model, profile, changes or Preset()
     )
