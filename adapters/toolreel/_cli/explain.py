@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import zip_longest
-from pathlib import Path
 from typing import Final
 
 import click
 
-from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import port_option
 from toolreel._driver import describe_outcome
 from toolreel._internal import counted
 from toolreel._journal import opened
@@ -224,76 +221,3 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
         labelled(out, "tally", ", ".join(changed), "dim")
     labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
     return FAILED
-
-
-# ``toolreel view``: the list of recordings, a recorded run, or two of them side by side, as pages.
-
-
-@click.command("view", epilog=EPILOG)
-@click.argument("file", metavar="[NAME]", required=False)
-@click.argument("other", metavar="[OTHER]", required=False)
-@click.option(
-    "-o",
-    "--out",
-    "page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the page goes.  [default: NAME.html in this folder]",
-)
-@click.option(
-    "--open/--no-open",
-    "opens",
-    default=True,
-    help="Open the page in the browser, where there is a display.  [default: open]",
-)
-@json_option
-@port_option("Port of the list on 127.0.0.1.  [default: any free one]")
-@reporting
-def view_command(
-    file: str | None, other: str | None, page: Path | None, opens: bool, as_machine: bool, port: int | None
-) -> int:
-    """Show a recorded run as a page: how it ended and why, then every turn.
-
-    NAME is a recording, a journal, or a cassette of another client. The page is one self-contained HTML file:
-    it has what was repaired, retried or refused, what was sent of the stored history, replies, calls, results
-    and times. With OTHER, it shows both runs, and where they part.
-
-    Without NAME, or if NAME is a folder, a page lists the recordings below it, and opens each. Its server
-    listens on 127.0.0.1 alone, changes nothing, and answers anyone who has the token in the printed address.
-    Ctrl-C ends it.
-
-    \b
-    toolreel view
-    toolreel view hello
-    toolreel view hello warmer -o both.html --no-open
-    """
-    if file is None or (other is None and Path(file).is_dir()):
-        if page or as_machine:
-            raise click.UsageError("--out and --json are for the page of a run: name one")
-        from toolreel._internal import show
-        from toolreel._replay import ListServer
-
-        server = ListServer(Path(file or "."), (port or 0))
-        out.print(server.address)
-        out.file.flush()
-        err.print("Stop with Ctrl-C.")
-        if opens:
-            show(server.address)
-        with suppress(KeyboardInterrupt):  # the way to end it
-            server.serve()
-        return 0
-    if port is not None:
-        raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
-    from toolreel._internal import show
-    from toolreel._replay import name_of, page_of, write_page
-
-    text = page_of(file, other)
-    names = [Path(name_of(each)).name for each in (file, other) if each]
-    target = page or Path(f"{'--'.join(names)}.html")
-    write_page(target, text)
-    if opens:
-        show(target.resolve().as_uri())
-    if as_machine:
-        return say({"file": str(target), "bytes": len(text.encode())})
-    out.print(f"{target}  {len(text.encode()):,} bytes")
-    return 0

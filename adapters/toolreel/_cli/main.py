@@ -89,9 +89,7 @@ _SECTIONS: Final = {
         LazyCommand(
             "explain", "explain:explain_command", "Say why a run ended as it did, or where two differ."
         ),
-        LazyCommand(
-            "view", "explain:view_command", "Show recordings as pages: all, one, or two side by side."
-        ),
+        LazyCommand("view", "view:view_command", "Show recordings as pages: all, one, or two side by side."),
         LazyCommand("fork", "fork:fork_command", "Continue a recorded run from any event, with a change."),
         cassettes_command,
         LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
@@ -112,6 +110,10 @@ _SECTIONS: Final = {
     ),
     "Evaluations": (
         LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
+    ),
+    "This installation": (
+        LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
+        LazyCommand("completion", "completion:completion_command", "Print the completion of a shell."),
     ),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""

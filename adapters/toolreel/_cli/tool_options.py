@@ -14,6 +14,7 @@ import click
 from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import bundle, tools_option
+from toolreel._cli.shared_option import SharedOption
 from toolreel._driver import ToolHost
 from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools
@@ -146,6 +147,7 @@ source_options = bundle(
     click.option(
         "--mcp",
         "mcp_file",
+        cls=SharedOption,
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
@@ -154,6 +156,7 @@ source_options = bundle(
     click.option(
         "--skills",
         "skill_folders",
+        cls=SharedOption,
         multiple=True,
         metavar="FOLDER",
         help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",
