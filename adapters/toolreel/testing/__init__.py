@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = face(__name__, extra="pytest")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
