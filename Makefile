@@ -27,9 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock release check-dependencies nightly fuzz bench bench-parts conformance bfcl site \
-	check-install \
-	clean check-style check-mypy check-pyright check-imports check-collection check-examples
+.PHONY: help setup demo test lint format lock release check-dependencies nightly fuzz bench bench-parts conformance \
+	bfcl site check-install clean check-style check-mypy check-pyright check-imports check-collection check-examples
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile

@@ -1,7 +1,7 @@
 """What toolreel's dependencies are licensed under, and which of them have known vulnerabilities.
 
-Reads ``requirements.lock`` and the environment of `make setup`. Where the advisory service is out of reach, it says
-so, and ``--require-advisories`` makes that a failure.
+Reads ``requirements.lock`` and the environment of `make setup`. Where the advisory service cannot be reached,
+it says so, and ``--require-advisories`` makes that a failure.
 """
 
 from __future__ import annotations

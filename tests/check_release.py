@@ -1,8 +1,8 @@
 """Check of a release: build it, check it, test it on every Python here, with the oldest and newest packages.
 
 ``python tests/check_release.py`` does all of it for the commit that is checked out. ``--dist FOLDER`` tests a
-wheel and an sdist that were built before. Then it needs nothing but its interpreter and ``--uv``, so it can run
-in another system, such as a newer Debian in a folder (CONTRIBUTING.md).
+wheel and an sdist that were built before; that needs nothing but the interpreter and ``--uv``,
+so it can run in another system, such as a newer Debian in a folder (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
