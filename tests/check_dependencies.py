@@ -41,7 +41,12 @@ def main() -> None:
 
 def licences() -> list[str]:
     """A line for each package whose licence nobody has looked at."""
-    command = [TOOLS / "pip-licenses", "--python", ROOT / ".venv/bin/python", "--from=mixed", "--format=json"]
+    command = [
+        str(TOOLS / "pip-licenses"),
+        f"--python={ROOT}/.venv/bin/python",
+        "--from=mixed",
+        "--format=json",
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     packages = {each["Name"].lower(): each["License"] for each in json.loads(done.stdout)}
     counted = Counter(licence.splitlines()[0][:60] for licence in packages.values())
@@ -58,8 +63,8 @@ def licences() -> list[str]:
 def advisories() -> tuple[bool, list[str]]:
     """Whether all packages of the lock were looked up, and a line for each known vulnerability."""
     print("== advisories about the packages of requirements.lock", flush=True)
-    locked = ["--requirement", ROOT / "requirements.lock", "--no-deps", "--disable-pip"]
-    command = [TOOLS / "pip-audit", *locked, "--format=json", "--progress-spinner=off", "--timeout=15"]
+    locked = ["--requirement", str(ROOT / "requirements.lock"), "--no-deps", "--disable-pip"]
+    command = [str(TOOLS / "pip-audit"), *locked, "--format=json", "--progress-spinner=off", "--timeout=15"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         looked_up = json.loads(done.stdout)["dependencies"]

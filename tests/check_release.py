@@ -24,6 +24,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
 MINORS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+# The oldest packages are tried on the oldest patch release of a Python, the newest on its newest.
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 LARGEST = {".whl": 1_600_000, ".gz": 1_800_000}
 """Bytes; what makes a release larger than this is looked at first."""
@@ -53,11 +54,11 @@ def main() -> None:
         with tarfile.open(sdist) as packed:
             packed.extractall(base / "sdist", filter="data")
         (source,) = (base / "sdist").iterdir()
-        here = {python: python for python in given.python} or interpreters(given.uv)
+        here = {python: (python, python) for python in given.python} or interpreters(given.uv)
         failed = [
             f"{name}, {resolution}"
-            for name, python in here.items()
-            for resolution in RESOLUTIONS
+            for name, pythons in here.items()
+            for python, resolution in zip(pythons, RESOLUTIONS, strict=True)
             if not passes(base, given.uv, python, resolution, wheel, sdist, source, given.tests)
         ]
         if not given.python:
@@ -107,22 +108,19 @@ def check_contents(wheel: Path, sdist: Path) -> None:
             sys.exit(f"check-release: {file.name} has {file.stat().st_size:,} bytes")
 
 
-def interpreters(uv: Path) -> dict[str, str]:
-    """The newest CPython of each minor version that is on this machine, by that version."""
+def interpreters(uv: Path) -> dict[str, tuple[str, str]]:
+    """The oldest and the newest CPython of each minor version that is on this machine, by that version."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    listing = [uv, "python", "list", "--only-installed", "--no-python-downloads", "--output-format", "json"]
-    path = os.pathsep.join([*map(str, pyenv.glob("*/bin")), os.environ["PATH"]])
-    done = subprocess.run(
-        listing, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
-    )
-    found: dict[str, tuple[list[int], str]] = {}
+    listing = (str(uv), "python", "list", "--only-installed", "--no-python-downloads", "--output-format=json")
+    environ = {**os.environ, "PATH": os.pathsep.join([*map(str, pyenv.glob("*/bin")), os.environ["PATH"]])}
+    done = subprocess.run(listing, env=environ, capture_output=True, text=True, check=True)
+    found: dict[str, list[tuple[list[int], str]]] = {}
     for each in json.loads(done.stdout):
         numbers = [int(part) for part in re.findall(r"\d+", each["version"])[:3]]
-        minor = f"{numbers[0]}.{numbers[1]}"
         usual = each["implementation"] == "cpython" and each["variant"] == "default"
-        if minor in MINORS and usual and "/shims/" not in each["path"]:
-            found[minor] = max(found.get(minor, ([], "")), (numbers, each["path"]))
-    return {minor: found[minor][1] for minor in MINORS if minor in found}
+        if usual and "/shims/" not in each["path"]:
+            found.setdefault(f"{numbers[0]}.{numbers[1]}", []).append((numbers, each["path"]))
+    return {minor: (min(found[minor])[1], max(found[minor])[1]) for minor in MINORS if minor in found}
 
 
 def passes(
@@ -163,11 +161,11 @@ def passes(
             # Neither domain/ nor adapters/ is on the path there: what is tested is what was installed.
             run(env / "python", "-m", "pytest", "-q", "-n", "2", *tests, cwd=source, expect=" passed")
     except subprocess.CalledProcessError as error:
-        print(f"  FAILED: {shown(error.cmd)}\n{error.output}")
+        print(f"  FAILED: {shown(error.cmd)}\n{error.output}", flush=True)
         return False
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"  passed in {time.monotonic() - began:.0f} s")
+    print(f"  passed in {time.monotonic() - began:.0f} s", flush=True)
     return True
 
 
