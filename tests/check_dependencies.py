@@ -47,7 +47,7 @@ def licences() -> list[str]:
         "--from=mixed",
         "--format=json",
     ]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([*command, "--format=json"], stdout=subprocess.PIPE, text=True, check=True)
     packages = {each["Name"].lower(): each["License"] for each in json.loads(done.stdout)}
     counted = Counter(licence.splitlines()[0][:60] for licence in packages.values())
     print(f"== licences of {len(packages)} packages")

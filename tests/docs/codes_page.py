@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from toolreel_core._protocol import Note, Outcome, tag
 from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
-from toolreel_core._tools import faults
+from toolreel_core._tools import results as faults
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "codes.md"
