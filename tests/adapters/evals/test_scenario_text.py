@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import tomllib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.evals import has_null, scenario_text
+from toolreel.evals import scenario_text
 from toolreel_core._jsontext import Json
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -26,12 +25,4 @@ def test_what_is_written_is_read_again(user: str, value: Json, key: str) -> None
         "tool": [{"name": user, "answers": [{"then": value}] * 9}, {"effect": True}],
         "check": [{"says": value}],
     }
-    text = scenario_text(tree, [user], {"name": [user], "tool." + user: [user], "world": ["x"], "check": []})
-    assert tomllib.loads(text) == tree
-
-
-def test_toml_has_no_null() -> None:
-    assert has_null({"a": [1, {"b": None}]})
-    assert not has_null({"a": [1, {"b": "x"}, True]})
-    with pytest.raises(ValueError, match="no null"):
-        scenario_text({"user": [None]}, (), {})
+    assert tomllib.loads(scenario_text(tree, [user])) == tree

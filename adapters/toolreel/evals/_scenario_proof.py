@@ -1,4 +1,4 @@
-"""The proof of a scenario's oracle: its scripts run, and each must get a certain verdict.
+"""A new scenario file, and the proof of an oracle: its scripts run, and each must get a certain verdict.
 
 A check that cannot fail finds nothing; so every check is also asked whether some script fails it.
 """
@@ -7,13 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Final, assert_never
 
 from toolreel._driver import InstantClock
+from toolreel._internal import EvalPlanError
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.trial import RunContext, converse, live_tools
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, judge
+from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, check_scenario_name, judge
+
+
+def template(name: str) -> str:
+    """The text of a new scenario file: complete, commented, and its oracle holds.
+
+    :raises ConfigError: if the name is none
+    """
+    check_scenario_name(name)
+    return (files("toolreel.evals") / "scenarios/template.toml").read_text("utf-8").replace("NAME", name, 1)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet.
+
+    :raises EvalPlanError: if it is, or cannot be written
+    """
+    try:
+        if path.exists():
+            raise EvalPlanError(f"{path}: exists already; choose another file (--out)")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EvalPlanError(f"{path}: cannot be written: {error.strerror}") from None
+
 
 SEEDS: Final = 20
 """Trials that a proof draws."""

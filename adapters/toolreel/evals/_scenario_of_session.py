@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from toolreel._driver import Run, retold
 from toolreel._internal import CassetteError, EvalPlanError, counted
 from toolreel._journal import companion, read_journal
 from toolreel._replay import recover_runs
 from toolreel.cassette import Recording
-from toolreel.evals._authoring.proof import Proof, proof_of
-from toolreel.evals._authoring.toml_text import has_null, scenario_text
+from toolreel.evals._scenario_proof import Proof, proof_of
 from toolreel_core._conversation import AssistantMessage, SystemMessage, Text, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._plan import Preset
@@ -36,11 +35,6 @@ _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 """Characters that a scenario's name cannot have."""
 
 
-_KNOWS_NOTHING: Final[Tree] = {
-    "error": {"code": "NOT_FOUND", "message": "The recording has no result for it."}
-}
-
-
 class _Call(NamedTuple):
     """A call of the session and its result."""
 
@@ -57,19 +51,6 @@ class _Call(NamedTuple):
         """Whether it succeeded."""
         return self.result.get("ok") is True
 
-    @property
-    def row(self) -> Tree:
-        """The result as a scenario's tool has it."""
-        if not self.ok:
-            errors = self.result.get("errors")
-            error = as_tree(errors[0]) if isinstance(errors, list) and errors else {}
-            code, message = str(error.get("code", "")), str(error.get("message", ""))
-            return {"error": {"code": code or "FAILED", "message": message}}
-        data = self.result.get("data", {})
-        if has_null(data):
-            return {"json": json.dumps(escaped(data), ensure_ascii=False)}
-        return {"then": escaped(data)}
-
 
 class _Exchange(NamedTuple):
     """What the user says, and the replies of the model, each a text and its calls."""
@@ -84,10 +65,6 @@ class _Exchange(NamedTuple):
         return "" if calls else text
 
 
-_Acts: TypeAlias = Mapping[str, bool]
-"""The names of all tools, and whether each does something."""
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A scenario that was made of a recording."""
@@ -96,15 +73,13 @@ class Draft:
     tree: Tree
     decisions: tuple[str, ...]
     """What a person has to decide."""
-    notes: Mapping[str, Sequence[str]]
-    """Comments by key."""
     proof: Proof
 
     def text(self, source: str) -> str:
         """The TOML file."""
-        decide = [f"Decide: {each}" for each in self.decisions]
         prove = "Prove it with: toolreel eval scenario check FILE"
-        return scenario_text(self.tree, (f"Made of {source}.", prove, *decide), self.notes)
+        comments = (f"Made of {source}.", prove, *(f"Decide: {each}" for each in self.decisions))
+        return scenario_text(self.tree, comments)
 
 
 def draft_of(
@@ -143,60 +118,55 @@ def draft_of(
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
     calls = [call for each in exchanges for _, made in each.replies for call in made]
+    offered = [tool for tool in plan.tools.definitions if tool.exposed]
     acts = {
         tool.outward: not tool.read_only and not _READING.search(tool.name.lower())
         for tool in plan.tools.definitions
     }
-    offered = [tool for tool in plan.tools.definitions if tool.exposed]
-    decisions = [
-        f"null in the schema of {tool.outward} is left out: TOML has none"
-        for tool in offered
-        if has_null(parse(tool.parameters))
+    worked = [call for call in calls if call.ok and call.name in acts]
+    done: list[Json] = [
+        {"tool": call.name, "with": call.arguments or {}} for call in worked if acts[call.name]
     ]
-    checks = _checks(calls, acts)
+    checks: list[Json] = [{"effects": done}] if done else []
+    # Where nothing was done, the calls that read are the task itself.
+    layer: Tree = {"layer": "exercise"} if checks else {}
+    reading = dict.fromkeys(call.name for call in worked if not acts[call.name])
+    checks += ({"called": called, **layer} for called in reading)
+    system = "\n\n".join(message.content for message in run.messages if isinstance(message, SystemMessage))
+    user = [each.user for each in exchanges]
+    # A script that calls nothing could be right where no call worked.
+    call: list[Json] = [] if worked else [{"call": offered[0].outward, "with": {}}]
+    whole = escaped(
+        {
+            "name": name,
+            "about": f"A recorded session: {' '.join(user[0].split())[:80]}",
+            **({"system": system} if system else {}),
+            "user": user[0] if len(user) == 1 else user,
+            "tool": [_tool(tool, calls, acts=acts[tool.outward]) for tool in offered],
+            "check": [*(checks or [{"at_most": 0}]), *_said(exchanges)],
+            "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(user))]},
+        }
+    )
+    tree = as_tree(_without_null(whole))
+    proof = proof_of(scenario_of(tree), 1)
+    decisions = [*_left_out(run, spoken, calls)]
+    if whole != tree:
+        decisions.append("null is left out, in schemas, arguments and results: TOML has none")
     if not checks:
         decisions.append("no call of the recording worked; say with a [[check]] what has to happen")
-        checks = [{"at_most": 0}]
-    system = "\n\n".join(message.content for message in run.messages if isinstance(message, SystemMessage))
-    user = [escaped(each.user) for each in exchanges]
-    # A script that calls nothing could be right where no call worked.
-    call: list[Json] = [] if any(call.ok for call in calls) else [{"call": offered[0].outward, "with": {}}]
-    tree: dict[str, Json] = {
-        "name": name,
-        "about": f"A recorded session: {' '.join(exchanges[0].user.split())[:80]}",
-        **({"system": escaped(system)} if system else {}),
-        "user": user[0] if len(user) == 1 else user,
-        "tool": [_tool(tool, calls, acts[tool.outward]) for tool in offered],
-        "check": [*checks, *_said(exchanges)],
-        "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(exchanges))]},
-    }
-    decisions += _left_out(run, spoken, calls, 0 if number else len(with_tools) - 1)
-    proof = proof_of(scenario_of(tree), 1)
-    if not proof.holds:  # a recorded answer may look like a call that is written as text
-        silent = [each._replace(replies=[*each.replies, ("", [])]) for each in exchanges]
-        plainer = {
-            **tree,
-            "check": checks,
-            "script": {**as_tree(tree["script"]), "good": _good(silent, acts)},
-        }
-        if (again := proof_of(scenario_of(plainer), 1)).holds:
-            tree, proof = plainer, again
-            decisions.append(
-                "the recorded answer does not end a run, so the good script says Done.; write a right one"
-            )
+    if not number and len(with_tools) > 1:
+        others = counted(len(with_tools) - 1, "other run")
+        decisions.append(
+            f"the recording has {others} with tools; this is the last one, and --run N takes another"
+        )
+    if guessed := [tool.outward for tool in offered if not tool.read_only]:
+        kinds = (f"{one} {'does something' if acts[one] else 'only reads'}" for one in guessed)
+        decisions.append(f"by their names, {', '.join(kinds)}; effect = true is for one that does something")
     for each in proof.scripts:
         if (wrong := each.contrary) is not None:
             reasons = "; ".join((wrong.category, *wrong.reasons))
             decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
-    guesses = {
-        f"tool.{tool.outward}": [
-            f"Decide: by its name, this tool {'does something' if acts[tool.outward] else 'only reads'}; "
-            "effect = true is for one that does something."
-        ]
-        for tool in offered
-        if not tool.read_only
-    }
-    return Draft(name, tree, tuple(decisions), guesses, proof)
+    return Draft(name, tree, tuple(decisions), proof)
 
 
 def name_of(source: str) -> str:
@@ -252,48 +222,40 @@ def _exchanges(run: Run, said: set[str]) -> list[_Exchange]:
     return exchanges
 
 
-def _tool(tool: ToolDefinition, calls: Sequence[_Call], acts: bool) -> Json:
-    """A tool with the results that it had in the session."""
-    rows = dict[str, tuple[Tree, list[Tree]]]()
+def _tool(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> Json:
+    """A tool with the results that it had in the session; of the same call, one after the other."""
+    rows = dict[str, list[Tree]]()
     for call in calls:
         if call.name == tool.outward and not call.rejected and call.arguments is not None:
-            rows.setdefault(canonical(call.arguments), (call.arguments, []))[1].append(call.row)
+            result: Tree = {"then": call.result.get("data", {})}
+            if not call.ok:
+                errors = call.result.get("errors")
+                error = as_tree(errors[0]) if isinstance(errors, list) and errors else {}
+                code, message = str(error.get("code", "")), str(error.get("message", ""))
+                result = {"error": {"code": code or "FAILED", "message": message}}
+            rows.setdefault(canonical(call.arguments), []).append({"when": call.arguments, **result})
     answers = list[Json]()
-    for arguments, results in rows.values():
-        when: Tree = {} if has_null(arguments) else {"when": escaped(arguments)}
-        distinct = [one for place, one in enumerate(results) if not place or one != results[place - 1]]
-        answers += [{**when, **result, "times": 1} for result in distinct[:-1]]
-        answers.append({**when, **distinct[-1]})
+    for results in rows.values():
+        answers += [{**result, "times": 1} for result in results[:-1]]
+        answers.append(results[-1])
+    if not answers and not acts:
+        answers = [{"error": {"code": "NOT_FOUND", "message": "The recording has no result for it."}}]
     return {
         "name": tool.outward,
         **({"description": tool.description} if tool.description else {}),
-        "parameters": _without_null(parse(tool.parameters)),
+        "parameters": parse(tool.parameters),
         **({"effect": True} if acts else {}),
-        "answers": answers or ([] if acts else [_KNOWS_NOTHING]),
+        "answers": answers,
     }
-
-
-def _checks(calls: Sequence[_Call], acts: _Acts) -> list[Json]:
-    """What the calls that worked did, and that the others were made."""
-    worked = [call for call in calls if call.ok and call.name in acts]
-    done = [{"tool": call.name, "with": escaped(call.arguments or {})} for call in worked if acts[call.name]]
-    checks: list[Json] = [{"effects": done}] if done and not has_null(done) else []
-    # Where nothing was done, the calls that read are the task itself.
-    layer: Tree = {"layer": "exercise"} if checks else {}
-    reading = dict.fromkeys(call.name for call in worked if not acts[call.name])
-    return [*checks, *({"called": name, **layer} for name in reading)]
 
 
 def _said(exchanges: Sequence[_Exchange]) -> list[Json]:
     """Checks of the numbers of an answer that a tool has told."""
     checks = list[Json]()
     for place, exchange in enumerate(exchanges, 1):
+        calls = [call for _, made in exchange.replies for call in made if call.ok]
         told = {
-            number
-            for _, calls in exchange.replies
-            for call in calls
-            if call.ok
-            for number in _NUMBER.findall(canonical(call.result.get("data", {})))
+            number for call in calls for number in _NUMBER.findall(canonical(call.result.get("data", {})))
         }
         said = dict.fromkeys(number for number in _NUMBER.findall(exchange.answer) if number in told)
         if said:
@@ -302,43 +264,29 @@ def _said(exchanges: Sequence[_Exchange]) -> list[Json]:
     return checks
 
 
-def _good(exchanges: Sequence[_Exchange], acts: _Acts) -> list[Json]:
+def _good(exchanges: Sequence[_Exchange], acts: Mapping[str, bool]) -> list[Json]:
     """The script that makes the calls that worked, and says what was said."""
     script = list[Json]()
     for exchange in exchanges:
         for _, made in exchange.replies:
-            calls: list[Json] = [
-                {"call": call.name, "with": escaped(call.arguments or {})}
-                for call in made
-                if call.ok and call.name in acts
-            ]
-            if calls:
-                script.append(calls[0] if len(calls) == 1 else calls)
-        script.append(escaped(exchange.answer) if exchange.answer.strip() else "Done.")
+            worked = (call for call in made if call.ok and call.name in acts)
+            calls: list[Json] = [{"call": call.name, "with": call.arguments or {}} for call in worked]
+            script += [calls[0] if len(calls) == 1 else calls] if calls else []
+        script.append(exchange.answer.strip() or "Done.")
     return script
 
 
-def _left_out(run: Run, spoken: Sequence[UserMessage], calls: Sequence[_Call], others: int) -> Iterator[str]:
+def _left_out(run: Run, spoken: Sequence[UserMessage], calls: Sequence[_Call]) -> Iterator[str]:
     """What of the recording is not in the scenario."""
-    if others > 0:
-        yield (
-            f"the recording has {counted(others, 'other run')} with tools; this is the last one, and --run N "
-            "takes another"
-        )
     if parts := sum(not isinstance(part, Text) for message in spoken for part in message.parts):
-        yield (
-            "1 image or file of the user is left out; say in words what it shows"
-            if parts == 1
-            else f"{parts} images or files of the user are left out; say in words what they show"
-        )
+        yield f"images and files of the user ({parts}) are left out; say in words what they show"
     if not isinstance(run.outcome, Completed):
         yield (
             f"the session ended without an answer ({run.outcome.name}); "
             "say what the right one would have been"
         )
     if lost := sum(not call.ok for call in calls):
-        them = "it" if lost == 1 else "them"
-        yield f"{counted(lost, 'call')} failed in the recording, so the good script leaves {them} out"
+        yield f"{counted(lost, 'call')} failed in the recording, and the good script makes none that failed"
 
 
 def _without_null(value: Json) -> Json:
@@ -347,3 +295,52 @@ def _without_null(value: Json) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without_null(item) for item in value if item is not None]
     return value
+
+
+def scenario_text(tree: Tree, comments: Sequence[str]) -> str:
+    """The file of a scenario: its values first, then its tables.
+
+    :param comments: at its beginning
+    """
+    # A comment of TOML takes no control characters.
+    plain = ("".join(char if char.isprintable() else " " for char in each) for each in comments)
+    lines = [f"# {' '.join(each.split())}" for each in plain]
+    tables = list[str]()
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            tables += ["", f"[{_key(key)}]", *_pairs(value)]
+        elif key in {"tool", "check"} and isinstance(value, Sequence):
+            for item in value:
+                tables += ["", f"[[{key}]]", *_pairs(as_tree(item))]
+        else:
+            lines += _pairs({key: value})
+    return "\n".join((*lines, *tables)) + "\n"
+
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
+_WIDTH: Final = 100
+"""Characters of a list in one line."""
+
+
+def _pairs(tree: Tree) -> Iterator[str]:
+    """A line for each value; a long list has one item a line."""
+    for key, value in tree.items():
+        text = _value(value)
+        if len(text) > _WIDTH and isinstance(value, Sequence) and not isinstance(value, str):
+            text = "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+        yield f"{_key(key)} = {text}"
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, Mapping):
+        items = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
+        return f"{{ {items} }}" if items else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_value, value))}]"
+    # Texts, numbers and booleans of JSON are those of TOML, which escapes DEL too.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _value(key)

@@ -11,11 +11,11 @@ from typing import Final, Literal, TypeAlias
 from toolreel._internal import MissingExtra
 from toolreel.evals._results import Results, write_atomically
 from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import Trial
 
 TrialFile: TypeAlias = Literal["csv", "parquet"]
-_Value: TypeAlias = str | int | float | bool | None
-_Row: TypeAlias = Mapping[str, _Value]
+_Row: TypeAlias = Mapping[str, Json]
 
 _SWITCHES: Final = ("control", "planned", "lacking", "accepted", "after_empty_reply", "text_calls")
 _TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
@@ -32,21 +32,22 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     :raises MissingExtra: if ``toolreel[parquet]`` is not installed
     """
     results, path = Results.open(folder), Path(path)
-    rows = [_row(one) for one in results.trials(plan_of_header(results.header))]
+    rows = [trial_row(one) for one in results.trials(plan_of_header(results.header))]
     write_atomically(path, _as_csv(rows) if form == "csv" else _as_parquet(rows))
     return path
 
 
-def _row(one: Trial) -> _Row:
+def trial_row(one: Trial) -> dict[str, Json]:
+    """A trial by the names of its columns; what is not known, or empty, is ``None``."""
     cell, void = one.cell, one.outcome == "void"
-    of_plan: _Row = {
+    of_plan: dict[str, Json] = {
         **{axis: getattr(cell, axis) for axis in ("scenario", "model", "endpoint", "profile", "strategy")},
         **{name: getattr(one, name) for name in ("trial", "outcome")},
         "failure_class": "" if void else one.category,
         "void_reason": one.category if void else "",
         **{name: getattr(one, name) for name in ("control", "planned", "lacking", "accepted")},
     }
-    of_run: _Row = {
+    of_run: dict[str, Json] = {
         "reason": one.reason,
         "hint": one.hint,
         "status": one.status,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from toolreel.evals._replay.rejudging import FATES, Rejudged
+from toolreel.evals._replay import FATES, Rejudged
 from toolreel.evals._report.rendering import TextTable, rows_of
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import Key

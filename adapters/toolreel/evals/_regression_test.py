@@ -11,7 +11,7 @@ from typing import Final
 
 from toolreel._internal import ResultsError
 from toolreel.evals._catalogue import built_in
-from toolreel.evals._replay.replay import RecordedRun
+from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, recording_bytes
 from toolreel.evals._runner.evaluation import recorded_job
 from toolreel.evals._runner.scenario_files import scenario_of_tree
