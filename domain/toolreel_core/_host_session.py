@@ -141,10 +141,8 @@ class HostSession:
         left = {number: effect for number, effect in run.waiting.items() if number != ref}
         waiting = {**({} if after.state.outcome else left), **_by_ref(after.effects)}
         # What answers no effect comes while others go on, such as a response that is arriving.
-        going = (
-            replace(run, state=after.state, waiting=waiting) if ref is None else _Run(after.state, waiting)
-        )
-        return self._keep(name, going, after, extras, lines)
+        arriving = run if ref is None else _Run(before, {})
+        return self._keep(name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines)
 
     def _keep(
         self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
@@ -242,11 +240,8 @@ def _name(message: Tree) -> str | None:
 
 def _extras(message: Tree) -> Sequence[str]:
     extras = message.get("with", ())
-    if (
-        not isinstance(extras, Sequence)
-        or isinstance(extras, str)
-        or not all(extra in _EXTRAS for extra in extras)
-    ):
+    listed = isinstance(extras, Sequence) and not isinstance(extras, str)
+    if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
         raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
     return cast("Sequence[str]", extras)
 

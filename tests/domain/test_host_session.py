@@ -156,7 +156,8 @@ def test_a_message_of_the_user_leaves_a_response_that_is_arriving() -> None:
     host.says(run="a", event={"type": "user_spoke", "content": "Be brief."})
     host.says(run="a", event={"type": "http_chunk", "ref": 1, "text": STREAM[1]})
     answer = host.says(run="a", event={"type": "http_response", "ref": 1, "status": 200})
-    assert [note["type"] for note in answer["notes"]][:2] == ["reply_read", "user_messages_added"]
+    sent = json.loads(answer["effects"][0]["request"]["body"])["messages"]
+    assert [message["content"] for message in sent] == ["hi", "Hello.", "Be brief."]
 
 
 @given(st.data())
