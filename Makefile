@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl site check-install \
-	clean check-style check-mypy check-pyright check-imports check-collection check-examples
+	clean check-style check-mypy check-pyright check-imports check-collection
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -82,7 +82,7 @@ LINTERS  := check-pyright check-mypy check-style check-imports
 # The core's tests are run once, under the second seed, and have to cover domain/ fully, branches too; doctests do not
 # count. `make nightly` runs them under the first seed.
 test: setup ## everything that must hold before a change lands
-	$(TOGETHER) $(LINTERS) check-collection check-examples
+	$(TOGETHER) $(LINTERS) check-collection
 	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" --ignore=tests/domain
 	$(BIN)/coverage erase
 	PYTHONHASHSEED=1 $(BIN)/coverage run $(PYTEST) -m "not slow" tests/domain
@@ -115,12 +115,6 @@ check-collection:
 	@mkdir -p build
 	@echo $(BIN)/pytest --collect-only
 	@$(BIN)/pytest -qq --collect-only -m "not slow" > build/collection.log || { cat build/collection.log; exit 1; }
-
-check-examples:
-	@set -e; for example in $(wildcard examples/scripts/*.py); do \
-		echo "== $$example"; $(BIN)/python "$$example"; done
-	@set -e; for project in $(dir $(wildcard examples/*/test_*.py)); do \
-		echo "== $$project"; (cd "$$project" && $(CURDIR)/$(BIN)/python -m pytest -q); done
 
 format: setup ## put the code into the house format
 	$(BIN)/ruff check --fix
@@ -179,7 +173,7 @@ $(BFCL): benchmarks/bfcl/requirements.txt | $(STAMP)
 site: setup ## render the documentation into build/site/html
 	$(BIN)/python -m docs.build_site
 
-check-install: setup ## build the wheel and try it in a fresh environment
+check-install: setup ## build the wheel, and run the pages and the examples with it
 	$(BIN)/python tests/check_install.py
 
 clean: ## remove all that make has made

@@ -1,3 +1,9 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "toolreel",
+# ]
+# ///
 """The reducer inside a runtime of your own: here a queue of jobs that survives a restart after every step.
 
 ``start`` and ``step`` only compute. What they return is data, so the state can be stored between any

@@ -95,7 +95,7 @@ _SECTIONS: Final = {
         LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
         LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
         LazyCommand("probe", "probe:probe_command", "Find an endpoint's quirks, and write its preset."),
         LazyCommand(
@@ -110,6 +110,10 @@ _SECTIONS: Final = {
     ),
     "Evaluations": (
         LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
+    ),
+    "This installation": (
+        LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
+        LazyCommand("completion", "completion:completion_command", "Print the completion of a shell."),
     ),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""

@@ -21,7 +21,8 @@ pytest loads it automatically if toolreel is installed with the extra ``pytest``
 ``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
 ============================  =======================================================================
 
-``pyproject.toml`` may say what may vary in requests: see :mod:`toolreel.testing._rule_report`. Tests say it
+``[tool.toolreel]`` in ``pyproject.toml`` sets the server, the variable of its key, the folder and the hosts,
+too: see :mod:`toolreel._internal.pyproject_table`. It also says what may vary in requests; tests say that
 by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or ``reel.vary(Vary(...))``.
 
 Tests can share a recording by name: the first that passes records it, the others replay it.
@@ -38,7 +39,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from toolreel.testing._reels.reel import Reel
+    from toolreel.testing._reel import Reel
     from toolreel.testing._rule_report import RuleReport
 
 _GIVEN: Final = pytest.StashKey[bool]()
@@ -95,7 +96,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture
 def reel(request: pytest.FixtureRequest) -> Reel:
-    """This test's recording: see :class:`toolreel.testing._reels.reel.Reel`."""
+    """This test's recording: see :class:`toolreel.testing._reel.Reel`."""
     # It has no teardown: requests of `teardown_method`, which runs after it, belong to the recording, too.
     request.node.stash[_GIVEN] = True
     from toolreel.testing import _pytest_reel as reel_session
@@ -166,12 +167,12 @@ class _Rules:
         """Fail the session if a rule that tests share fits nothing."""
         if not self._told:
             return
+        from toolreel.testing._pytest_reel import recordings_folder
         from toolreel.testing._rule_report import reel_folders
 
-        named = self._config.getini("reel_dir")
-        root = self._config.inipath.parent if self._config.inipath else self._config.rootpath
+        folder = recordings_folder(self._config)
         skipped = [*self._config.getini("norecursedirs"), "venv", "site-packages"]
-        folders = [root / named] if named else reel_folders(self._config.rootpath, skipped)
+        folders = [folder] if folder else reel_folders(self._config.rootpath, skipped)
         self._unused = self._report().unused(folders)
         if self._unused and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
