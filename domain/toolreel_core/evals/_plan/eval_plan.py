@@ -1,22 +1,24 @@
 """Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
 A plan is made of options, a catalogue of presets and models, and the scenarios that were chosen; the same
-parts always give the same plan. Runs are generated one by one, since a plan may have too many of them to keep
-in memory.
+parts always give the same plan. Its runs are samples of cells, which are combinations of its axes. They are
+generated one by one, since a plan may have too many of them to keep in memory.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
-from toolreel_core._jsontext import Json, Tree, canonical, digest, parse
+from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
-from toolreel_core.evals._plan.cells import Cell, Sample, Shard
+from toolreel_core._settings import Provider
+from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
@@ -28,10 +30,113 @@ from toolreel_core.evals._plan.filters import (
     select_profiles,
 )
 from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import Strategy, configuration_for, strategies_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
+
+_FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+"""A shard, such as 1/3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several equal parts of an evaluation.
+
+    >>> Shard.of("2/3")
+    Shard(number=2, of_all=3)
+    """
+
+    number: int
+    """From 1 on."""
+    of_all: int
+    """How many shards there are."""
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """A shard as the command line and headers have it.
+
+        :raises ConfigError: if it is none
+        """
+        found = _FORM.fullmatch(text)
+        number, of_all = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= number <= of_all:
+            raise ConfigError(
+                f"expected a shard such as 1/3, the first of three, where the first number is at most the "
+                f"second; got {text!r}"
+            )
+        return cls(number, of_all)
+
+    def trials(self, cell: Cell, trials: int) -> range:
+        """Those of a cell's trials that are in this shard."""
+        first = (self.number - 1 - _turn(cell)) % self.of_all
+        return range(first + 1, trials + 1, self.of_all)
+
+    def __str__(self) -> str:
+        """As the command line has it."""
+        return f"{self.number}/{self.of_all}"
+
+
+def _turn(cell: Cell) -> int:
+    """How far from shard 1 the first trial of a cell is dealt out."""
+    return int(chain("shard", *cell.axes)[:12], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of the axes; its trials differ by chance alone."""
+
+    model: str
+    profile: str
+    """The sampling profile in use; ``auto`` is already resolved."""
+    strategy: str
+    scenario: str
+    """Empty: the cell stands for all scenarios, a *task*, which is one row of a table."""
+    endpoint: str = ""
+    """The name of the endpoint; empty where the plan has one without a name."""
+
+    @property
+    def task(self) -> Cell:
+        """The cell without its scenario."""
+        return replace(self, scenario="")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All axes, in an order to sort by."""
+        return self.model, self.profile, self.strategy, self.endpoint, self.scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run that a plan asks for."""
+
+    cell: Cell
+    trial: int
+    """From 1 on."""
+    version: int
+    """Of its scenario."""
+    configuration: str
+    """The digest of its effective configuration, in which the sampling is."""
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of everything that determines the run; of its endpoint, only a name, if it has one."""
+        cell = self.cell
+        return chain(
+            "sample",
+            *(cell.model, cell.profile, cell.strategy, cell.scenario),
+            *(str(self.version), self.configuration, str(self.trial)),
+            *(("endpoint", cell.endpoint) if cell.endpoint else ()),
+        )
+
+    @property
+    def seed(self) -> str:
+        """The seed that its case is drawn from, the same under all strategies, profiles and endpoints.
+
+        The runs of one trial therefore see the same conversation, and can be compared in pairs.
+        """
+        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them.
+        cell = self.cell
+        # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
+        return chain("world", cell.scenario, str(self.version), "off", str(self.trial))
 
 
 class _HasName(Protocol):
@@ -287,3 +392,106 @@ def _at(key: str, find: Callable[[], _Found]) -> _Found:
         raise
     except ConfigError as error:
         raise PlaceError(("eval", key), str(error)) from None
+
+
+_SHOWN: Final = 5
+
+
+def check_cost_cap(plan: EvalPlan) -> None:
+    """Refuse a cap of the cost where the cost of a model will not be known.
+
+    It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
+
+    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
+    """
+    known = {
+        name: plan.presets.defaults(plan.endpoint_at(name).provider).changes()["provider"]
+        for name in plan.endpoints
+    }
+    places = [name for name in plan.endpoints if Provider.of(known[name]).reports_cost != "yes"]
+    unknown = _unpriced(plan, [model for model in plan.models if not kind_of(model)], places)
+    caps = {
+        ("budget", "max_cost"): plan.budget.max_cost,
+        ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
+    }
+    for place in (place for place, cap in caps.items() if unknown and cap is not None):
+        names = ", ".join(unknown[:_SHOWN])
+        names += f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else ""
+        where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
+        what = (
+            f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
+            "name a provider that reports costs, such as openrouter, or leave max_cost out and limit "
+            "max_tokens"
+        )
+        raise PlaceError(place, what)
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedRun:
+    """Assumed size of one run."""
+
+    requests: float
+    prompt_tokens: float
+    """Of all its requests together."""
+    completion_tokens: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """The assumption in words."""
+        tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
+        return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
+
+
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
+"""A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated requests, tokens, time and cost of a plan."""
+
+    runs: int
+    requests: float
+    prompt_tokens: float
+    completion_tokens: float
+    minutes: float
+    """With as many jobs as the plan has."""
+    cost: float | None
+    """Of the models that have a price, in its currency; ``None`` if none has."""
+    unpriced: tuple[str, ...]
+    """Models without a price, with their endpoints if there are several; they are unknown, not free."""
+
+
+def estimate_cost(plan: EvalPlan) -> Estimate:
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
+    controls = sum(scenario.control for scenario in plan.scenarios)
+    kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
+    shares = plan.task_count // len(plan.pairs) * plan.trials
+    requests, prompt, completion, seconds = (
+        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
+    )
+    pairs, places = len(plan.pairs), len(plan.endpoints)
+    prices = [plan.options.price(model, place) for model, _ in plan.pairs for place in plan.endpoints]
+    costs = [price.cost(prompt / places, completion / places) for price in prices if price]
+    return Estimate(
+        plan.count,
+        requests * pairs,
+        prompt * pairs,
+        completion * pairs,
+        seconds * pairs / 60 / plan.jobs,
+        sum(costs) if costs else None,
+        _unpriced(plan, plan.models, plan.endpoints),
+    )
+
+
+def _unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
+    """The models without a price at some of these endpoints, with its name if the plan has several."""
+    places = [*endpoints]
+    return tuple(
+        f"{model} at {place}" if len(plan.endpoints) > 1 else model
+        for model in models
+        for place in places
+        if plan.options.price(model, place) is None
+    )

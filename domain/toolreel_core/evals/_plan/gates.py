@@ -83,52 +83,38 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
 
     :raises PlaceError: if one is none; names the place and what is allowed
     """
-    trees, found = parse(options.gates), list[Gate]()
-    for tree in trees if isinstance(trees, list) else []:
-        table = Table.of(tree, "gate")
-        found.append(gate_from(table))
-        # Not in gate_from, which reads earlier plans of results too, and they may have been wrong about this.
-        if (metric := found[-1].metric) and metric not in METRICS:
-            raise table.complaint(unknown_name("metric", metric, METRICS))
-    return tuple(found)
+    trees = parse(options.gates)
+    return tuple(_gate_from(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
 
 
-def gate_from(table: Table) -> Gate:
-    """A gate as a plan's table has it.
-
-    >>> print(gate_from(Table.of({"metric": "rate", "model": "m", "at_least": 0.85}, "gate")))
-    rate of m at least 0.85
-
-    :raises PlaceError: if it is none; names the place and what is allowed
-    """
+def _gate_from(table: Table) -> Gate:
+    """A gate as a plan's table has it."""
     tests = [key for key in ("no_regression_of", "nothing_broke_in") if key in table.values]
-    parts: dict[str, Any] = dict(zip(_PARTS, map(table.text, _PARTS), strict=True))
+    parts: dict[str, Any] = {axis: table.text(axis) for axis in _PARTS}
     if not tests:
         table.only("metric", "at_least", "at_most", *_PARTS)
         if not (metric := table.text("metric")):
             raise table.complaint("a gate has a metric, no_regression_of, or nothing_broke_in")
+        if metric not in METRICS:
+            raise table.complaint(unknown_name("metric", metric, METRICS))
         if ("at_least" in table.values) == ("at_most" in table.values):
             raise table.complaint("a gate about a metric has either at_least or at_most")
         side = "at_least" if "at_least" in table.values else "at_most"
-        sign: Literal[">=", "<="] = ">=" if side == "at_least" else "<="
-        return Gate("figure", _number(table, side), metric, sign, **parts)
+        return Gate("figure", _number(table, side), metric, ">=" if side == "at_least" else "<=", **parts)
     table.only(tests[0], "against", "alpha", "margin", "about", "model", "scenario")
     names = table.text(tests[0]), table.text("against")
     if not all(names):
         raise table.complaint(f"{tests[0]} and against each name a strategy")
     if "margin" in table.values and "alpha" in table.values:
         raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
+    kind: GateKind = "nothing-broke" if tests[0] == "nothing_broke_in" else "no-regression"
+    kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
+    if not 0 < (limit := _number(table, key, _LEVEL)) < 1:
+        raise table.complaint(f"expected a number between 0 and 1, got {limit!r}", key)
     # Of a single scenario there is no other statement.
     about = THESE if parts["scenario"] else SAMPLE
     about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
-    kind: GateKind = "nothing-broke" if tests[0] == "nothing_broke_in" else "no-regression"
-    kind = "margin" if "margin" in table.values else kind
-    limit = _number(table, "margin" if kind == "margin" else "alpha", _LEVEL)
-    if not 0 < limit < 1:
-        what = f"expected a number between 0 and 1, got {limit!r}"
-        raise table.complaint(what, "margin" if kind == "margin" else "alpha")
-    parts["strategy"] = names[0]
-    return Gate(kind, limit, **parts, against=names[1], about=about)
+    return Gate(kind, limit, **{**parts, "strategy": names[0]}, against=names[1], about=about)
 
 
 def _number(table: Table, key: str, default: float | None = None) -> float:

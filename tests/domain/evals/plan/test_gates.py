@@ -8,8 +8,8 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table
-from toolreel_core.evals import THESE, Gate, Options, gate_from, gate_option, gates_of
+from toolreel_core._internal import PlaceError
+from toolreel_core.evals import THESE, Gate, Options, gate_option, gates_of
 
 BOTH = {"no_regression_of": "production", "against": "raw"}
 
@@ -45,7 +45,6 @@ BOTH = {"no_regression_of": "production", "against": "raw"}
     ],
 )
 def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) -> None:
-    assert gate_from(Table.of(values, "gate")) == gate
     assert str(gate) == name
     assert gates_of(Options.of({"gate": [values]})) == (gate,)
 
@@ -54,6 +53,7 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) ->
     ("values", "told"),
     [
         ({}, "gate: a gate has a metric, no_regression_of, or nothing_broke_in"),
+        ({"metric": "rates"}, "gate: there is no metric 'rates'; did you mean 'rate'?"),
         ({"metric": "rate"}, "gate: a gate about a metric has either at_least or at_most"),
         (
             {"metric": "rate", "at_least": 0, "at_most": 1},
@@ -76,12 +76,7 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) ->
     ],
 )
 def test_what_is_no_gate_is_told_at_its_place(values: dict[str, Any], told: str) -> None:
-    assert complaint(PlaceError, lambda: gate_from(Table.of(values, "gate"))) == told
-
-
-def test_a_metric_that_nobody_measures_is_refused_in_a_plan() -> None:
-    plan = Options.of({"gate": [{"metric": "rates", "at_least": 1}]})
-    assert "did you mean 'rate'?" in complaint(PlaceError, lambda: gates_of(plan))
+    assert complaint(PlaceError, lambda: gates_of(Options.of({"gate": [values]}))) == told
 
 
 @pytest.mark.parametrize(
