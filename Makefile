@@ -177,7 +177,7 @@ $(BFCL): benchmarks/bfcl/requirements.txt | $(STAMP)
 
 # Strictly: it fails where a link or an anchor leads nowhere.
 site: setup ## render the documentation into build/site/html
-	$(BIN)/python docs/build_site.py
+	$(BIN)/python -m docs.build_site
 
 check-install: setup ## build the wheel and try it in a fresh environment
 	$(BIN)/python tests/check_install.py

@@ -7,7 +7,7 @@ before: a logistic regression on a constant with cluster-robust variance, and Wi
 no variance.
 
 `python -m benchmarks.interval_coverage` draws 2,000 plans of each setting, which takes some minutes; the
-tables in docs/evals/statistics.md are what it prints. With the same seed it prints the same figures.
+tables in benchmarks/INTERVALS.md are what it prints. With the same seed it prints the same figures.
 tests/adapters/evals/test_errors.py holds some settings.
 """
 

@@ -1,4 +1,4 @@
-"""Builds the site of these pages in build/site/html: ``python docs/build_site.py``, or `make site`.
+"""Builds the site of these pages in build/site/html: ``python -m docs.build_site``, or `make site`.
 
 The pages that docs/README.md leads to are laid out as in the checkout, so that the links between them hold.
 A link to a file of another kind, such as an example, leads to a page that shows the file; one to a folder, to
@@ -16,10 +16,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from docs import build_playground
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 BUILD: Final = ROOT / "build" / "site"
 INDEX: Final = "docs/README.md"
 """Its headings and the links in its lists are the navigation."""
+PLAYGROUND: Final = "docs/playground"
+"""A page with files of its own, which is built and not rendered."""
 
 _LINK: Final = re.compile(r"(?<=\]\()(?P<path>[^()#:\s]+)(?=[#)])")
 _SHIM: Final = re.compile(r'<script src="https://[^"]+/iframe-worker/shim"[^>]*></script>')
@@ -35,6 +39,7 @@ def main() -> None:
         if page not in pages:
             pages.add(page)
             waiting += _lay_out(page)
+    build_playground.build(BUILD / "pages" / PLAYGROUND)
     config = (ROOT / "docs" / "site.yml").read_text("utf-8")
     # JSON is YAML, too.
     (BUILD / "mkdocs.yml").write_text(f"{config}nav: {json.dumps(_navigation())}\n", "utf-8")
@@ -55,6 +60,8 @@ def _lay_out(page: str) -> list[str]:
     def link(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(page), found["path"]))
         path = ROOT / target
+        if target.startswith(f"{PLAYGROUND}/"):
+            return found["path"]
         if path.is_dir():
             target = f"{target}/README.md"
         elif path.suffix in {".svg", ".png"}:

@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         resume,
         story,
     )
-    from toolreel.http import failure_event, response_event
+    from toolreel.http import failure_event
     from toolreel.tools import (
         AsyncPythonTools,
         AsyncRouter,
@@ -190,6 +190,7 @@ if TYPE_CHECKING:
         register_transform,
     )
     from toolreel_core._conversation import Audio, Blob, File, Image, Text
+    from toolreel_core._protocol import response_event
 
     __version__: str
 else:

@@ -21,7 +21,7 @@ CONTRACT = (
 def test_the_page_names_every_test_of_the_contract_beside_its_rule() -> None:
     bodies = [ast.parse(page.read_text("utf-8")).body for page in CONTRACT]
     written = [node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef)]
-    page = (ROOT / "docs" / "loop-rules.md").read_text("utf-8")
+    page = (LOOP / "RULES.md").read_text("utf-8")
     named = re.findall(r"`(test_\w+)`", page)
     assert sorted(named) == sorted(name for name in written if name.startswith("test_"))
     # every row of the table, below its head, shows a test

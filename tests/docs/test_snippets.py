@@ -85,11 +85,6 @@ def test_the_first_page_is_short() -> None:
     assert len([word for word in text.split() if re.search(r"\w", word)]) <= 1_200
 
 
-def test_the_page_shows_the_service_that_is_tested() -> None:
-    shown = [block.code for block in blocks_of(ROOT / "docs" / "web-service.md") if block.file]
-    assert shown == [(ROOT / "examples" / "web_service" / "service.py").read_text("utf-8")]
-
-
 PAGE = """\
 Save this as `greet.py`:
 

@@ -87,7 +87,7 @@ def test_the_page_tells_the_rates_and_intervals_that_were_measured(name: str) ->
 
 
 def test_the_page_tells_how_each_task_for_finding_ended() -> None:
-    page = (DOCS / "weak-models.md").read_text(encoding="utf-8")
+    page = (EVALUATIONS / "README.md").read_text(encoding="utf-8")
     ended = {one.cell.scenario: one.verdict.result for one in Results.open(EVALUATIONS / "finding").records()}
     assert len(ended) == 16
     for scenario, result in ended.items():

@@ -21,9 +21,7 @@ from toolreel._internal import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     Recorded,
     Sealing,
-    blob_lines,
     event_line,
-    header_line,
     parse_journal,
     read_journal,
     unfinished,
@@ -35,7 +33,7 @@ from toolreel._journal.part_file import PartFile, claim, made_folders, sync_fold
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, ToolReturned, blobs_in
+from toolreel_core._protocol import Event, ToolReturned, blob_lines, blobs_in, header_line
 
 
 class _Lines:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, assert_never, cast
@@ -30,16 +30,15 @@ from toolreel_core._protocol import (
     VERSION,
     Event,
     ToolReturned,
-    blobs_in,
-    by_digest,
+    blob_lines,
     check_blob,
     decode_event,
     decode_plan,
-    encode,
-    fingerprint,
+    header_line,
     tag,
     with_blobs,
 )
+from toolreel_core._protocol import event_line as untimed_line
 
 Reason: TypeAlias = Literal["secret", "unwritten"]
 
@@ -335,43 +334,19 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
     return Recorded(plan, tuple(records), text, source)
 
 
-def header_line(plan: Plan) -> str:
-    """The first line of a journal, without a line break."""
-    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": _with_digests(plan)})
-
-
 def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
-    """The line of an event, without a line break."""
-    kind, fp = tag(type(event)), None
-    if effect is not None and isinstance(event, ANSWERS[type(effect)]):
-        kind, fp = tag(type(effect)), fingerprint(effect)
-    line: dict[str, Json] = {"n": n, "kind": kind, "fp": fp, "event": _with_digests(event)}
-    if lap is not None and lap.ms is not None:
-        first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
-        line["took"] = {"ms": lap.ms, "passed_ms": lap.passed_ms, **first}
-    return canonical(line)
-
-
-def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
-    """The lines with the blobs of a plan or an event, by digest.
-
-    :param written: the digests that the journal has already
-    """
-    lines: dict[str, str] = {}
-    for blob in blobs_in(value):
-        if blob.digest not in written and blob.digest not in lines:
-            lines[blob.digest] = canonical({"blob": blob.digest, "base64": blob.base64})
-    return lines
+    """The line of an event with its times, without a line break."""
+    line = untimed_line(n, effect, event)
+    if lap is None or lap.ms is None:
+        return line
+    first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
+    took = canonical({"ms": lap.ms, "passed_ms": lap.passed_ms, **first})
+    return f'{line[:-1]},"{_TOOK}":{took}}}'
 
 
 def written_blobs(text: str) -> set[str]:
     """The digests of the blobs that a journal has."""
     return set(_BLOB_LINE.findall(text))
-
-
-def _with_digests(value: Plan | Event) -> Json:
-    blobs, tree = blobs_in(value), encode(value)
-    return by_digest(tree, blobs)[0] if blobs else tree
 
 
 def _events_and_blobs(

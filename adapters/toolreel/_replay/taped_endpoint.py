@@ -26,9 +26,8 @@ from toolreel.http import (
     TooLarge,
     UndecodableBody,
     broken,
-    response_event,
 )
-from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
 from toolreel_core._replies import Delta
 from toolreel_core._settings import PATHS
 

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from toolreel._driver import Lap, Wanted, Watches
 from toolreel._internal import DurableError, SecretFound
-from toolreel._journal import Recorded, blob_lines, event_line, header_line, parse_journal, withheld
+from toolreel._journal import Recorded, event_line, parse_journal, withheld
 from toolreel._replay import retrace
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel.durable._store.claims import Written
@@ -22,9 +22,11 @@ from toolreel_core._protocol import (
     Settled,
     State,
     ToolReturned,
+    blob_lines,
     blobs_in,
     decode_event,
     fingerprint,
+    header_line,
     with_blobs,
 )
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         within,
     )
     from toolreel.http._request import (
-        ANTHROPIC_VERSION,
         AUTHORIZATION,
         CREDENTIALS,
         DEADLINE,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
         request_headers,
         url_in,
     )
-    from toolreel.http._response_events import broken, failure_event, response_event, retry_after_ms
+    from toolreel.http._response_events import broken, failure_event
     from toolreel.http._response_reader import Exchange, Incoming, Intake
     from toolreel.http._transport_pool import (
         CONNECTIONS,

@@ -13,6 +13,7 @@ from toolreel._driver import ServerAddress
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, secrets_sent, shown_url
 from toolreel.http._bounded_decoder import ACCEPT_ENCODING
+from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefix_fault
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
@@ -25,9 +26,6 @@ blank) resets the read timeout of an HTTP client."""
 STALL_TIMEOUT: Final = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
-
-ANTHROPIC_VERSION: Final = "2023-06-01"
-"""The version of the form of Messages; the only one since (https://docs.anthropic.com/en/api/versioning)."""
 
 _X_API_KEY: Final = "x-api-key"
 _BEARER: Final = "Bearer "

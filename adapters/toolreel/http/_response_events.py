@@ -1,4 +1,4 @@
-"""The event for what an HTTP client got: a response, a body that could not be read, or an exception.
+"""The event for a body that an HTTP client could not read, or for its exception.
 
 Exceptions of common clients are recognized by the names of their packages and classes, so that none
 of them is imported here.
@@ -6,42 +6,12 @@ of them is imported here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, assert_never
 
 from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
-from toolreel_core._jsontext import read
-from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
-from toolreel_core._replies import html_page
-
-_NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
-_QUOTED: Final = 300
-"""Maximum characters of a provider's error message that an event quotes."""
-
-
-def retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """The server's ``retry-after-ms``, else its ``retry-after``: seconds or a date (RFC 9110, 10.2.3).
-
-    A date is relative to the server's own ``date`` header; without one it is ignored, since clocks differ.
-
-    >>> retry_after_ms({"retry-after": "1.5"})
-    1500
-    """
-    exact = headers.get("retry-after-ms", "").strip()  # OpenAI's and Azure's, with the other one rounded up
-    if re.fullmatch(_NUMBER, exact):
-        return round(float(exact))
-    value = headers.get("retry-after", "").strip()
-    if re.fullmatch(_NUMBER, value):  # fractions are not in the RFC, but some providers send them
-        return round(float(value) * 1000)
-    try:
-        then, now = parsedate_to_datetime(value), parsedate_to_datetime(headers.get("date", ""))
-        return max(0, round((then - now).total_seconds() * 1000))
-    # TypeError: only one of the dates has a time zone; OverflowError: a year or a zone that no date can have.
-    except (ValueError, TypeError, OverflowError):
-        return None
+from toolreel_core._protocol import FailureKind, RequestFailed, response_event
 
 
 def broken(ref: int, status: int | None, error: Stalled | TooLarge | UndecodableBody) -> RequestFailed:
@@ -55,17 +25,6 @@ def broken(ref: int, status: int | None, error: Stalled | TooLarge | Undecodable
             return RequestFailed(ref, "broken", str(error), status)
         case _:
             assert_never(error)
-
-
-def _error_message(text: str) -> str:
-    """The provider's error message in a body: OpenAI's form, its common variants, else the text itself."""
-    match read(text).value_or(None):
-        case {"error": {"message": str() as message}} | {"error": str() as message}:
-            return message[:_QUOTED] or "no text"
-        case {"message": str() as message} | {"detail": str() as message}:
-            return message[:_QUOTED] or "no text"
-        case _:
-            return html_page(text) or text.strip()[:_QUOTED] or "no text"
 
 
 _HTTPX: Final[Mapping[str, FailureKind]] = {
@@ -127,29 +86,6 @@ _VAGUE: Final = frozenset(
     }
 )
 """What wraps other exceptions: the one inside says more, and without the URL, whose query may hold a key."""
-
-
-def response_event(
-    ref: int, status: int, headers: Mapping[str, str], body: bytes | str
-) -> ReplyReceived | RequestFailed:
-    """The event for a complete response, whichever client received it.
-
-    >>> response_event(7, 429, {"Retry-After": "2"}, '{"error": {"message": "slow down"}}').retry_after_ms
-    2000
-
-    :param ref: of the ``SendRequest`` that it answers
-    :param headers: names in any case; ``Retry-After``, ``retry-after-ms``, ``Date`` and
-        ``x-should-retry`` are looked at
-    :param body: as it arrived, decompressed
-    :returns: ``ReplyReceived`` for a status of 2xx, else ``RequestFailed`` with the provider's message
-    """
-    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-    if 200 <= status < 300:
-        return ReplyReceived(ref, status, text)
-    lower = {name.lower(): value for name, value in headers.items()}
-    message = f"HTTP {status}: {_error_message(text)}"
-    retry = {"true": True, "false": False}.get(lower.get("x-should-retry", "").strip().lower())
-    return RequestFailed(ref, "status", message, status, text, retry_after_ms(lower), should_retry=retry)
 
 
 def failure_event(ref: int, error: BaseException) -> RequestFailed:

@@ -19,8 +19,7 @@ from toolreel._driver import Listener, tell, time_left
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel.http._bounded_decoder import BoundedDecoder, Stalled
 from toolreel.http._request import DEADLINE
-from toolreel.http._response_events import response_event
-from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest, response_event
 from toolreel_core._replies import Delta, deltas_in, stream_in
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")

@@ -21,12 +21,11 @@ from toolreel.http import (
     broken,
     failure_event,
     hang_up,
-    response_event,
     within,
 )
 from toolreel.proxy._client.headers import KEYS
 from toolreel.proxy._settings import Limits
-from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed, response_event
 
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 _CONNECT: Final = 10.0

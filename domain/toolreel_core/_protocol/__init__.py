@@ -119,10 +119,11 @@ from toolreel_core._protocol.state import (
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._protocol.blobs import MENTION, blobs_in, by_digest, check_blob, with_blobs
+    from toolreel_core._protocol.blobs import MENTION, blobs_in, check_blob, with_blobs
     from toolreel_core._protocol.codec import (
         VERSION,
         Stored,
+        decode,
         decode_event,
         decode_plan,
         dump,
@@ -137,17 +138,27 @@ if TYPE_CHECKING:
         to_json,
     )
     from toolreel_core._protocol.hmac_seal import seal, unseal
+    from toolreel_core._protocol.http_exchange import (
+        ANTHROPIC_VERSION,
+        HttpChunk,
+        HttpResponse,
+        http_request,
+        response_event,
+        retry_after_ms,
+    )
+    from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
     from toolreel_core._protocol.note_sentences import Level, note_sentence
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "MENTION" | "blobs_in" | "by_digest" | "check_blob" | "with_blobs":
+            case "MENTION" | "blobs_in" | "check_blob" | "with_blobs":
                 from toolreel_core._protocol import blobs as home
             case (
                 "Stored"
                 | "VERSION"
+                | "decode"
                 | "decode_event"
                 | "decode_plan"
                 | "dump"
@@ -164,6 +175,17 @@ else:
                 from toolreel_core._protocol import codec as home
             case "seal" | "unseal":
                 from toolreel_core._protocol import hmac_seal as home
+            case (
+                "ANTHROPIC_VERSION"
+                | "HttpChunk"
+                | "HttpResponse"
+                | "http_request"
+                | "response_event"
+                | "retry_after_ms"
+            ):
+                from toolreel_core._protocol import http_exchange as home
+            case "blob_lines" | "event_line" | "header_line":
+                from toolreel_core._protocol import journal_lines as home
             case "Level" | "note_sentence":
                 from toolreel_core._protocol import note_sentences as home
             case _:

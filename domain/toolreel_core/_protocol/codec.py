@@ -119,6 +119,11 @@ def load_note(stored: str | Tree) -> Note:
     return cast("Note", _load(Note, stored))
 
 
+def decode(kind: object, tree: Json, place: str) -> object:
+    """Read an encoded value of this annotation from inside a larger record; errors begin with the place."""
+    return _reader(kind)(tree, place)
+
+
 def decode_plan(tree: Json) -> Plan:
     """Read an encoded plan from inside a larger record."""
     return cast("Plan", _reader(Plan)(tree, "plan"))
@@ -315,10 +320,10 @@ def _class_reader(kind: type[Any]) -> _Reader:
         if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
             raise _wrong(place, f"an object of type {tag(kind)}", tree)
         given = {name: value for name, value in tree.items() if name != "type"}
-        if missing := required - given.keys():
-            raise CodecError(f"{place}: {', '.join(sorted(missing))} is missing")
-        if foreign := given.keys() - {item.name for item in stored}:
-            raise CodecError(f"{place}: {', '.join(sorted(foreign))} is unknown to this version")
+        if missing := sorted(required - given.keys()):
+            raise CodecError(f"{place}.{missing[0]}: is missing")
+        if foreign := sorted(given.keys() - {item.name for item in stored}):
+            raise CodecError(f"{place}.{foreign[0]}: is unknown to this version")
         values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
             return kind(**values)

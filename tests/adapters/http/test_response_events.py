@@ -11,10 +11,8 @@ from toolreel.http import (
     UndecodableBody,
     broken,
     failure_event,
-    response_event,
-    retry_after_ms,
 )
-from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, response_event, retry_after_ms
 
 
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:

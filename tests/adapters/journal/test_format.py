@@ -253,7 +253,7 @@ DAMAGED: Final[dict[str, tuple[str, str]]] = {
         replacing(2, '"ref":2', '"ref":"2"'),
         'j, line 3: event.ref: expected int, got "2"',
     ),
-    "no ref": (replacing(2, '"ref":2,', ""), "j, line 3: event: ref is missing"),
+    "no ref": (replacing(2, '"ref":2,', ""), "j, line 3: event.ref: is missing"),
     "another key": (replacing(2, '"fp":', '"fingerprint":'), KEYS),
     "a text for a number": (replacing(2, '"n":2', '"n":"2"'), KEYS),
     "a further key": (replacing(2, '"n":2', '"n":2,"note":0'), KEYS),

@@ -1,4 +1,4 @@
-"""The rules of a run, one conversation each; ``docs/loop-rules.md`` says which rule is which."""
+"""The rules of a run, one conversation each; ``RULES.md`` says which rule is which."""
 
 from __future__ import annotations
 

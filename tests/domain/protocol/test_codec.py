@@ -281,7 +281,7 @@ def damaged(value: object, place: str, damage: Json) -> str:
         (load_event, RECEIVED, "ref", 1.0, "value.ref: expected int, got 1.0"),
         (load_event, RECEIVED, "body", None, "value.body: expected str, got null"),
         (load_event, RECEIVED, "body", ["x" * 90], 'value.body: expected str, got ["' + "x" * 78 + "…"),
-        (load_event, RECEIVED, "more", 1, "value: more is unknown to this version"),
+        (load_event, RECEIVED, "more", 1, "value.more: is unknown to this version"),
         (
             load_event,
             RECEIVED,
@@ -290,7 +290,7 @@ def damaged(value: object, place: str, damage: Json) -> str:
             "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
             'approval_given, wait_elapsed, cancel_requested, user_spoke, got "asked"',
         ),
-        (load_event, RECEIVED, "type", "tool_returned", "value: output is missing"),
+        (load_event, RECEIVED, "type", "tool_returned", "value.output: is missing"),
         (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
         (load_event, RequestFailed(1, "timeout", ""), "status", {}, "value.status: expected int, got {}"),
         (
@@ -438,7 +438,7 @@ def test_a_damaged_record_is_an_error_that_names_the_place(
             "event: expected run_started or reply_received or request_failed or tool_returned or "
             "approval_given or wait_elapsed or cancel_requested or user_spoke, got null",
         ),
-        ({"type": "tool_returned"}, "event: output, ref is missing"),
+        ({"type": "tool_returned"}, "event.output: is missing"),
     ],
 )
 def test_a_damaged_event_inside_a_larger_record_is_refused(tree: Mapping[str, Json] | None, why: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from toolreel._internal import ProxyConfigError
-from toolreel.http import ANTHROPIC_VERSION
+from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import WireForm
 
 Headers = Iterable[tuple[bytes, bytes]]

@@ -1,4 +1,4 @@
-"""The rules that help weak models, one conversation each; ``docs/loop-rules.md`` names them."""
+"""The rules that help weak models, one conversation each; ``RULES.md`` names them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,71 @@
+"""``python -m toolreel_core``: the core over stdin and stdout, for hosts in other languages.
+
+The only file of the core that performs I/O; docs/decisions/0184 says why it may.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from toolreel_core._host_session import HostSession
+
+HELP = """\
+usage: python -m toolreel_core [--help]
+
+The tool loop as a service of your program: one JSON message a line on stdin, one answer a line on stdout.
+You send requests and run tools; the core decides what comes next. Many runs may go on at once.
+
+Begin a run under a name of yours:
+
+  {"toolreel":1,"run":"a","start":{"type":"plan","model":"m","messages":[{"type":"user_message","content":"Hi"}]}}
+
+The answer lists effects, such as a request to POST. Perform each, and send what came back with the same ref:
+
+  {"toolreel":1,"run":"a","event":{"type":"http_response","ref":1,"status":200,"body":"..."}}
+  {"toolreel":1,"run":"a","event":{"type":"request_failed","ref":1,"failure":"connect","message":"refused"}}
+  {"toolreel":1,"run":"a","event":{"type":"tool_returned","ref":2,"output":"{\\"ok\\":true,\\"data\\":4}"}}
+  {"toolreel":1,"run":"a","event":{"type":"approval_given","ref":3,"approved":true}}
+  {"toolreel":1,"run":"a","event":{"type":"wait_elapsed","ref":4}}
+
+until "outcome" is no longer null. Without "run", each answer has the "state", which you send back:
+
+  {"toolreel":1,"state":{...},"event":{...}}
+
+A line that is wrong gets an answer with "error", which names the field; its run stays as it was.
+"with":["journal"] adds the lines of a journal, which `toolreel replay` proves. All of it: docs/protocol.md.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Answer lines until there are no more; returns the exit code."""
+    match arguments:
+        case []:
+            return _serve()
+        case ["-h" | "--help"]:
+            text = HELP
+        case _:
+            sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
+            return 2
+    sys.stdout.write(text)
+    return 0
+
+
+def _serve() -> int:
+    session, lines, answers = HostSession(), sys.stdin.buffer, sys.stdout.buffer
+    try:
+        for line in lines:
+            # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.
+            answer = session.answer(line.decode("utf-8", "replace").rstrip("\r\n"))
+            answers.write(answer.encode() + b"\n")
+            answers.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The host is gone. Python flushes stdout once more as it ends, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,233 @@
+"""The core for hosts in other languages: JSON lines in, JSON lines out, one for one.
+
+A session has the runs that its host named; a line without a name brings the state along and gets it back.
+Everything here computes: ``__main__`` reads the lines and writes them. ``docs/protocol.md`` has the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, cast
+
+from pyrsistent import PVector, pvector
+
+from toolreel_core._conversation import blobs_of, parts_of
+from toolreel_core._errors import CodecError, ConfigError, ProtocolError
+from toolreel_core._jsontext import Json, Tree, canonical, either, read
+from toolreel_core._loop import pending, start, step
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import (
+    VERSION,
+    Effect,
+    Event,
+    Finish,
+    HttpChunk,
+    HttpResponse,
+    SendRequest,
+    State,
+    Step,
+    Unanswered,
+    blob_lines,
+    decode,
+    encode,
+    event_line,
+    header_line,
+    http_request,
+    load_state,
+    response_event,
+    to_json,
+)
+from toolreel_core._replies import EventStream, Stream, stream_in
+
+_KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
+_EXTRAS: Final = ("state", "journal")
+"""What a line may ask for ``with`` the answer."""
+
+
+_NO_CHUNKS: Final[PVector[str]] = pvector()
+_Given: TypeAlias = Event | HttpResponse | HttpChunk
+
+
+class _BadLine(Exception):
+    """Says the field of a line, and what is wrong with it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(field, message)
+        self.answer: Tree = {"field": field, "message": f"{field}: {message}" if field else message}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    state: State
+    waiting: Mapping[int, Unanswered]
+    """The effects that have no answer yet, by ``ref``."""
+    stream: Stream | EventStream | None = None
+    """The response that is arriving, and its chunks."""
+    chunks: PVector[str] = _NO_CHUNKS
+
+
+class HostSession:
+    """The runs of one host.
+
+    >>> HostSession().answer("[")
+    '{"toolreel":1,"error":{"field":"","message":"not a line of JSON: Expecting value at line 1, column 2"}}'
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+
+    def answer(self, line: str) -> str:
+        """The line that answers a line, without line ends; a bad line changes nothing."""
+        named: Tree = {}
+        try:
+            message = _message(line)
+            named = {"run": message["run"]} if isinstance(message.get("run"), str) else {}
+            answer = self._answer(message)
+        except _BadLine as bad:
+            answer = {"error": bad.answer}
+        return canonical({"toolreel": VERSION, **named, **answer})
+
+    def _answer(self, message: Tree) -> Tree:
+        name, extras = _name(message), _extras(message)
+        if "start" in message or "state" in message:
+            if name in self._runs:
+                raise _BadLine("run", f"{name!r} is a run already; close it, or take another name")
+        elif name is None:
+            raise _BadLine("run", "is missing; name a run, or give its state")
+        elif name not in self._runs:
+            raise _BadLine("run", f"there is no run {name!r}; start it first")
+        if "start" in message:
+            _alone("start", message, "state", "event", "close")
+            begun = start(cast("Plan", _read(Plan, message["start"], "start")))
+            plan = begun.state.plan
+            lines = [header_line(plan), *blob_lines(plan).values()] if "journal" in extras else []
+            return self._keep(name, _Run(begun.state, _by_ref(begun.effects)), begun, extras, lines)
+        if "close" in message:
+            _alone("close", message, "state", "event")
+            if message["close"] is not True:
+                raise _BadLine("close", "expected true")
+            del self._runs[str(name)]
+            return {"closed": True}
+        run = _restored(message["state"]) if "state" in message else self._runs[str(name)]
+        if "event" in message:
+            return self._step(name, run, message["event"], extras)
+        return self._keep(name, run, Step(run.state, tuple(run.waiting.values()), ()), extras, [])
+
+    def _step(self, name: str | None, run: _Run, given: Json, extras: Sequence[str]) -> Tree:
+        event = cast("_Given", _read(_Given, given, "event"))
+        if isinstance(event, HttpChunk):
+            if name is None:
+                raise _BadLine("event", "chunks are gathered in a run that has a name")
+            run, shown = _shown(run, event)
+            return {**self._keep(name, run, Step(run.state, (), ()), extras, []), **shown}
+        if isinstance(event, HttpResponse):
+            body = event.body or "".join(run.chunks)
+            event = response_event(event.ref, event.status, event.headers, body, event.at_ms)
+        ref, before = getattr(event, "ref", None), run.state
+        try:
+            after = step(before, event)
+        except ProtocolError as error:
+            raise _BadLine("event", str(error)) from None
+        lines: list[str] = []
+        # An event that came too late changed nothing, and no journal has it.
+        if "journal" in extras and after.state.step_number > before.step_number:
+            kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of(said))}
+            blobs = blob_lines(event, kept).values()
+            lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
+        left = {number: effect for number, effect in run.waiting.items() if number != ref}
+        waiting = {**({} if after.state.outcome else left), **_by_ref(after.effects)}
+        return self._keep(name, _Run(after.state, waiting), after, extras, lines)
+
+    def _keep(
+        self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
+    ) -> Tree:
+        """The answer of a run that goes on, under its name or with its host."""
+        if name is not None:
+            self._runs[name] = run
+        outcome = at.state.outcome
+        return {
+            "step": at.state.step_number,
+            "effects": [_effect(effect) for effect in at.effects],
+            "notes": [encode(note) for note in at.notes],
+            "outcome": None if outcome is None else encode(outcome),
+            **({"state": to_json(at.state)} if name is None or "state" in extras else {}),
+            **({"journal": list(journal)} if "journal" in extras else {}),
+        }
+
+
+def _message(line: str) -> Tree:
+    tree = either(read(line, unique_keys=True).alt(CodecError))
+    if isinstance(tree, CodecError):
+        raise _BadLine("", f"not a line of JSON: {tree}")
+    if not isinstance(tree, Mapping):
+        raise _BadLine("", "not a message: expected a JSON object")
+    if foreign := [key for key in tree if key not in _KEYS]:
+        raise _BadLine(foreign[0], f"is unknown; a line has {', '.join(_KEYS)}")
+    if type(tree.get("toolreel")) is not int or tree["toolreel"] != VERSION:
+        raise _BadLine("toolreel", f"expected {VERSION}, the version of these messages")
+    return tree
+
+
+def _alone(key: str, message: Tree, *others: str) -> None:
+    if found := [other for other in others if other in message]:
+        raise _BadLine(found[0], f"does not go with {key}; send it in a line of its own")
+
+
+def _name(message: Tree) -> str | None:
+    name = message.get("run")
+    if "run" in message and not (isinstance(name, str) and name):
+        raise _BadLine("run", "expected a text that is not empty")
+    return name if isinstance(name, str) else None
+
+
+def _extras(message: Tree) -> Sequence[str]:
+    extras = message.get("with", ())
+    if not isinstance(extras, Sequence) or isinstance(extras, str) or not {*extras} <= {*_EXTRAS}:
+        raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
+    return cast("Sequence[str]", extras)
+
+
+def _read(kind: object, tree: Json, place: str) -> object:
+    try:
+        return decode(kind, tree, place)
+    except (CodecError, ConfigError, ProtocolError) as error:
+        where, _, why = str(error).partition(": ")
+        raise (_BadLine(where, why) if where.startswith(place) else _BadLine(place, str(error))) from None
+
+
+def _restored(tree: Json) -> _Run:
+    try:
+        state = load_state(cast("Tree", tree))
+    except CodecError as error:
+        where, _, why = str(error).partition(": ")
+        place = f"state.{where}" if where.startswith(("value", "blobs")) else "state"
+        raise _BadLine(place, why if place != "state" else str(error)) from None
+    return _Run(state, _by_ref(pending(state)))
+
+
+def _by_ref(effects: Sequence[Effect]) -> dict[int, Unanswered]:
+    return {effect.ref: effect for effect in effects if not isinstance(effect, Finish)}
+
+
+def _effect(effect: Effect) -> Json:
+    """The stored form of an effect; of a request, what goes over HTTP instead of the conversation."""
+    if not isinstance(effect, SendRequest):
+        return encode(effect)
+    request = encode(http_request(effect))
+    return {
+        "type": "send_request",
+        "ref": effect.ref,
+        "request": request,
+        "purpose": effect.purpose,
+        "endpoint": effect.endpoint,
+    }
+
+
+def _shown(run: _Run, chunk: HttpChunk) -> tuple[_Run, Tree]:
+    """The run with a chunk of the response that is arriving, and what of it can be shown already."""
+    if not isinstance(run.waiting.get(chunk.ref), SendRequest):
+        raise _BadLine("event.ref", f"no request with the ref {chunk.ref} is pending")
+    stream, deltas = (run.stream or stream_in(run.state.present.provider.wire_form)).feed(chunk.text)
+    arriving = replace(run, stream=stream, chunks=run.chunks.append(chunk.text))
+    return arriving, {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
