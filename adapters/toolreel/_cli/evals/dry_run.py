@@ -10,8 +10,7 @@ from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import shown_url
 from toolreel.evals import configuration_under, strategy_differences
 from toolreel_core._jsontext import Json, JsonText, parse
-from toolreel_core._plan import Change
-from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost, kind_of
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, Key, estimate_cost, kind_of
 
 _LONG = 4
 _SHOWN = 12
@@ -62,7 +61,10 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
-        lines = [f"{one.key}: {_shown(one.before)} → {_shown(one.after)}" for one in each.changes]
+        lines = [
+            f"{one}: {_shown(one.before)} → {_shown(one.after)}" if one.change else str(one)
+            for one in each.changes
+        ]
         for line in lines or ["the same configuration"]:
             labelled(out, "", line)
     _show_estimate(plan, estimate)
@@ -80,9 +82,9 @@ def _configuration(plan: EvalPlan, model: str, strategy: str) -> dict[str, Json]
     return {"digest": found.digest, "configuration": parse(found.text)}
 
 
-def _change(change: Change) -> dict[str, Json]:
+def _change(change: Key) -> dict[str, Json]:
     values = (("from", change.before), ("to", change.after))
-    return {"key": change.key, **{name: parse(value) for name, value in values if value is not None}}
+    return {"key": str(change), **{name: parse(value) for name, value in values if value is not None}}
 
 
 def _show_axes(plan: EvalPlan) -> None:

@@ -275,7 +275,7 @@ def _settings(plan: EvalPlan) -> TextTable:
             (
                 f"{each.before} to {each.after}",
                 models,
-                change.key,
+                str(change),
                 *map(_bounded, (change.before, change.after)),
             )
             for change in each.changes

@@ -14,9 +14,10 @@ from functools import lru_cache, reduce
 from typing import Final
 
 from toolreel_core._conversation import Message
+from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
-from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile, exact_config
+from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import ToolSurface, masked
@@ -67,17 +68,6 @@ class Configuration:
             table.switch("seeded", False),
             table.text("model"),
             Price.of(table.table("price")) if "price" in table.values else None,
-        )
-
-    @property
-    def preset(self) -> Preset:
-        """The configuration as a preset, so that two can be compared key by key."""
-        return Preset(
-            self.presets,
-            config=exact_config(self.config),
-            provider=canonical(self.provider.changes()),
-            request=self.options,
-            request_overrides=self.overrides,
         )
 
     @property
@@ -290,18 +280,22 @@ class Key:
     before: JsonText | None
     """The value; ``None`` if nothing is sent. For a name in a list, whether it is in it."""
     after: JsonText | None
-    name: str = ""
-    """The name that is added or removed; empty: the value is replaced."""
+
+    @property
+    def _is_name(self) -> bool:
+        return self.path[:-1] in {("config", key) for key in LISTS}
 
     def __str__(self) -> str:
         """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
-        place = ".".join(self.path)
-        return f"{place}{'+' if self.after == 'true' else '-'}{self.name}" if self.name else place
+        *around, last = self.path
+        sign = ("+" if self.after == "true" else "-") if self._is_name else "."
+        return f"{'.'.join(around)}{sign}{last}"
 
     @property
     def change(self) -> str:
         """The change in words, such as ``12 -> 8``; empty for a name in a list."""
-        return "" if self.name else " -> ".join(text or "(not sent)" for text in (self.before, self.after))
+        texts = (text or "(not sent)" for text in (self.before, self.after))
+        return "" if self._is_name else " -> ".join(texts)
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
@@ -311,7 +305,7 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
     >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
     ['config.max_turns: 4 -> 12']
     """
-    return tuple(_between((), _whole(before), _whole(after)))
+    return tuple(_between((), *_settings(before, after)))
 
 
 def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
@@ -319,18 +313,16 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
 
     :raises ConfigError: if these settings contradict each other
     """
-    tree, other = _whole(before), _whole(after)
-    for path in {key.path for key in keys if key.name}:
-        old, new = (_names(as_tree(each["config"])[path[-1]]) for each in (tree, other))
-        turned = {key.name for key in keys if key.path == path}
-        left = [name for name in _joined(path, old, new) or () if (name in old) is not (name in turned)]
-        tree = _with_value(tree, path, canonical(left))
+    tree, _ = _settings(before, after)
     for key in keys:
-        if not key.name:
-            tree = _with_value(tree, key.path, key.after)
+        tree = _with_value(tree, key.path, key.after)
+    config = {
+        name: [each for each, there in value.items() if there] if isinstance(value, Mapping) else value
+        for name, value in as_tree(tree["config"]).items()
+    }
     return replace(
         before,
-        config=LoopConfig.of(as_tree(tree["config"])),
+        config=LoopConfig.of(config),
         provider=Provider.of(as_tree(tree["provider"])),
         options=canonical(tree["request"]),
         overrides=canonical(tree["request_overrides"]),
@@ -339,19 +331,40 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
     )
 
 
-def _whole(made: Configuration) -> Tree:
-    """All settings of a configuration, those at their defaults too."""
-    config, provider = (
-        {each.name: getattr(settings, each.name) for each in fields(settings)}
-        for settings in (made.config, made.provider)
+def _settings(*two: Configuration) -> tuple[Tree, Tree]:
+    """All settings of two configurations, those at their defaults too.
+
+    A list of names is a table that says of each name whether it is in the list, in an order that both lists
+    agree with; where there is none, the lists stay.
+    """
+    configs = [{each.name: getattr(made.config, each.name) for each in fields(made.config)} for made in two]
+    for key in LISTS:
+        first, second = (short_dialects(config[key]) for config in configs)
+        order = _joined(first, second)
+        for config, names in zip(configs, (first, second), strict=True):
+            config[key] = [*names] if order is None else {name: name in names for name in order}
+    one, other = (
+        {
+            "config": config,
+            "provider": {each.name: getattr(made.provider, each.name) for each in fields(made.provider)},
+            "request": object_of(made.options),
+            "request_overrides": object_of(made.overrides),
+        }
+        for made, config in zip(two, configs, strict=True)
     )
-    names = {key: short_dialects(config[key]) for key in LISTS}
-    return {
-        "config": {**config, **names},
-        "provider": provider,
-        "request": object_of(made.options),
-        "request_overrides": object_of(made.overrides),
-    }
+    return one, other
+
+
+def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None:
+    """The names of both lists in an order that both agree with; ``None`` if there is none."""
+    if [name for name in first if name in second] != [name for name in second if name in first]:
+        return None
+    order, place = [*first], 0
+    for name in second:
+        if name not in order:
+            order.insert(place, name)
+        place = order.index(name) + 1
+    return order
 
 
 def _between(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
@@ -359,40 +372,28 @@ def _between(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
         one, other, place = old.get(key), new.get(key), (*path, key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             yield from _between(place, one, other)
-        elif (names := _joined(place, one, other)) is not None:
-            for name in names:
-                was, now = (canonical(name in _names(each)) for each in (one, other))
-                if was != now:
-                    yield Key(place, was, now, name)
         else:
             before, after = (canonical(tree[key]) if key in tree else None for tree in (old, new))
             if before != after:
                 yield Key(place, before, after)
 
 
-def _joined(path: tuple[str, ...], old: Json, new: Json) -> tuple[str, ...] | None:
-    """The names of both lists in an order that both agree with; ``None`` if there is none, or no list."""
-    if path[:-1] != ("config",) or path[-1] not in LISTS:
-        return None
-    first, second = _names(old), [*_names(new)]
-    if [name for name in first if name in second] != [name for name in second if name in first]:
-        return None
-    both = list[str]()
-    for name in first:
-        if name in second:
-            both += second[: second.index(name)]
-            del second[: second.index(name) + 1]
-        both.append(name)
-    return (*both, *second)
-
-
-def _names(value: Json) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
-
-
 def _with_value(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:
     name, *rest = path
     if rest:  # both configurations have an object there
         return {**tree, name: _with_value(as_tree(tree[name]), tuple(rest), value)}
-    others = {key: other for key, other in tree.items() if key != name}
-    return others if value is None else {**tree, name: parse(value)}
+    if value is not None:  # in its place, if it has one
+        return {**tree, name: parse(value)}
+    return {key: other for key, other in tree.items() if key != name}
+
+
+def keys_named(words: Iterable[str], keys: Iterable[Key]) -> tuple[Key, ...]:
+    """The keys that have these names.
+
+    :raises ConfigError: if there is no such key; names the nearest
+    """
+    known = {str(key): key for key in keys}
+    chosen = {*words}
+    for word in sorted(chosen - {*known}):
+        raise ConfigError(unknown_name("difference", word, known))
+    return tuple(key for name, key in known.items() if name in chosen)

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
-from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
@@ -24,7 +24,6 @@ from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
     Filter,
-    auto_profile,
     profiles_for,
     select_models,
     select_profiles,
@@ -139,12 +138,6 @@ class Sample:
         return chain("world", cell.scenario, str(self.version), "off", str(self.trial))
 
 
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_Item = TypeVar("_Item", bound=_HasName)
 _Found = TypeVar("_Found")
 
 
@@ -175,31 +168,25 @@ class EvalPlan:
         auto, enforce = AUTO in Filter(options.profiles).inclusions, options.enforce_applicability
         known = strategies_of(parse(options.own_strategies), presets)
         words = Filter(options.strategies or ("production",))
+        chosen = _at(
+            "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
+        )
+        spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
             place = ("endpoints", name) if name else ("endpoint",)
-            provider = endpoint.provider
-            if provider and not presets.defaults(provider).names:
-                raise PlaceError((*place, "provider"), unknown_name("provider", provider, presets.providers))
-            spelled = {*models, *(each.name for each in presets.models)}
+            if endpoint.provider and not presets.defaults(endpoint.provider).names:
+                what = unknown_name("provider", endpoint.provider, presets.providers)
+                raise PlaceError((*place, "provider"), what)
             for model, _ in endpoint.models:  # another name for a model that there is not changes nothing
                 if model not in spelled:
                     raise PlaceError((*place, "models", model), unknown_name("model", model, spelled))
-        scenarios = self.scenarios
-        if options.tool_use_mode == "disabled":
-            scenarios = tuple(each for each in scenarios if each.control)
-            if not scenarios:
-                what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
-                raise PlaceError(("eval", "scenarios"), what)
-        derived: Mapping[str, object] = {
-            "models": models,
-            "profiles": {
-                each: profiles_for(presets, each, select, auto=auto, enforce=enforce) for each in models
-            },
-            "strategies": _at(
-                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
-            ),
-            "scenarios": scenarios,
-        }
+        disabled = options.tool_use_mode == "disabled"
+        scenarios = tuple(each for each in self.scenarios if each.control or not disabled)
+        if disabled and not scenarios:
+            what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+            raise PlaceError(("eval", "scenarios"), what)
+        profiles = {each: profiles_for(presets, each, select, auto=auto, enforce=enforce) for each in models}
+        derived = {"models": models, "profiles": profiles, "strategies": chosen, "scenarios": scenarios}
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
@@ -270,7 +257,7 @@ class EvalPlan:
             self.presets,
             self.options,
             self.endpoint_at(cell.endpoint),
-            _named("strategy", cell.strategy, self.strategies),
+            _named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
@@ -283,22 +270,13 @@ class EvalPlan:
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
-        return _named("scenario", name, self.scenarios)
+        return _named("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
-        """The name of a cell in tables: its model, and the axes that vary.
-
-        A profile chosen by ``auto`` is marked ``auto=``.
-        """
-        words = self.options.profiles
+        """The name of a cell in tables: its model, and the axes that vary."""
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
-        auto = (
-            AUTO in Filter(words).inclusions
-            and cell.profile not in (each.name for each in select_profiles(self.presets, words))
-            and auto_profile(self.presets, cell.model).name == cell.profile
-        )
         parts = (
-            f"{f'{AUTO}=' if auto else ''}{cell.profile}" if several else "",
+            cell.profile if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
             cell.endpoint if len(self.endpoints) > 1 else "",
         )
@@ -329,9 +307,7 @@ class EvalPlan:
 
         :raises ConfigError: if the plan has none of that name
         """
-        if name not in self.endpoints:
-            raise ConfigError(unknown_name("endpoint", name, filter(None, self.endpoints)))
-        return self.endpoints[name]
+        return _named("endpoint", name, self.endpoints)
 
     @property
     def budget(self) -> Budget:
@@ -367,21 +343,15 @@ class EvalPlan:
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
-        known = tuple(scenarios)
-        stored = tree["scenarios"]
-        wanted = stored if isinstance(stored, Mapping) else ()
-        return cls(
-            options,
-            presets.extended(Presets.of(parse(options.catalogue))),
-            tuple(_named("scenario", name, known[::-1]) for name in wanted),
-        )
+        known = {each.name: each for each in scenarios}
+        chosen = tuple(_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
+        return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
-def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
-    for item in items:
-        if item.name == name:
-            return item
-    raise ConfigError(unknown_name(what, name, [item.name for item in items]))
+def _named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
+    if name not in items:
+        raise ConfigError(unknown_name(what, name, filter(None, items)))
+    return items[name]
 
 
 def _at(key: str, find: Callable[[], _Found]) -> _Found:

@@ -112,27 +112,32 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
         return _choice(table, name, seed, before)(name, ())
     if not isinstance(value, Mapping):
         raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
-    inner = table.table(name)
-    kind = next((kind for kind in _KINDS if kind in value), "")
+    inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
+    given = value.get("unlike", ())
+    others = given if isinstance(given, list | tuple) else (given,)
+    taken = [_earlier(inner, "unlike", other, before) for other in others]
     match kind:
         case "one_of":
-            pick = _choice(inner.only(kind, "several"), kind, seed, before)
+            pick = _choice(inner.only(kind, *_BESIDE), kind, seed, before)
         case "pattern":
-            pick = _pattern(str(filled(inner.only(kind, "several").text(kind), before)), seed)
+            pick = _pattern(str(filled(inner.only(kind, *_BESIDE).text(kind), before)), seed)
         case "from" | "to":
-            pick = _range(inner.only("from", "to", "several"), seed)
+            pick = _range(inner.only("from", "to", *_BESIDE), seed, len(taken))
         case "largest_first":
             return _largest_first(inner.only(kind, "by"), before)
         case "":
-            raise inner.only("several", *_KINDS).complaint(_FORMS)
+            raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
         case _:
             return _computed(inner.only(kind), kind, before)
     if "several" not in value:
-        return pick(name, ())
+        return pick(name, taken)
     values = list[Json]()
     for place in range(inner.whole("several", 1)):
-        values.append(pick(f"{name} {place}", values))
+        values.append(pick(f"{name} {place}", (*taken, *values)))
     return values
+
+
+_BESIDE: Final = ("unlike", "several")
 
 
 def _choice(table: Table, key: str, seed: Seed, before: Mapping[str, Json]) -> _Pick:
@@ -173,12 +178,12 @@ def _pattern(text: str, seed: Seed) -> _Pick:
 _TRIES: Final = 1_000
 
 
-def _range(inner: Table, seed: Seed) -> _Pick:
+def _range(inner: Table, seed: Seed, others: int) -> _Pick:
     for key in ("from", "to"):
         if type(inner.values.get(key)) is not int:
             raise inner.complaint(f"expected a whole number; {_FORMS}", key)
     least, most = cast("int", inner.values["from"]), cast("int", inner.values["to"])
-    if most - least < inner.whole("several", 1, 1) - 1:
+    if most - least < others + inner.whole("several", 1, 1) - 1:
         raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
 
     def pick(label: str, taken: Sequence[Json]) -> Json:

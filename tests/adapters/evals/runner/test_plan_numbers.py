@@ -67,7 +67,7 @@ def test_each_model_is_run_with_the_profiles_that_are_for_it_letter_for_letter()
 def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand_together() -> None:
     options = Options.of({"eval": {"models": "stable,z_ai", "strategies": "all"}})
     told = [
-        (found.before, found.after, len(found.models), [change.key for change in found.changes])
+        (found.before, found.after, len(found.models), [str(change) for change in found.changes])
         for found in strategy_differences(EvalPlan(options, shipped(), FIVE))
     ]
     assert [each[:3] for each in told] == [
@@ -76,7 +76,7 @@ def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand
         ("baseline", "production", 7),
     ]
     assert "request.parallel_tool_calls" in told[0][3]
-    asking = ["config.accept_suspected_calls", "config.text_dialects", "config.nudge_no_tool_calls"]
+    asking = ["config.accept_suspected_calls", "config.text_dialects+marked", "config.nudge_no_tool_calls"]
     assert told[2][3] == asking
 
 

@@ -53,7 +53,7 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) ->
     ("values", "told"),
     [
         ({}, "gate: a gate has a metric, no_regression_of, or nothing_broke_in"),
-        ({"metric": "rates"}, "gate: there is no metric 'rates'; did you mean 'rate'?"),
+        ({"metric": "rates", "at_least": 1}, "gate: there is no metric 'rates'; did you mean 'rate'?"),
         ({"metric": "rate"}, "gate: a gate about a metric has either at_least or at_most"),
         (
             {"metric": "rate", "at_least": 0, "at_most": 1},
@@ -103,16 +103,16 @@ def test_the_command_line_says_the_same(words: str, gate: Gate) -> None:
     ("words", "told"),
     [
         ("lower_bound", "is no gate; write no-regression"),
-        ("???", "is no gate; write such as"),
-        ("margin", "is no gate; write such as"),
+        ("???", "is no gate; write no-regression"),
+        ("margin", "is no gate; write no-regression"),
         ("margin>=0.1", "is no gate"),
         ("margin[model=a,scenario=b]=0.1", "is no gate"),
         ("margin=2", "between 0 and 1"),
         ("rate>=often", "is no number"),
-        ("rate>=nan", "is no number that"),
+        ("rate>=nan", "expected a number, got nan"),
         ("rate[colour=red]>=1", "colour"),
         ("rate[model=]>=1", "has no value"),
-        ("rate[these-scenarios]>=1", "belongs to no-regression and margin"),
+        ("rate[these-scenarios]>=1", "there is no key 'about'"),
         ("margin[these]=0.1", "these-scenarios"),
     ],
 )

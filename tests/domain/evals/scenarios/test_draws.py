@@ -20,8 +20,9 @@ def values(tree: dict[str, Any], seed: str) -> dict[str, Any]:
 
 TREE = {
     "customer": ["Ada", "Bo", 7],
+    "other": {"one_of": ["Ada", "Bo", 7], "unlike": "customer"},
     "pieces": {"from": 2, "to": 4},
-    "spare": {"from": 2, "to": 4},
+    "spare": {"from": 2, "to": 4, "unlike": ["pieces"]},
     "sku": {"pattern": "A-##?"},
     "both": {"sum": ["pieces", "spare"]},
     "squares": {"product": ["pieces", "spare"]},
@@ -41,7 +42,9 @@ TREE = {
 def test_values_keep_to_their_draws_whatever_the_seed_is(seed: str) -> None:
     found = values(TREE, seed)
     assert found == values(TREE, seed)
-    assert found["customer"] in {"Ada", "Bo", 7}
+    assert {found["customer"], found["other"]} < {"Ada", "Bo", 7}
+    assert found["customer"] != found["other"]
+    assert found["pieces"] != found["spare"]
     assert {found["pieces"], found["spare"]} <= {2, 3, 4}
     head, tail = found["sku"][:2], found["sku"][2:]
     assert head == "A-"
@@ -95,6 +98,7 @@ def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
         ({"a": {"sum": []}}, r"draw.a.sum: name the numbers"),
         ({"a": ["x"], "b": {"sum": ["a"]}}, r"draw.b.sum: 'a' is not drawn as a number"),
         ({"a": "persn"}, r"draw.a: there is no draw 'persn'; did you mean 'person'"),
+        ({"a": {"from": 3, "to": 3}, "b": {"from": 3, "to": 3, "unlike": "a"}}, r"draw.b.to"),
         ({"a": {"several": 2}}, r"draw.a: write a list of values"),
         ({"a": {"from": 1, "to": 3, "several": 4}}, r"draw.a.to: from 1 to 3 leaves no number"),
         ({"a": {"from": 1, "to": 3, "several": 0}}, r"draw.a.several: expected a whole number of at least 1"),
