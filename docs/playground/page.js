@@ -72,7 +72,11 @@
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
   let total = 1;
   worker.onmessage = ({ data }) => {
-    if (data.failure) fail(`Python ${ready ? "stopped with an error" : "could not be started"}: ${data.failure}`);
+    if (data.failure && ready) {
+      waiting = false;
+      at("results").setAttribute("aria-busy", "false");
+      fail(`This reply could not be read, which is a fault of toolreel; please report it. ${data.failure}`);
+    } else if (data.failure) fail(`Python could not be started: ${data.failure}`);
     else if (data.bytes) total = data.bytes;
     else if (data.loaded) {
       at("progress").value = data.loaded / total;
@@ -86,6 +90,7 @@
       else ask();
     } else {
       waiting = false;
+      at("failure").hidden = true;
       show(data);
       at("results").setAttribute("aria-busy", String(changed));
       if (changed) ask();
@@ -112,6 +117,19 @@
   };
   at("examples").append(...buttons);
   choose(examples[0]);
+  // Who pastes another kind of reply rarely thinks of saying so. Typing changes nothing here.
+  const isBody = (text) => {
+    if (/^\s*(data|event):/.test(text)) return true;
+    try {
+      const { choices, output, content, message, error } = JSON.parse(text);
+      return [choices, output, content, message, error].some((each) => typeof each === "object" && each);
+    } catch {
+      return false;
+    }
+  };
+  form.elements.reply.addEventListener("paste", () =>
+    setTimeout(() => { form.elements.kind.value = isBody(form.elements.reply.value) ? "body" : "text"; }),
+  );
   let timer;
   form.addEventListener("input", () => {
     press(null);

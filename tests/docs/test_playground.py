@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -141,3 +142,11 @@ def test_a_field_that_cannot_be_used_says_why(field: str, text: str, error: str)
     found = read("Hi.", **{field: text})
     assert found["field"] == ("tools" if field == "tools" else "settings")
     assert error in found["error"]
+
+
+def test_the_page_links_pages_of_the_site() -> None:
+    links = re.findall(r'href="\.\./([^"]+)\.html"', (SOURCE / "index.html").read_text("utf-8"))
+    assert len(links) == 4
+    assert [
+        link for link in links if link != "../index" and not (SOURCE.parent / f"{link}.md").is_file()
+    ] == []

@@ -20,8 +20,6 @@ from tests.pages.watched import opened, serious_findings, visited, widest
 from toolreel.presets import shipped
 
 WHOLE: dict[str, Any] = json.loads((SOURCE / "examples.json").read_text("utf-8"))
-RUNS = 'runs stock({"part":"pin","shelf":3})'
-AGAIN = "asks the model again"
 
 
 def form(example: dict[str, Any]) -> dict[str, str]:
@@ -72,20 +70,22 @@ def test_a_pasted_reply_is_read_by_the_core_in_the_browser(browser: Browser, sit
             results = read_reply(form(example), shipped())["results"]
             assert cards(page) == [(", ".join(each["settings"]), each["verdict"]) for each in results]
 
-        # By the keyboard alone: an example, then a reply that is pasted over it.
-        page.get_by_role("button", name="A call in the text").focus()
+        # By the keyboard alone: an example, then a reply of another kind that is pasted over it.
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.evaluate("(text) => navigator.clipboard.writeText(text)", "<b>3</b> <tool_call>{'name': 'stock'")
+        page.get_by_role("button", name="Arguments that the schema refuses").focus()
         page.keyboard.press("Enter")
-        assert cards(page)[0] == ('defaults, argument_repairs="strict", argument_repairs="lenient"', RUNS)
+        expect(page.get_by_label("The whole body")).to_be_checked()
         page.keyboard.press("Tab")
-        for _ in range(4):
-            page.keyboard.press("Tab")  # three examples, and the choice of what is pasted
+        page.keyboard.press("Tab")
         expect(page.get_by_label("Reply", exact=True)).to_be_focused()
         page.keyboard.press("Control+A")
-        page.keyboard.insert_text("<b>pins</b>, <tool_call>{'name': 'stock'")
-        shown = cards(page)
-        assert shown[0][1] == AGAIN
+        page.keyboard.press("Control+V")
+        expect(page.get_by_label("The text of a message")).to_be_checked()
         expect(page.locator(".card").first).to_contain_text("TEXT_CALL_TRUNCATED")
-        expect(page.locator("[aria-pressed=true]")).to_have_count(0)
+        shown = cards(page)
+        assert shown[0][1] == "asks the model again"
+        expect(page.locator("[aria-pressed=true], .card b")).to_have_count(0)  # texts are no markup
 
         # A field that cannot be used says so beside itself, and the results stay.
         page.locator("#tools").fill("[")

@@ -261,3 +261,17 @@ def test_pins(reel):
         project.run(*without, "--reel=record", "--reel-live-url", server.url).assert_outcomes(passed=1)
     project.run(*without).assert_outcomes(passed=1)
     assert find_spec("returns.contrib.pytest.plugin"), "which without this option is in every session"
+
+
+def test_the_project_says_where_to_record_from_and_where_recordings_are(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "abcdefgh-1234")
+    project.tests(ASKS)
+    with serving(*SESSION) as server:
+        table = f'[tool.toolreel]\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\nrecordings = "tapes"\n'
+        (project.path / "pyproject.toml").write_text(table)
+        project.run("--reel=record").assert_outcomes(passed=1)
+        assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer abcdefgh-1234"}
+    assert (project.path / "tapes" / "test_agent" / "test_pins.yaml").exists()
+    project.run().assert_outcomes(passed=1)

@@ -214,7 +214,10 @@ def test_a_session_that_plays_no_recording_reads_no_rules(project: Project) -> N
             UNUSED.replace("at =", "path ="),
             "*line 2: tool.toolreel.vary?0?: 'path' is no part of a rule; there are at, *",
         ),
-        ("[tool.toolreel]\nvery = 1\n", "*line 2: tool.toolreel.very: is no setting; there is vary"),
+        (
+            "[tool.toolreel]\nvery = 1\n",
+            "*line 2: tool.toolreel.very: there is no setting 'very'; did you *",
+        ),
         (
             "[tool.toolreel]\nvary = 1\n",
             "*line 2: tool.toolreel.vary: expected tables, ??tool.toolreel.vary??",

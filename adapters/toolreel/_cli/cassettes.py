@@ -19,6 +19,7 @@ from toolreel._cli.console import complain, labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
+from toolreel._cli.shared_option import shared_settings
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
@@ -80,7 +81,7 @@ def check_command(
     secret_rules: Path | None,
     as_machine: bool,
 ) -> int:
-    """Look over all recordings below PATH, by default the current folder, without network.
+    """Look over all recordings below PATH, by default `recordings` of pyproject.toml or this folder, offline.
 
     \b
     leak        a key, a token, a password, or a value of this environment
@@ -105,7 +106,7 @@ def check_command(
 
     rules = rules_of(secret_rules)
     checked: Checked = check(
-        *(paths or (Path(),)),
+        *(paths or map(Path, shared_settings().texts("recordings") or (".",))),
         now=datetime.now(UTC),
         tests=tests,
         max_age=max_age,

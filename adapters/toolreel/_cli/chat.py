@@ -12,7 +12,7 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, STOPPED, USAGE, reporting
-from toolreel._cli.options import parse_settings
+from toolreel._cli.options import model_option, parse_settings
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
@@ -44,7 +44,7 @@ _NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
 
 
 @click.command("chat", epilog=EPILOG)
-@click.option("--model", metavar="NAME", help="Model name, as the server lists it.")
+@model_option(required=False)
 @server_options()
 @source_options
 @plan_options(

@@ -17,6 +17,7 @@ import click
 from toolreel._cli.console import complain, err, labelled, out, printable, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.export import RUN_FORMATS, RunFormat, export_options, write_run
+from toolreel._cli.options import model_option
 from toolreel._cli.run_options import (
     PlanChoice,
     database_option,
@@ -52,7 +53,7 @@ _run_argument = click.argument("run_id", metavar="RUN")
 
 @click.command("submit", epilog=EPILOG)
 @click.argument("prompt")
-@click.option("--model", required=True, help="Model name, as the worker's server lists it.")
+@model_option()
 @source_options
 @plan_options()
 @fallback_option

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 
 import click
 
+from toolreel._cli.shared_option import SharedOption, shared_settings
 from toolreel._internal import printable_json
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
@@ -66,6 +68,7 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
     @click.option(
         "--import",
         "modules",
+        cls=SharedOption,
         multiple=True,
         metavar="MODULE",
         envvar="TOOLREEL_IMPORT",
@@ -78,6 +81,7 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
         try:
+            shared_settings().set_variables(os.environ)
             sys.exit(command(*args, **kwargs))
         except (KeyboardInterrupt, click.Abort, ToolreelError) as error:
             from toolreel._cli.console import complain  # imported here because --help does not need rich

@@ -111,6 +111,10 @@ _SECTIONS: Final = {
     "Evaluations": (
         LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
     ),
+    "This installation": (
+        LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
+        LazyCommand("completion", "completion:completion_command", "Print the completion of a shell."),
+    ),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 
+from toolreel._cli.shared_option import SharedOption
 from toolreel.presets import CATALOGUE_VARIABLE, at_provider, named_presets, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
@@ -115,9 +116,22 @@ def settings_option(text: str) -> Callable[[Command], Command]:
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
 
 
+def model_option(*, required: bool = True) -> Callable[[Command], Command]:
+    """``--model`` of a command that asks a model."""
+    return click.option(
+        "--model",
+        cls=SharedOption,
+        required=required,
+        metavar="NAME",
+        help="Model name, as the server lists it.",
+    )
+
+
 def tools_option(text: str) -> Callable[[Command], Command]:
     """``--tools``, with a help text; the command receives ``tool_names``."""
-    return click.option("--tools", "tool_names", multiple=True, metavar="MODULE:ATTR", help=text)
+    return click.option(
+        "--tools", "tool_names", cls=SharedOption, multiple=True, metavar="MODULE:ATTR", help=text
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +213,7 @@ catalogue_option = click.option(
 )
 provider_option = click.option(
     "--provider",
+    cls=SharedOption,
     metavar="NAME",
     help="Use the defaults for this provider and the workarounds for the model; `toolreel presets` lists "
     "them.",
@@ -236,6 +251,7 @@ preset_options = bundle(
     click.option(
         "--preset",
         "presets",
+        cls=SharedOption,
         multiple=True,
         metavar="NAME",
         help="Apply a named preset on top of --provider (`toolreel presets` lists them), or all presets of a "
@@ -243,6 +259,7 @@ preset_options = bundle(
     ),
     click.option(
         "--sampling",
+        cls=SharedOption,
         metavar="PROFILE",
         help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
     ),

@@ -13,7 +13,7 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import catalogue_option
+from toolreel._cli.options import catalogue_option, model_option
 from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import shown_url
@@ -47,7 +47,7 @@ _SHOWN: Final = 90
 
 
 @click.command("probe", epilog=EPILOG)
-@click.option("--model", metavar="MODEL", help="Model name, as the server lists it.")
+@model_option(required=False)
 @server_options(required=False, fallbacks=False, seconds=60.0)
 @click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
 @click.option(

@@ -12,7 +12,7 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out
 from toolreel._cli.errors import EPILOG, FAILED, USAGE, json_option, reporting, say
-from toolreel._cli.options import NO_PRESETS, parse_settings
+from toolreel._cli.options import NO_PRESETS, model_option, parse_settings
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @click.command("run", epilog=EPILOG)
 @click.argument("prompt")
-@click.option("--model", required=True, help="Model name, as the server lists it.")
+@model_option()
 @server_options()
 @source_options
 @plan_options()

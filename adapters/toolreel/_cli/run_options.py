@@ -22,6 +22,7 @@ from toolreel._cli.options import (
 )
 from toolreel._cli.progress import RunProgress
 from toolreel._cli.server_options import FallbackChoice, with_fallbacks
+from toolreel._cli.shared_option import SharedOption
 from toolreel._cli.tool_options import Sources, allow_option, deny_option
 from toolreel._driver import Always, Approver, Never, attach
 from toolreel._journal import companion
@@ -337,6 +338,7 @@ database_option = click.option(
 )
 queue_option = click.option(
     "--queue",
+    cls=SharedOption,
     default="toolreel",
     show_default=True,
     metavar="NAME",

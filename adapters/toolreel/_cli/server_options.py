@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from toolreel._cli.options import Command, bundle, choices, key_values
+from toolreel._cli.shared_option import SharedOption
 from toolreel.presets import at_provider, named_presets, with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
@@ -137,11 +138,12 @@ class ServerChoice:
         return replace(self, api_key_env=there.api_key_env or self.api_key_env, fallbacks=()).target()
 
 
-def header_option(parameter: str) -> Callable[[Command], Command]:
+def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Callable[[Command], Command]:
     """``--header``; the command receives names of variables by names of headers."""
     return click.option(
         "--header",
         parameter,
+        cls=kind,
         multiple=True,
         metavar="NAME=VAR",
         callback=_variables,
@@ -178,31 +180,38 @@ def server_options(
         ServerChoice,
         click.option(
             "--base-url",
+            cls=SharedOption,
             required=required,
             metavar="URL",
             help="URL of an OpenAI-compatible server, with or without /v1, such as http://127.0.0.1:8080.",
         ),
         click.option(
             "--api-prefix",
+            cls=SharedOption,
             default=API_PREFIX,
             show_default=True,
             metavar="PATH",
             help='Appended to a URL without a version; "" for none, as for the deployments of Azure.',
         ),
         click.option(
-            "--api-key-env", metavar="VAR", help="Name of the environment variable that holds the API key."
+            "--api-key-env",
+            cls=SharedOption,
+            metavar="VAR",
+            help="Name of the environment variable that holds the API key.",
         ),
         click.option(
             "--api-key-header",
+            cls=SharedOption,
             default="Authorization",
             show_default=True,
             metavar="NAME",
             help=API_KEY_HEADER_HELP,
         ),
-        header_option("headers"),
+        header_option("headers", SharedOption),
         *((fallback_option,) if fallbacks else ()),
         click.option(
             "--timeout",
+            cls=SharedOption,
             type=click.FloatRange(min=0, min_open=True),
             default=seconds,
             show_default=True,

@@ -12,6 +12,7 @@ import click
 
 from toolreel._cli.console import err, printable
 from toolreel._cli.options import bundle, tools_option
+from toolreel._cli.shared_option import SharedOption
 from toolreel._driver import ToolHost
 from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools
@@ -140,6 +141,7 @@ source_options = bundle(
     click.option(
         "--mcp",
         "mcp_file",
+        cls=SharedOption,
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
@@ -148,6 +150,7 @@ source_options = bundle(
     click.option(
         "--skills",
         "skill_folders",
+        cls=SharedOption,
         multiple=True,
         metavar="FOLDER",
         help="Folder of an Agent Skill (it has a SKILL.md), or of several. Repeatable.",

@@ -10,6 +10,7 @@ import click
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import port_option
+from toolreel._cli.shared_option import shared_settings
 
 
 @click.command("view", epilog=EPILOG)
@@ -41,9 +42,9 @@ def view_command(
     it has what was repaired, retried or refused, what was sent of the stored history, replies, calls, results
     and times. With OTHER, it shows both runs, and where they part.
 
-    Without NAME, or if NAME is a folder, a page lists the recordings below it, and opens each. Its server
-    listens on 127.0.0.1 alone, changes nothing, and answers anyone who has the token in the printed address.
-    Ctrl-C ends it.
+    If NAME is a folder, a page lists the recordings below it, and opens each. Without NAME, the folder is
+    `recordings` of [tool.toolreel] in pyproject.toml, or this one. Its server listens on 127.0.0.1
+    alone, changes nothing, and answers anyone who has the token in the printed address. Ctrl-C ends it.
 
     \b
     toolreel view
@@ -56,7 +57,8 @@ def view_command(
         from toolreel._internal import show
         from toolreel._replay import ListServer
 
-        server = ListServer(Path(file or "."), (port or 0))
+        folder = file or next(iter(shared_settings().texts("recordings")), ".")
+        server = ListServer(Path(folder), (port or 0))
         out.print(server.address)
         out.file.flush()
         err.print("Stop with Ctrl-C.")

@@ -51,6 +51,16 @@ if TYPE_CHECKING:
         shortened,
         visible,
     )
+    from toolreel._internal.pyproject_table import (
+        EVERY,
+        PYPROJECT,
+        SERVER_KEYS,
+        SETTINGS_PLACE,
+        SHARED_KEYS,
+        ProjectSettings,
+        project_settings,
+        settings_in,
+    )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.toml_files import line_at, read_file, read_toml

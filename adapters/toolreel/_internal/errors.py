@@ -8,6 +8,7 @@
         ├── MissingExtra          an optional dependency is not installed
         ├── CassetteError         a cassette cannot be read, trusted or written
         │   └── SecretFound       a cassette was not written because it would hold a secret
+        ├── ProjectSettingsError  [tool.toolreel] in pyproject.toml has a key or a value that is not usable
         ├── SecretRulesError      a project's own rules about secrets cannot be used
         ├── VaryError             a rule about what may vary in a recording cannot be used, or was not used
         ├── JournalError          a journal cannot be read, trusted or written
@@ -72,6 +73,10 @@ class CassetteError(AdapterError):
 
 class SecretFound(CassetteError):
     """A cassette was not written, because it would contain a secret; names the place, never the secret."""
+
+
+class ProjectSettingsError(AdapterError, ValueError):
+    """``[tool.toolreel]`` in ``pyproject.toml`` that cannot be used; names the file, the line and the key."""
 
 
 class SecretRulesError(AdapterError, ValueError):

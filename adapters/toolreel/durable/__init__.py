@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolreel.durable._looks import OVER, RunLook, RunLooks, age
     from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
     from toolreel.durable._store.claims import Written, claim
-    from toolreel.durable._store.database import close_database, database_url, open_database
+    from toolreel.durable._store.database import close_database, database_url, open_database, tables_in
     from toolreel.durable._store.slots import take_slot
     from toolreel.durable._worker import Worker
 else:

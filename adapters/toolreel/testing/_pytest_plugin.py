@@ -21,7 +21,8 @@ pytest loads it automatically if toolreel is installed with the extra ``pytest``
 ``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
 ============================  =======================================================================
 
-``pyproject.toml`` may say what may vary in requests: see :mod:`toolreel.testing._rule_report`. Tests say it
+``[tool.toolreel]`` in ``pyproject.toml`` sets the server, the variable of its key, the folder and the hosts,
+too: see :mod:`toolreel._internal.pyproject_table`. It also says what may vary in requests; tests say that
 by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or ``reel.vary(Vary(...))``.
 
 Tests can share a recording by name: the first that passes records it, the others replay it.
@@ -166,12 +167,12 @@ class _Rules:
         """Fail the session if a rule that tests share fits nothing."""
         if not self._told:
             return
+        from toolreel.testing._pytest_reel import recordings_folder
         from toolreel.testing._rule_report import reel_folders
 
-        named = self._config.getini("reel_dir")
-        root = self._config.inipath.parent if self._config.inipath else self._config.rootpath
+        folder = recordings_folder(self._config)
         skipped = [*self._config.getini("norecursedirs"), "venv", "site-packages"]
-        folders = [root / named] if named else reel_folders(self._config.rootpath, skipped)
+        folders = [folder] if folder else reel_folders(self._config.rootpath, skipped)
         self._unused = self._report().unused(folders)
         if self._unused and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

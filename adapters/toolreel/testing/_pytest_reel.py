@@ -13,14 +13,22 @@ from typing import Final
 
 import pytest
 
-from toolreel._internal import AdapterError, CassetteError, VaryError, printable
+from toolreel._internal import (
+    PYPROJECT,
+    AdapterError,
+    CassetteError,
+    ProjectSettings,
+    VaryError,
+    printable,
+    project_settings,
+)
 from toolreel._secrets import scrubbed, searched_for
 from toolreel.cassette import Vary
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._reels.reel import Reel
 from toolreel.testing._reels.reel_recording import LiveSide
-from toolreel.testing._rule_report import FILE, RULES, GivenRule, project_rules, told
+from toolreel.testing._rule_report import RULES, GivenRule, project_rules, told
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()
@@ -56,6 +64,7 @@ _OPEN: Final = pytest.StashKey[_Open]()
 
 def reel_of(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
+    _shared(item.config).set_variables(os.environ)
     mode, live = item.config.getoption("--reel"), _live(item.config)
     files = _files(item)
     recorded = item.config.stash.setdefault(_RECORDED, set())
@@ -67,7 +76,7 @@ def reel_of(item: pytest.Item) -> Reel:
     open_ = item.stash[_OPEN] = _Open(reel, given)
     item.stash[PASSED] = False
     if not recording:
-        hosts = item.config.getini("reel_allowed_hosts")
+        hosts = [*item.config.getini("reel_allowed_hosts"), *_shared(item.config).texts("allowed_hosts")]
         open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
     return reel
 
@@ -155,7 +164,25 @@ def _is_of_wider_scope(error: BaseException) -> bool:
 
 
 def _live(config: pytest.Config) -> LiveSide:
-    return LiveSide(config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env"))
+    """The server to record from; one that is named for this session gets no key of the project's own."""
+    url, key_env = config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env")
+    ours = _shared(config).values
+    return LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
+
+
+def _shared(config: pytest.Config) -> ProjectSettings:
+    """What the project says for all commands, and for this plugin.
+
+    :raises ProjectSettingsError: if it cannot be used
+    """
+    return project_settings(config.rootpath)
+
+
+def recordings_folder(config: pytest.Config) -> Path | None:
+    """The folder of all recordings; ``None`` if they are next to each test file."""
+    root = config.inipath.parent if config.inipath else config.rootpath
+    named = config.getini("reel_dir") or _shared(config).values.get("recordings")
+    return root / named if named else None
 
 
 def _files(item: pytest.Item) -> ReelFiles:
@@ -185,7 +212,7 @@ def _rules(item: pytest.Item) -> list[GivenRule]:
     for node, mark in item.iter_markers_with_node("reel"):
         shared = node is not item
         given += [GivenRule(node.nodeid, shared, rule) for rule in _marked(*mark.args, **mark.kwargs)[1]]
-    given += [GivenRule(FILE, True, rule) for rule in project_rules(item.config.rootpath)]
+    given += [GivenRule(PYPROJECT, True, rule) for rule in project_rules(item.config.rootpath)]
     return given
 
 
@@ -203,12 +230,12 @@ def _tell_rules(item: pytest.Item, reel: Reel, given: Sequence[GivenRule]) -> No
 
 def _folder(item: pytest.Item) -> tuple[Path, Path]:
     """The folder of recordings, and the subfolder of the test's module."""
-    root = item.config.inipath.parent if item.config.inipath else item.config.rootpath
-    ini = item.config.getini("reel_dir")
-    if not ini:
+    folder = recordings_folder(item.config)
+    if folder is None:
         return item.path.parent / "reels", Path(item.path.stem)
+    root = item.config.inipath.parent if item.config.inipath else item.config.rootpath
     module = item.path.with_suffix("")
-    return root / ini, module.relative_to(root) if module.is_relative_to(root) else Path(module.name)
+    return folder, module.relative_to(root) if module.is_relative_to(root) else Path(module.name)
 
 
 def _unfinished(item: pytest.Item) -> str:

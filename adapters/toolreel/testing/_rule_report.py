@@ -20,13 +20,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from toolreel._internal import AdapterError, VaryError, counted, line_at, read_file, read_toml
+from toolreel._internal import (
+    PYPROJECT,
+    SETTINGS_PLACE,
+    AdapterError,
+    VaryError,
+    counted,
+    line_at,
+    read_file,
+    read_toml,
+    settings_in,
+)
 from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
-from toolreel_core._internal import PlaceError
 
-FILE: Final = "pyproject.toml"
-_KEYS: Final = ("vary",)
-_PLACE: Final = ("tool", "toolreel", "vary")
+_PLACE: Final = (*SETTINGS_PLACE, "vary")
 _TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
 """The head of a rule in pyproject.toml, found without parsing the file."""
 
@@ -42,7 +49,7 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
 
     :raises VaryError: if a rule cannot be used; names the line
     """
-    path = root / FILE
+    path = root / PYPROJECT
     return _read(path, path.stat().st_mtime_ns) if path.is_file() else ()
 
 
@@ -59,16 +66,7 @@ def _read(path: Path, _changed: int) -> tuple[Vary, ...]:
 
 
 def _entries(tree: dict[str, Any]) -> list[object]:
-    settings = tree.get("tool", {}).get("toolreel", {})
-    if not isinstance(settings, dict):
-        raise PlaceError(_PLACE[:2], "expected a table")
-    for key in settings:
-        if key not in _KEYS:
-            raise PlaceError((*_PLACE[:2], key), "is no setting; there is vary")
-    entries = settings.get("vary", [])
-    if not isinstance(entries, list):
-        raise PlaceError(_PLACE, "expected tables, [[tool.toolreel.vary]]")
-    return entries
+    return list(settings_in(tree).get("vary", ()))
 
 
 RULES: Final = "reel_rules"

@@ -106,8 +106,10 @@ _JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '
 # A backslash before a line break continues the line in Python and JavaScript.
 _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
 # The look-ahead keeps `1.2.3` and `2024-01-01x` from being read as a number with something behind it.
-_JSON_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
-_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?![\w.])")
+# Some groups are not possessive: before Python 3.11.5 (Debian 12 has 3.11.2), such a group that fails within
+# keeps what it has read, so that `5.6e` would be a number (python/cpython#106052).
+_JSON_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
 _UNFINISHED: Final = lazy_pattern(r"[-+.\w]++\Z")
 """A number or word at the end of the text, which may have been cut."""
 _BARE: Final = lazy_pattern(r"[^,{}\[\]()<>\"']++")

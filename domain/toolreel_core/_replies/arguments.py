@@ -43,7 +43,8 @@ _OPEN_FENCE: Final = lazy_pattern(r"\s*+(?:```|~~~)")
 """The start of a code block around arguments, whose end may be lost."""
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
-_TOKENS: Final = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))++\s*+")
+# The outer group is not possessive: see the numbers of `json_repair`.
+_TOKENS: Final = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))+\s*+")
 # Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
 _STRUCTURE: Final = lazy_pattern(
     r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL

@@ -28,7 +28,7 @@ _OPENING: Final = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 _CELL: Final = lazy_pattern(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
 _DIVIDER: Final = lazy_pattern(
-    r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t\r]*+$", re.MULTILINE
+    r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t\r]*+$", re.MULTILINE
 )
 """The line between head and body of a table."""
 _INDENT: Final = lazy_pattern(r"[ \t]*")

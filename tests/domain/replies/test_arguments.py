@@ -167,6 +167,12 @@ def test_a_number_that_json_does_not_have_is_an_error(number: str, repairs: Argu
         )
 
 
+@pytest.mark.parametrize("text", ["{'a': 5.6e", "{'a': 5e}", "{'a': 1_0e-}", "{'a': 1.e"])
+def test_an_exponent_without_digits_is_not_a_number(text: str) -> None:
+    """Before Python 3.11.5, a possessive group that fails keeps what it has read."""
+    assert isinstance(reading(text, "lenient"), Unreadable)
+
+
 @given(json_objects.filter(bool), st.sampled_from(["safe", "lenient"]), st.data())
 def test_no_beginning_of_an_object_is_ever_completed(
     value: dict[str, Json], repairs: ArgumentRepairs, data: st.DataObject

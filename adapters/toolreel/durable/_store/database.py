@@ -178,6 +178,27 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     return engine
 
 
+def tables_in(url: sa.URL) -> bool:
+    """Whether a database has the tables of durable runs; nothing is created or changed.
+
+    :raises DurableError: if it cannot be reached, or its tables have another version
+    """
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        return False
+    try:
+        engine = sa.create_engine(url)
+        try:
+            return is_current(engine)
+        finally:
+            engine.dispose()
+    except ImportError as error:
+        raise MissingExtra.of("durable", str(error.name)) from None
+    except exc.SQLAlchemyError as error:
+        raise DurableError(
+            f"database: {url.render_as_string()} cannot be used: {_first_line(error)}"
+        ) from None
+
+
 def close_database(engine: sa.Engine) -> None:
     """Close the connections of an engine.
 

@@ -1,0 +1,255 @@
+"""``toolreel doctor``: whether what a run needs is here: packages, keys, server, database, recordings."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import click
+
+from toolreel._cli.console import labelled, out, withhold
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.options import model_option
+from toolreel._cli.run_options import database_option, rules_of, secrets_option
+from toolreel._cli.server_options import ServerChoice, server_options
+from toolreel._cli.shared_option import shared_settings
+from toolreel._internal import CassetteError, counted
+from toolreel._secrets import known_secrets
+from toolreel_core._errors import ToolreelError
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import as_tree, items_of, read
+from toolreel_core._settings import PATHS
+
+_State: TypeAlias = Literal["ok", "note", "problem"]
+_STYLES: Final[Mapping[_State, str]] = {"ok": "", "note": "yellow", "problem": "bold red"}
+_REMEDIES: Final = {
+    401: "check the key: --api-key-env names its variable, --api-key-header its header",
+    402: "the account has no credit left",
+    403: "the key is not allowed to do this, or the server is behind a proxy that refuses it",
+    429: "the server limits requests: try again later",
+}
+
+
+class Examined(NamedTuple):
+    """What was found in one place."""
+
+    area: str
+    state: _State
+    text: str
+    remedy: str = ""
+
+
+@click.command("doctor", epilog=EPILOG)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@server_options(required=False, fallbacks=False, seconds=10.0)
+@model_option(required=False)
+@database_option
+@secrets_option
+@json_option
+@reporting
+def doctor_command(
+    paths: tuple[Path, ...],
+    server: ServerChoice,
+    model: str | None,
+    database: str | None,
+    secret_rules: Path | None,
+    as_machine: bool,
+) -> int:
+    """Check what runs need here: packages and extras, settings, keys, the server, the database, recordings.
+
+    The server is that of --base-url or of [tool.toolreel] in pyproject.toml; it is asked for its models,
+    which costs nothing. Recordings are those below PATH; by default, below the folder that pyproject.toml
+    names, or this one. Nothing is changed, and no value of a key is shown.
+
+    \b
+    toolreel doctor
+    toolreel doctor tests/reels --base-url http://127.0.0.1:8080 --json
+
+    Exits with 1 if there is a problem. Notes, such as an extra that is not installed, are none.
+    """
+    examined = [
+        *_packages(),
+        *_settings(),
+        *_keys(server),
+        *(_server(server, model) if server.base_url else ()),
+        *_database(database),
+        *_recordings(paths, secret_rules),
+    ]
+    problems = sum(each.state == "problem" for each in examined)
+    if as_machine:
+        say({"ok": not problems, "checks": [each._asdict() for each in examined]})
+        return FAILED if problems else 0
+    for area, state, text, remedy in examined:
+        labelled(out, area, f"{text}: {remedy}" if remedy else text, _STYLES[state], mark=f"{state:<9}")
+    summary = counted(problems, "problem") if problems else "no problems"
+    out.print(summary, style="bold red" if problems else "green")
+    return FAILED if problems else 0
+
+
+_REQUIREMENT: Final = re.compile(r"([\w.-]+)(?:\[([\w-]+)])?\s*([^;]*)(?:;.*)?")
+"""Name, extra and bounds of a requirement, as build tools write it into the metadata of a package."""
+_OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+_BOUND: Final = re.compile(r"(>=|<)([\d.]+)")
+
+
+def _packages() -> Iterator[Examined]:
+    """Python, toolreel, and what it depends on: with which versions, and which extras are not complete."""
+    yield Examined("python", "ok", f"{platform.python_version()} ({sys.executable})")
+    try:
+        ours = distribution("toolreel")
+    except PackageNotFoundError:
+        yield Examined("toolreel", "note", "runs from its sources, so its extras are not known")
+        return
+    yield Examined("toolreel", "ok", ours.version)
+    required: dict[str, list[str]] = {"": []}
+    for requirement in ours.requires or ():
+        extra = _OF_EXTRA.search(requirement)
+        if not (sys.platform == "win32" and "'win32'" in requirement):  # one that Windows lacks
+            required.setdefault(extra[1] if extra else "", []).append(requirement)
+    for extra_name, requirements in sorted(required.items()):
+        if extra_name == "all":  # has nothing that the others do not have
+            continue
+        wanted = f"toolreel[{extra_name}]" if extra_name else "toolreel"
+        wrong = [why for requirement in requirements if (why := _fault(requirement))]
+        absent = all(why.endswith("is not installed") for why in wrong)
+        if wrong:
+            state: _State = "note" if extra_name and absent else "problem"
+            yield Examined("packages", state, f"{wanted}: {', '.join(wrong)}", f"pip install -U '{wanted}'")
+        else:
+            names = [each[1] for each in map(_REQUIREMENT.fullmatch, requirements) if each]
+            listed = ", ".join(f"{name} {version(name)}" for name in names)
+            yield Examined("packages", "ok", f"{wanted}: {listed}")
+
+
+def _fault(requirement: str) -> str:
+    """What is wrong with a requirement; empty if it is installed in a version that fits."""
+    named = _REQUIREMENT.fullmatch(requirement)
+    if named is None:
+        return ""
+    name, extra, bounds = named.groups()
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        return f"{name} is not installed"
+    if not _is_within(found.version, bounds):
+        return f"{name} {found.version} is not {bounds.strip()}"
+    further = [each for each in found.requires or () if extra and _OF_EXTRA.findall(each) == [extra]]
+    return next(filter(None, map(_fault, further)), "")
+
+
+def _is_within(found: str, bounds: str) -> bool:
+    """Whether a version fits bounds of the form ``<2,>=1.5``; that is all that ours have."""
+
+    def parts(text: str) -> tuple[int, ...]:
+        numbers = [int(part) for part in re.match(r"[\d.]*", text)[0].strip(".").split(".")]  # type: ignore[index]
+        return (*numbers, 0, 0, 0)[:4]
+
+    return all((parts(found) >= parts(bound)) == (sign == ">=") for sign, bound in _BOUND.findall(bounds))
+
+
+def _settings() -> Iterator[Examined]:
+    settings = shared_settings()
+    keys = ", ".join(settings.values) or "no [tool.toolreel]"
+    if settings.path:
+        yield Examined("settings", "ok", f"{settings.path}: {keys}")
+
+
+def _keys(server: ServerChoice) -> Iterator[Examined]:
+    """The variables that hold keys: those that the server needs, and those that look like one."""
+    needed = [name for name in (server.api_key_env, *server.headers.values()) if os.environ.get(name or "")]
+    names = sorted({*known_secrets(os.environ), *map(str, needed)})
+    yield Examined("keys", "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}")
+
+
+def _server(server: ServerChoice, model: str | None) -> Iterator[Examined]:
+    """Whether the server answers when it is asked for its models."""
+    try:
+        import httpx
+
+        from toolreel.http import Address, failure_event, header_values, sync_transport
+    except ImportError:
+        yield Examined("server", "problem", "httpx is not installed", "pip install 'toolreel[http]'")
+        return
+    try:
+        address = Address.of(
+            server.base_url or "",
+            server.api_key_env,
+            api_prefix=server.api_prefix,
+            headers=header_values(server.headers, os.environ),
+            api_key_header=server.api_key_header,
+        )
+    except ToolreelError as error:  # the URL, or a variable that is not set
+        yield Examined("server", "problem", str(error))
+        return
+    withhold(address.secrets)
+    base, question, query = address.url.partition("?")
+    shown, url = address.server.url, f"{base.removesuffix(PATHS['chat_completions'])}/models{question}{query}"
+    try:
+        with httpx.Client(
+            transport=sync_transport(url, proxy=None, http2=False, connections=1), timeout=server.timeout
+        ) as client:
+            answer = client.get(url, headers=dict(address.headers))
+            body = answer.text
+    except httpx.HTTPError as error:
+        why = failure_event(0, error).message
+        yield Examined(
+            "server", "problem", f"{shown} does not answer: {why}", "is it running, and is the URL right?"
+        )
+        return
+    if answer.status_code in {404, 405, 501}:
+        yield Examined("server", "note", f"{shown} answers, but lists no models", "`toolreel probe` asks one")
+    elif not answer.is_success:
+        remedy = _REMEDIES.get(answer.status_code, "ask those who run it")
+        yield Examined("server", "problem", f"{shown} answers with status {answer.status_code}", remedy)
+    else:
+        names = [str(as_tree(each).get("id")) for each in items_of(as_tree(read(body).value_or("")), "data")]
+        yield Examined("server", "ok", f"{shown} answers, and lists {counted(len(names), 'model')}")
+        if model and names and model not in names:
+            yield Examined("server", "note", f"its list: {unknown_name('model', model, names)}")
+
+
+def _database(given: str | None) -> Iterator[Examined]:
+    """The database of durable runs, if one is named or lies in this folder."""
+    named = given or os.environ.get("TOOLREEL_DATABASE_URL")
+    if not named and not Path("toolreel.db").exists():
+        return
+    try:
+        from toolreel.durable import database_url, tables_in
+
+        url = database_url(given)
+        shown = url.render_as_string()
+        if tables_in(url):
+            yield Examined("database", "ok", f"{shown} has the tables of durable runs")
+        else:
+            yield Examined("database", "note", f"{shown} has no tables yet", "the first use creates them")
+    except (ToolreelError, ImportError) as error:
+        yield Examined("database", "problem", str(error))
+
+
+def _recordings(paths: tuple[Path, ...], secret_rules: Path | None) -> Iterator[Examined]:
+    """What is wrong with recordings, as `toolreel cassettes check` says it."""
+    named = paths or tuple(map(Path, shared_settings().texts("recordings")))
+    try:
+        from toolreel.testing import check
+
+        rules = rules_of(secret_rules)
+        known = known_secrets(os.environ, rules)
+        checked = check(*(named or (Path(),)), now=datetime.now(UTC), known=known, rules=rules)
+    except CassetteError as error:
+        yield Examined("recordings", "problem" if named else "ok", str(error))
+        return
+    except ImportError as error:
+        yield Examined("recordings", "note", f"not checked: {error}")
+        return
+    for finding in checked.findings:
+        state: _State = "problem" if finding in checked.problems else "note"
+        yield Examined("recordings", state, f"{finding.path}: {finding.kind}: {finding.text}")
+    count = counted(len(checked.recordings), "recording")
+    yield Examined("recordings", "ok", f"{count} read; `toolreel cassettes check --help` explains findings")

@@ -1,0 +1,154 @@
+"""The table ``[tool.toolreel]`` of the nearest ``pyproject.toml``: settings that commands and pytest share.
+
+What a command line or an environment variable says goes first. A path is relative to the folder of the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from toolreel._internal.errors import ProjectSettingsError
+from toolreel._internal.toml_files import read_file, read_toml
+from toolreel_core._internal import Table, unknown_name
+
+PYPROJECT: Final = "pyproject.toml"
+SETTINGS_PLACE: Final = ("tool", "toolreel")
+
+_Kind: TypeAlias = Literal["text", "texts", "seconds", "names", "tables"]
+
+
+class Key(NamedTuple):
+    """A key of the table."""
+
+    kind: _Kind
+    commands: tuple[str, ...] = ()
+    """The commands whose option of the same name it is the default of."""
+    variable: str = ""
+    """The environment variable that it is the default of, in all commands and in pytest."""
+
+
+EVERY: Final = "every"
+"""Stands for every command that has the option."""
+_LIVE: Final = ("run", "chat", "resume", "fork", "probe", "worker", "doctor")
+_STARTING: Final = ("run", "chat", "submit")
+_WITH_TOOLS: Final = ("run", "chat", "resume", "submit", "worker", "tools")
+SHARED_KEYS: Final[Mapping[str, Key]] = {
+    "base_url": Key("text", _LIVE),
+    "api_key_env": Key("text", _LIVE),
+    "api_key_header": Key("text", _LIVE),
+    "api_prefix": Key("text", _LIVE),
+    "header": Key("names", _LIVE),
+    "timeout": Key("seconds", _LIVE),
+    "model": Key("text", (*_STARTING, "probe", "doctor")),
+    "provider": Key("text", _STARTING),
+    "preset": Key("texts", _STARTING),
+    "sampling": Key("text", _STARTING),
+    "tools": Key("texts", _WITH_TOOLS),
+    "mcp": Key("text", _WITH_TOOLS),
+    "skills": Key("texts", _WITH_TOOLS),
+    "queue": Key("text", ("submit", "worker")),
+    "import": Key("texts", (EVERY,)),
+    "catalogue": Key("texts", variable="TOOLREEL_CATALOGUE"),
+    "secrets": Key("text", variable="TOOLREEL_SECRETS"),
+    "database": Key("text", variable="TOOLREEL_DATABASE_URL"),
+    "recordings": Key("text"),
+    "allowed_hosts": Key("texts"),
+    "vary": Key("tables"),
+}
+SERVER_KEYS: Final = frozenset({"api_key_env", "api_key_header", "api_prefix", "header"})
+"""What is said about the server of ``base_url``; another server gets none of it, least of all its key."""
+_FILES: Final = frozenset({"mcp", "skills", "catalogue", "secrets", "recordings"})
+_NAMES_OR_FILES: Final = frozenset({"tools", "import", "preset"})
+"""Keys whose values are files if they end so; else names of modules or presets."""
+_SQLITE: Final = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """What a project says for all commands."""
+
+    path: Path | None = None
+    """The ``pyproject.toml``; ``None`` if there is none."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The text or the texts under a key, as a tuple."""
+        value = self.values.get(key, ())
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    def set_variables(self, environ: MutableMapping[str, str]) -> None:
+        """Set the variables that keys stand for, where the environment does not."""
+        for name, key in SHARED_KEYS.items():
+            if key.variable and name in self.values:
+                environ.setdefault(key.variable, os.pathsep.join(self.texts(name)))
+
+
+def project_settings(start: Path) -> ProjectSettings:
+    """The settings in the nearest ``pyproject.toml``, from a folder upwards.
+
+    :raises ProjectSettingsError: if the file cannot be read, or a key does not exist or fit; names the line
+    """
+    for folder in (start, *start.parents):
+        path = folder / PYPROJECT
+        if path.is_file():
+            return _read(path, path.stat().st_mtime_ns)
+    return ProjectSettings()
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed: int) -> ProjectSettings:
+    text = read_file(path, ProjectSettingsError, "is gone")
+    values = read_toml(str(path), text, settings_in, ProjectSettingsError)
+    placed = {key: _placed(path.parent, key, value) for key, value in values.items()}
+    return ProjectSettings(path, placed)
+
+
+def settings_in(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The checked values of the table in a whole ``pyproject.toml``.
+
+    :raises PlaceError: if a key does not exist, or its value does not fit
+    """
+    tool, ours = SETTINGS_PLACE
+    table = Table.of(tree).table(tool).table(ours)
+    for key in table.values:
+        if key not in SHARED_KEYS:
+            raise table.complaint(unknown_name("setting", key, SHARED_KEYS), key)
+        match SHARED_KEYS[key].kind:
+            case "text":
+                table.text(key)
+            case "texts":
+                if not isinstance(table.values[key], str):
+                    table.names(key)
+            case "seconds":
+                table.amount(key)
+            case "names":
+                for name in table.table(key).values:
+                    table.table(key).text(name)
+            case "tables":
+                if not isinstance(table.values[key], list):
+                    raise table.complaint(f"expected tables, [[tool.toolreel.{key}]]", key)
+    if "base_url" not in table.values and (of_none := SERVER_KEYS & table.values.keys()):
+        raise table.complaint("is about the server of base_url: write that, too", min(of_none))
+    return table.values
+
+
+def _placed(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401 - whatever the key takes
+    """A value as its option takes it, with paths made absolute."""
+    if SHARED_KEYS[key].kind == "texts":
+        return [_path(folder, key, each) for each in ([value] if isinstance(value, str) else value)]
+    if key == "header":
+        return [f"{name}={variable}" for name, variable in value.items()]
+    return _path(folder, key, value) if isinstance(value, str) else value
+
+
+def _path(folder: Path, key: str, text: str) -> str:
+    """A text whose path, if it is or has one, begins at the folder."""
+    if key == "database" and text.startswith(_SQLITE):
+        return f"{_SQLITE}{folder / text.removeprefix(_SQLITE)}"
+    is_file = key in _FILES or (key in _NAMES_OR_FILES and text.partition(":")[0].endswith((".py", ".toml")))
+    return str(folder / text) if is_file else text

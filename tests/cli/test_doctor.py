@@ -1,0 +1,165 @@
+"""``toolreel doctor`` says what is wrong here; ``toolreel completion`` completes in a real shell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.cli.commands import environment, on_terminal, toolreel
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+
+CASSETTES: Final = Path(__file__).resolve().parents[2] / "cassettes"
+KEY: Final = "sesame-open-8913"
+LISTED: Final = replying({"data": [{"id": "qwen2.5"}, {"id": "qwen3"}]})
+
+
+def doctor(folder: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """The exit code, and what was found by area."""
+    said = toolreel("doctor", *arguments, "--json", cwd=folder, env=variables)
+    assert KEY not in said.stdout + said.stderr
+    areas: dict[str, list[dict[str, Any]]] = {}
+    for check in said.data["checks"]:
+        areas.setdefault(check["area"], []).append(check)
+    problems = [check for check in said.data["checks"] if check["state"] == "problem"]
+    assert (said.code, said.data["ok"]) == (bool(problems), not problems)
+    return said.code, areas
+
+
+def test_an_empty_folder_has_no_problem(tmp_path: Path) -> None:
+    code, areas = doctor(tmp_path)
+    assert code == 0
+    assert [*areas] == ["python", "toolreel", "packages", "keys", "recordings"]
+    assert areas["python"][0]["text"].startswith(sys.version.split()[0])
+    assert any(each["text"].startswith("toolreel[cli]: click 8") for each in areas["packages"])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "text", "remedy"),
+    [
+        (LISTED, "ok", "answers, and lists 2 models", ""),
+        (replying({"error": "no"}, 401), "problem", "answers with status 401", "check the key"),
+        (replying({}, 404), "note", "answers, but lists no models", "toolreel probe"),
+        (Answer(b"<html>", 200), "ok", "answers, and lists 0 models", ""),
+        (Answer(b"", 503), "problem", "answers with status 503", "ask those who run it"),
+    ],
+)
+def test_the_server_is_asked_for_its_models(
+    answer: Answer, state: str, text: str, remedy: str, tmp_path: Path
+) -> None:
+    with serving(answer) as server:
+        _, areas = doctor(tmp_path, "--base-url", server.url, "--api-key-env", "MY_KEY", MY_KEY=KEY)
+        assert [(each.method, each.path) for each in server.seen] == [("GET", "/v1/models")]
+        assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    (found,) = areas["server"]
+    assert (found["state"], text in found["text"], remedy in found["remedy"]) == (state, True, True)
+    assert "MY_KEY" in areas["keys"][0]["text"]
+
+
+def test_a_model_that_is_not_listed_is_noted_with_the_nearest(tmp_path: Path) -> None:
+    with serving(LISTED) as server:
+        _, areas = doctor(tmp_path, "--base-url", server.url, "--model", "qwen2.6")
+    assert areas["server"][1] == {
+        "area": "server",
+        "state": "note",
+        "text": "its list: there is no model 'qwen2.6'; did you mean 'qwen2.5'?",
+        "remedy": "",
+    }
+
+
+def test_no_server_and_no_key_are_problems(tmp_path: Path) -> None:
+    with nobody_listens() as url:
+        _, areas = doctor(tmp_path, "--base-url", url)
+    assert "does not answer: ConnectError" in areas["server"][0]["text"]
+    _, areas = doctor(tmp_path, "--base-url", url, "--api-key-env", "NOT_SET")
+    assert "variable NOT_SET is not set" in areas["server"][0]["text"]
+
+
+def test_the_database_is_looked_at_and_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "other.db").write_bytes(b"no database" * 100)
+    code, areas = doctor(tmp_path, "--database", "sqlite:///runs.db")
+    assert (code, areas["database"][0]["state"]) == (0, "note")
+    code, areas = doctor(tmp_path, "--database", "sqlite:///other.db")
+    assert (code, "is not a database" in areas["database"][0]["text"]) == (1, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.db"]
+    assert toolreel("durable", "list", "--database", "sqlite:///runs.db", cwd=tmp_path).code == 0
+    _, areas = doctor(tmp_path, TOOLREEL_DATABASE_URL="sqlite:///runs.db")
+    assert areas["database"][0]["text"] == "sqlite:///runs.db has the tables of durable runs"
+
+
+def test_recordings_with_problems_are_named(tmp_path: Path) -> None:
+    shutil.copytree(CASSETTES / "workspace", tmp_path / "tapes")
+    (tmp_path / "tapes" / "cut.journal.jsonl").write_text('{"toolreel_journal"')
+    (tmp_path / "tapes" / "left.journal.jsonl.part").touch()
+    (tmp_path / "tapes" / "leak.yaml").write_text(f"toolreel: 1\ninteractions: []\n# {KEY}\n")
+    code, areas = doctor(tmp_path, "tapes", MY_KEY=KEY)
+    found = {f"{each['state']}: {each['text']}" for each in areas["recordings"]}
+    assert code == 1
+    assert "note: tapes/left.journal.jsonl.part: remains: left by a run that was killed: remove it" in found
+    assert "problem: tapes/leak.yaml: leak: line 3: value of MY_KEY" in found
+    assert any(text.startswith("problem: tapes/cut.journal.jsonl: unreadable") for text in found)
+    code, areas = doctor(tmp_path, "nowhere")
+    assert (code, areas["recordings"][0]["text"]) == (1, "nowhere: there is no such file or folder")
+
+
+def test_a_missing_extra_and_a_version_that_does_not_fit_are_named(tmp_path: Path) -> None:
+    """Packages are found by their metadata, so metadata of an older one comes first on the path here."""
+    for name, version in (("trio", "0.1"), ("httpx", "0.28.1")):
+        metadata = tmp_path / f"{name}-{version}.dist-info" / "METADATA"
+        metadata.parent.mkdir()
+        metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    with (tmp_path / "httpx-0.28.1.dist-info" / "METADATA").open("a") as file:
+        file.write('Requires-Dist: no-such-h2<5,>=3; extra == "http2"\n')
+    _, areas = doctor(tmp_path, PYTHONPATH=str(tmp_path))
+    wrong = {each["text"]: (each["state"], each["remedy"]) for each in areas["packages"]}
+    assert wrong["toolreel[trio]: trio 0.1 is not <1,>=0.25"] == (
+        "problem",
+        "pip install -U 'toolreel[trio]'",
+    )
+    assert wrong["toolreel[http2]: no-such-h2 is not installed"] == (
+        "note",
+        "pip install -U 'toolreel[http2]'",
+    )
+
+
+def test_it_is_plain_in_a_pipe_and_coloured_on_a_terminal(tmp_path: Path) -> None:
+    piped = toolreel("doctor", "--base-url", "ftp://x", cwd=tmp_path)
+    assert "server      problem  base URL 'ftp://x': expected http://" in piped.stdout
+    assert "\x1b" not in piped.stdout
+    code, shown = on_terminal("doctor", "--base-url", "ftp://x", cwd=tmp_path)
+    assert (code, "\x1b[1;31m" in shown) == (1, True)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    """As bash does it when somebody presses Tab: with the function that the script registers."""
+    script = toolreel("completion", "bash", cwd=tmp_path)
+    assert script.code == 0
+    ask = """
+    eval "$1"; name=$(complete -p toolreel | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+    for line in "toolreel re" "toolreel cassettes ch" "toolreel doctor --base"; do
+        COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+        $name toolreel "${COMP_WORDS[COMP_CWORD]}"; echo "${COMPREPLY[*]}"
+    done
+    """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-c", ask, "bash", script.stdout],
+        env=environment({"PATH": path}),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["replay resume", "check", "--base-url"], done.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_a_script(shell: str, tmp_path: Path) -> None:
+    assert "_TOOLREEL_COMPLETE" in toolreel("completion", shell, cwd=tmp_path).stdout
