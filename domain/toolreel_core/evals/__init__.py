@@ -69,8 +69,6 @@ from toolreel_core.evals._plan.eval_plan import (
 )
 from toolreel_core.evals._plan.filters import (
     Filter,
-    applies,
-    auto_profile,
     comma_separated,
     profiles_for,
     select_models,

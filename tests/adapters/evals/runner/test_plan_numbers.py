@@ -76,7 +76,7 @@ def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand
         ("baseline", "production", 7),
     ]
     assert "request.parallel_tool_calls" in told[0][3]
-    asking = ["config.accept_suspected_calls", "config.text_dialects+marked", "config.nudge_no_tool_calls"]
+    asking = ["config.nudge_no_tool_calls", "config.accept_suspected_calls", "config.text_dialects+marked"]
     assert told[2][3] == asking
 
 
