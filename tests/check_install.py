@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
 SAME = "replay      identical on sync"
 """What the demo says of a replay that equals the recorded journal."""
 PINNED = re.compile(r"^[\w.-]+==[^\\\n]+", re.MULTILINE)
@@ -50,10 +51,14 @@ def main() -> None:
         run(script, "presets", cwd=elsewhere, expect="default_tool_calling")
         assert not list(elsewhere.iterdir()), "the demo left files behind"
 
-        say("the wheel with its pytest plugin")
-        install_fast(base, python, f"{wheel}[pytest,trio]")
-        shutil.copytree(ROOT / "examples" / "agent_in_ci", elsewhere, dirs_exist_ok=True)
-        run(python, "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
+        say("the examples, each with what it says that it needs")
+        for example in sorted([*EXAMPLES.glob("*/pyproject.toml"), *EXAMPLES.glob("scripts/*.py")]):
+            install_fast(base, python, *requirements(example, wheel))
+            if example.suffix == ".py":
+                run(python, example, cwd=elsewhere)
+            else:
+                page = example.with_name("README.md")
+                run(sys.executable, "-m", "tests.docs.snippets", python, page, cwd=ROOT)
 
         say("the wheel with everything, and what README.md and docs/ show")
         install_fast(
@@ -81,6 +86,18 @@ def build(base: Path) -> Path:
         missing -= set(packed.namelist())
         assert not missing, f"the wheel lacks {missing}"
     return wheel
+
+
+def requirements(example: Path, wheel: Path) -> list[str]:
+    """What a project or a script names, with the wheel for toolreel."""
+    text = example.read_text("utf-8")
+    if example.suffix == ".py":  # in a comment: PEP 723
+        text = text.partition("# /// script\n")[2].partition("# ///\n")[0].replace("# ", "")
+        named = tomllib.loads(text)["dependencies"]
+    else:
+        tables = tomllib.loads(text)
+        named = tables["project"]["dependencies"] + tables.get("dependency-groups", {}).get("dev", [])
+    return [re.sub(r"^toolreel\b", str(wheel), each) for each in named]
 
 
 def environment(base: Path) -> Path:

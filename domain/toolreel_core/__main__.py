@@ -5,16 +5,19 @@ The only file of the core that performs I/O; docs/decisions/0184 says why it may
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from toolreel_core._host_session import HostSession
+from toolreel_core._host_session import HostSession, message_schema
 
 HELP = """\
-usage: python -m toolreel_core [--help]
+usage: python -m toolreel_core [--schema | --help]
 
 The tool loop as a service of your program: one JSON message a line on stdin, one answer a line on stdout.
 You send requests and run tools; the core decides what comes next. Many runs may go on at once.
+
+  --schema   print the JSON Schema of all messages
 
 Begin a run under a name of yours:
 
@@ -38,33 +41,34 @@ A line that is wrong gets an answer with "error", which names the field; its run
 
 
 def main(arguments: list[str]) -> int:
-    """Answer lines until there are no more; returns the exit code."""
-    match arguments:
-        case []:
-            return _serve()
-        case ["-h" | "--help"]:
-            text = HELP
-        case _:
-            sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
-            return 2
-    sys.stdout.write(text)
-    return 0
-
-
-def _serve() -> int:
-    session, lines, answers = HostSession(), sys.stdin.buffer, sys.stdout.buffer
+    """Answer lines until there are no more, or print what was asked for; returns the exit code."""
     try:
-        for line in lines:
-            # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.
-            answer = session.answer(line.decode("utf-8", "replace").rstrip("\r\n"))
-            answers.write(answer.encode() + b"\n")
-            answers.flush()
+        match arguments:
+            case []:
+                _serve()
+            case ["-h" | "--help"]:
+                sys.stdout.write(HELP)
+            case ["--schema"]:
+                sys.stdout.write(json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n")
+            case _:
+                sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
+                return 2
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The host is gone. Python flushes stdout once more as it ends, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _serve() -> None:
+    session, answers = HostSession(), sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.
+        answer = session.answer(line.decode("utf-8", "replace").rstrip("\r\n"))
+        answers.write(answer.encode() + b"\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

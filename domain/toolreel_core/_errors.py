@@ -9,7 +9,7 @@
     ├── TransformError    a transform of the caller's own fails, or gives back no JSON object
     └── ReplayMismatch    a recording does not agree with the run that replays it
 
-A model or a tool that misbehaves is never an exception but a :class:`~toolreel_core._tools.faults.Fault`,
+A model or a tool that misbehaves is never an exception but a :class:`~toolreel_core._tools.results.Fault`,
 told to the model; a far side that fails is an event,
 :class:`~toolreel_core._protocol.events.RequestFailed`.
 """

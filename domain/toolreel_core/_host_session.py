@@ -16,35 +16,38 @@ from toolreel_core._conversation import blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical, either, read
 from toolreel_core._loop import pending, start, step
-from toolreel_core._plan import Plan
+from toolreel_core._plan import Plan, Request
 from toolreel_core._protocol import (
     VERSION,
     Effect,
     Event,
     Finish,
     HttpChunk,
+    HttpRequest,
     HttpResponse,
+    Note,
+    Outcome,
     SendRequest,
     State,
     Step,
     Unanswered,
     blob_lines,
     decode,
+    definitions,
     encode,
     event_line,
     header_line,
     http_request,
     load_state,
     response_event,
+    schema_of_object,
     to_json,
 )
-from toolreel_core._replies import EventStream, Stream, stream_in
+from toolreel_core._replies import Delta, EventStream, Stream, stream_in
 
 _KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
 _EXTRAS: Final = ("state", "journal")
 """What a line may ask for ``with`` the answer."""
-
-
 _NO_CHUNKS: Final[PVector[str]] = pvector()
 _Given: TypeAlias = Event | HttpResponse | HttpChunk
 
@@ -137,7 +140,9 @@ class HostSession:
             lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
         left = {number: effect for number, effect in run.waiting.items() if number != ref}
         waiting = {**({} if after.state.outcome else left), **_by_ref(after.effects)}
-        return self._keep(name, _Run(after.state, waiting), after, extras, lines)
+        # What answers no effect comes while others go on, such as a response that is arriving.
+        arriving = run if ref is None else _Run(before, {})
+        return self._keep(name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines)
 
     def _keep(
         self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
@@ -154,6 +159,58 @@ class HostSession:
             **({"state": to_json(at.state)} if name is None or "state" in extras else {}),
             **({"journal": list(journal)} if "journal" in extras else {}),
         }
+
+
+def message_schema() -> Tree:
+    """The JSON Schema of what a host writes (``line``) and reads (``answer``), and of all values in them."""
+    kinds = {"event": _Given, "effect": Effect, "note": Note, "outcome": Outcome, "delta": Delta}
+    defs = definitions({**kinds, "plan": Plan, "state": State}, {Request: HttpRequest})
+    version: Tree = {"const": VERSION}
+    run: Tree = {"type": "string", "minLength": 1}
+    digests: Tree = {"type": "object", "additionalProperties": {"type": "string"}}
+    document = {"toolreel": version, "value": _ref("state"), "blobs": digests}
+    line: Tree = {
+        "toolreel": version,
+        "run": run,
+        "start": _ref("plan"),
+        "state": _ref("stored_state"),
+        "event": _ref("event"),
+        "close": {"const": True},
+        "with": _list({"enum": [*_EXTRAS]}),
+    }
+    text: Tree = {"type": "string"}
+    answer: Tree = {
+        "toolreel": version,
+        "run": run,
+        "step": {"type": "integer"},
+        "effects": _list(_ref("effect")),
+        "notes": _list(_ref("note")),
+        "outcome": {"anyOf": [_ref("outcome"), {"type": "null"}]},
+        "state": _ref("stored_state"),
+        "journal": _list(text),
+        "deltas": _list(_ref("delta")),
+        "done": {"type": "boolean"},
+        "closed": {"const": True},
+        "error": schema_of_object({"field": text, "message": text}, ["field", "message"]),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Messages of toolreel_core, version {VERSION}",
+        "$defs": {
+            "line": schema_of_object(line, ["toolreel"]),
+            "answer": schema_of_object(answer, ["toolreel"]),
+            "stored_state": schema_of_object(document, ["toolreel", "value"]),
+            **defs,
+        },
+    }
+
+
+def _ref(name: str) -> Tree:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _list(item: Tree) -> Tree:
+    return {"type": "array", "items": item}
 
 
 def _message(line: str) -> Tree:
@@ -183,7 +240,8 @@ def _name(message: Tree) -> str | None:
 
 def _extras(message: Tree) -> Sequence[str]:
     extras = message.get("with", ())
-    if not isinstance(extras, Sequence) or isinstance(extras, str) or not {*extras} <= {*_EXTRAS}:
+    listed = isinstance(extras, Sequence) and not isinstance(extras, str)
+    if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
         raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
     return cast("Sequence[str]", extras)
 

@@ -1,4 +1,4 @@
-"""A server that stands for a weak model: ``python weak_model.py 8091``.
+"""A weak model, scripted: ``python weak_model.py COMMAND`` runs a command with its server as ``--base-url``.
 
 It knows what to call, but writes every third call or so as text. The seed of a request
 decides which, so the evaluation gives the same result each time.
@@ -7,11 +7,14 @@ decides which, so the evaluation gives the same result each time.
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 from toolreel.testing import calling, saying
@@ -59,5 +62,17 @@ class Model(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
+def main(command: list[str]) -> int:
+    """Serve for as long as the command runs; its exit status."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Model) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+            environment = {**os.environ, "NO_PROXY": "127.0.0.1"}
+            return subprocess.run([*command, "--base-url", url], env=environment, check=False).returncode
+        finally:
+            server.shutdown()
+
+
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Model).serve_forever()
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,7 @@
 // A loop of your own in Node, which knows nothing of toolreel: it asks, runs the calls, and asks again.
 
+import { fileURLToPath } from "node:url";
+
 const STOCK = { pin: 4, shim: 0 };
 
 const TOOLS = [
@@ -39,4 +41,4 @@ export async function ask(question, baseUrl = process.env.OPENAI_BASE_URL) {
   }
 }
 
-if (process.argv[1] === import.meta.filename) console.log(await ask(process.argv[2]));
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await ask(process.argv[2]));

@@ -32,6 +32,7 @@ async function serveModel() {
 /** Run something with a `toolreel proxy` in front; it stops, and writes what it recorded, at the end. */
 async function withProxy(options, work) {
   const proxy = spawn("toolreel", ["proxy", "--port", "0", "--quiet", ...options], {
+    env: { ...process.env, NO_PROXY: "127.0.0.1" },
     stdio: ["ignore", "ignore", "pipe"],
   });
   try {

@@ -10,7 +10,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from toolreel import replay
+
 NOTEBOOK = Path(__file__).with_name("agent.ipynb")
+RECORDING = NOTEBOOK.parent / "recordings/capital"
 # How long a run took differs each time. Its page is large, so it need not be stored.
 VARIES = re.compile(r"(?<=time</th>)<td[^>]*>[^<]+|<details>.*?</details>", re.DOTALL)
 
@@ -31,3 +34,4 @@ def test_it_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ran = NotebookClient(notebook, timeout=300, coalesce_streams=True, record_timing=False).execute()
     assert "<summary>turn by turn</summary>" in repr(ran)
     assert shown(ran) == shown(stored)
+    assert replay(RECORDING).run.text in shown(ran)[-1]

@@ -1,3 +1,9 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "toolreel",
+# ]
+# ///
 """The reducer inside a runtime of your own: here a queue of jobs that survives a restart after every step.
 
 ``start`` and ``step`` only compute. What they return is data, so the state can be stored between any
@@ -8,15 +14,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from toolreel import (
+from toolreel import Completed, Plan
+from toolreel_core import (
     ApprovalGiven,
     AskApproval,
-    Completed,
     Event,
     Finish,
     Json,
     Outcome,
-    Plan,
     ReplyReceived,
     RunTool,
     SendRequest,
@@ -24,8 +29,12 @@ from toolreel import (
     ToolReturned,
     Wait,
     WaitElapsed,
+    dump,
+    load_effect,
+    load_state,
+    start,
+    step,
 )
-from toolreel_core import dump, load_effect, load_state, start, step
 
 STOCK = {"pin": 4, "shim": 0}
 

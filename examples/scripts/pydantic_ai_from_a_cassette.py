@@ -1,3 +1,10 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "toolreel[httpx2]",
+#     "pydantic-ai-slim[openai]",
+# ]
+# ///
 """A pydantic-ai agent with its replies from a cassette: no network, no key, and nothing of it patched.
 
 The agent's provider takes an HTTP client, and the client takes a transport; that is all.

@@ -1,11 +1,20 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "toolreel[http,otel]",
+#     "fastapi",
+#     "uvicorn",
+#     "opentelemetry-sdk",
+#     "opentelemetry-exporter-otlp-proto-http",
+#     "opentelemetry-instrumentation-fastapi",
+#     "opentelemetry-instrumentation-httpx",
+# ]
+# ///
 """A run in the trace of a web service: ``python traced_service.py``.
 
 A caller asks a service (FastAPI), which runs an agent, whose tool asks another service. All of it is one
 trace, printed as a tree. With ``OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`` it goes to your collector
 as well.
-
-Besides ``toolreel[http,otel,pytest]`` it needs ``fastapi``, ``uvicorn``, ``opentelemetry-sdk``,
-``opentelemetry-exporter-otlp-proto-http`` and the instrumentations of FastAPI and httpx.
 """
 
 from __future__ import annotations
@@ -31,8 +40,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import toolreel.otel
 from toolreel import Agent
+from toolreel.otel import instrument, labelled
 from toolreel.testing import ScriptedEndpoint, calling, saying
 
 warehouse = FastAPI()
@@ -58,7 +67,7 @@ def service_over(warehouse_url: str) -> FastAPI:
     def ask(question: str) -> str:
         # Instead of a script: Agent("your-model", base_url="https://your.server/v1", tools=[stock])
         agent = Agent("your-model", tools=[stock], endpoint=ScriptedEndpoint(script))
-        with toolreel.otel.labelled("clerk"):
+        with labelled("clerk"):
             return agent.run(question).text
 
     return app
@@ -100,7 +109,7 @@ def main() -> None:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())
         metrics.set_meter_provider(MeterProvider([reader], resource=resource))
     HTTPXClientInstrumentor().instrument()
-    toolreel.otel.instrument()
+    instrument()
 
     caller = trace.get_tracer("caller").start_as_current_span("caller")
     with serving(warehouse) as warehouse_url, serving(service_over(warehouse_url)) as url, caller:

@@ -48,7 +48,7 @@ PATCHED = {
         "toolreel.http._httpx_endpoint",
         "toolreel.tools._hosts",
     },
-    "tests/docs/codes_page.py": {"toolreel_core._tools.faults"},
+    "tests/docs/codes_page.py": {"toolreel_core._tools.results"},
     "tests/domain/conversation/wire_forms/test_forms.py": {
         "toolreel_core._conversation.messages_form",
         "toolreel_core._conversation.responses_form",
@@ -58,7 +58,7 @@ PATCHED = {
     "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},
     "tests/domain/proxy/asked.py": {"toolreel_core._proxy.upstream_request"},
-    "tests/domain/tools/test_faults.py": {"toolreel_core._tools.faults"},
+    "tests/domain/tools/test_faults.py": {"toolreel_core._tools.results"},
     "tests/domain/transforms/test_registry.py": {"toolreel_core._transforms.registry"},
     "tests/evals/test_wire_scenarios.py": {"toolreel.evals._runner.real_tools"},
     "tests/wire_forms.py": {"toolreel_core._loop.reducer"},

@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from toolreel_core._protocol import Note, Outcome, tag
 from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
-from toolreel_core._tools import faults
+from toolreel_core._tools import results as faults
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "codes.md"
@@ -47,7 +47,7 @@ def page() -> str:
             ),
             _section(
                 "Notes",
-                "What a run logs. `run.notes` has them, `from toolreel import notes` their classes; "
+                "What a run logs. `run.notes` has them, `from toolreel_core import notes` their classes; "
                 "`assert_reel(run).noted(name)` and `.never_noted(name)` check them.",
                 ((tag(kind), f"`{kind.__name__}`: {_first_line(kind)}") for kind in get_args(Note)),
             ),

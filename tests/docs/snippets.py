@@ -1,7 +1,8 @@
 """Run the snippets of a Markdown page, in order, in one folder, as a reader would.
 
 ``python -m tests.docs.snippets PYTHON [PAGE...]`` runs them with another interpreter, such as that of an
-environment that has only the wheel; without pages, README.md and all of docs/.
+environment that has only the wheel; without pages, README.md and all of docs/. The README.md of an example is
+run in a copy of its project, where its commands are those that test it.
 
 What the comments on a page mean, each on the lines before a block:
 
@@ -227,8 +228,12 @@ def main(arguments: Sequence[str]) -> None:
     python, pages = Path(arguments[0]).absolute(), [Path(each).resolve() for each in arguments[1:]]
     with Forks(python) as forks:
         for page in pages or RUN:
-            with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as folder:
-                run_page(page, Path(folder), forks)
+            with tempfile.TemporaryDirectory(prefix="toolreel-docs-") as empty:
+                folder = Path(empty) / "page"
+                if page.parent.parent == ROOT / "examples":
+                    shutil.copytree(page.parent, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+                folder.mkdir(exist_ok=True)
+                run_page(page, folder, forks)
             sys.stdout.write(f"  {page.relative_to(ROOT)}: as it says\n")
             sys.stdout.flush()
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import ast
+import json
 import re
 import sys
 import tomllib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -20,12 +23,6 @@ NOT_RUN = [block for block in BLOCKS if block.not_run]
 def forks() -> Generator[Forks]:
     with Forks(Path(sys.executable)) as forks:
         yield forks
-
-
-@pytest.mark.slow  # in CI, check_install.py runs them with the wheel alone
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, forks: Forks) -> None:
-    run_page(page, tmp_path, forks)
 
 
 def test_few_blocks_are_not_run() -> None:
@@ -71,12 +68,33 @@ def test_every_page_is_linked_from_the_index() -> None:
     assert pages <= set(re.findall(r"\]\(([\w-]+\.md)\)", index))
 
 
-def test_snippets_import_public_names_only() -> None:
-    for block in BLOCKS:
-        # Packages are imported by `from`: a fork has more packages loaded than `import` would load.
-        assert not re.search(r"^import toolreel", block.code, re.MULTILINE), block.place
-        for module in re.findall(r"^from (toolreel[\w.]*)", block.code, re.MULTILINE):
-            assert not any(part.startswith("_") for part in module.split(".")), block.place
+def test_pages_and_examples_import_public_names_only() -> None:
+    """Those that docs/reference shows, by ``from``: a fork has more loaded than ``import`` would load."""
+    packages = [page.stem for page in (ROOT / "docs" / "reference").glob("*.md")]
+    public = {(package, name) for package in packages for name in import_module(package).__all__}
+    codes = {block.place: block.code for block in BLOCKS if block.language == "python"}
+    codes |= {path.name: path.read_text("utf-8") for path in (ROOT / "examples").rglob("*.py")}
+    for notebook in (ROOT / "examples").rglob("*.ipynb"):
+        cells = json.loads(notebook.read_text("utf-8"))["cells"]
+        codes |= {
+            f"{notebook.name}, cell {n}": "".join(cell["source"])
+            for n, cell in enumerate(cells)
+            if cell["cell_type"] == "code"
+        }
+    private = [(place, *each) for place, code in codes.items() for each in set(imported(code)) - public]
+    assert not private
+
+
+def imported(code: str) -> Iterator[tuple[str, str]]:
+    """Each name of toolreel that is imported, with its package."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("toolreel"):
+                yield from ((module, each.name) for each in names)
+            case ast.Import(names=names):
+                yield from ((each.name, "") for each in names if each.name.startswith("toolreel"))
+            case _:
+                pass
 
 
 def test_the_first_page_is_short() -> None:

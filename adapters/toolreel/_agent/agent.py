@@ -10,9 +10,15 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast, overload
 
-from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co
-from toolreel._agent.approval import Approve, approver_of, async_approver_of, check_approve
-from toolreel._agent.offered_tools import AgentTools, OfferedTools
+from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co, awaited_endpoint
+from toolreel._agent.offered_tools import (
+    AgentTools,
+    Approve,
+    OfferedTools,
+    approver_of,
+    async_approver_of,
+    check_approve,
+)
 from toolreel._agent.settings import (
     KEY_VARIABLE,
     AgentSettings,
@@ -22,7 +28,6 @@ from toolreel._agent.settings import (
     preset_of,
     server_of,
 )
-from toolreel._agent.threaded_endpoint import awaited_endpoint
 from toolreel._driver import (
     AsyncEndpoint,
     AsyncEndpoints,

@@ -10,23 +10,29 @@ from contextlib import (
     aclosing,
     closing,
     contextmanager,
+    suppress,
 )
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from toolreel._agent.approval import AsyncDecided, Decided
+from toolreel._agent.offered_tools import AsyncDecided, Decided
 from toolreel._driver import (
+    AsyncEndpoint,
     AsyncPorts,
+    Endpoint,
     Incoming,
     Journal,
     Observer,
     Ports,
+    ReplyPiece,
     Run,
     RunEnded,
     ShownEvent,
     StreamEvent,
+    StreamingEndpoint,
     ago_on,
     arun,
     aspeak,
@@ -35,22 +41,24 @@ from toolreel._driver import (
     go_on,
     message_of,
     run,
+    secrets_of,
     speak,
     stream,
     stream_on,
 )
 from toolreel._secrets import Secret, known_secrets, scrubbed
-from toolreel.tools import Output
+from toolreel.tools import Output, awaited, in_thread
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import ApprovalGiven, UserSpoke
+from toolreel_core._protocol import ApprovalGiven, ReplyReceived, RequestFailed, SendRequest, UserSpoke
 
 if TYPE_CHECKING:
     from toolreel._replay import RecordedFiles, ResumedFiles
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
     _Recording: TypeAlias = AbstractContextManager[Files | None]
+
 
 _Run = TypeVar("_Run", bound=Run)
 _Value = TypeVar("_Value")
@@ -379,3 +387,43 @@ def _with_decision(ports: Ports, decision: ApprovalGiven | None) -> Ports:
 
 def _with_async_decision(ports: AsyncPorts, decision: ApprovalGiven | None) -> AsyncPorts:
     return ports if decision is None else replace(ports, approver=AsyncDecided(ports.approver, decision))
+
+
+# An endpoint that may block, in an async run.
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedEndpoint:
+    """Async version of an endpoint that may block."""
+
+    endpoint: Endpoint
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request in a thread."""
+        return await awaited(in_thread("request", partial(self.endpoint.send, effect)))
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply, from a thread, and last the event."""
+        if not isinstance(self.endpoint, StreamingEndpoint):
+            event = await self.send(effect)
+            yield event
+            return
+        pieces = self.endpoint.stream(effect)
+        try:
+            while (piece := await awaited(in_thread("request", partial(next, pieces, None)))) is not None:
+                yield piece
+        finally:
+            with suppress(ValueError):  # a thread that was abandoned still waits for the next piece
+                pieces.close()
+
+
+def awaited_endpoint(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
+    """An endpoint for async runs."""
+    if iscoroutinefunction(endpoint.send):
+        return cast("AsyncEndpoint", endpoint)
+    return ThreadedEndpoint(cast("Endpoint", endpoint))

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypedDict
 from urllib.parse import urlsplit
 
-from toolreel._agent.approval import Approve
-from toolreel._agent.offered_tools import AgentTools
+from toolreel._agent.offered_tools import AgentTools, Approve
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, shown_url

@@ -95,7 +95,7 @@ _SECTIONS: Final = {
         LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "tools:tools_command", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
         LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
         LazyCommand("probe", "probe:probe_command", "Find an endpoint's quirks, and write its preset."),
         LazyCommand(

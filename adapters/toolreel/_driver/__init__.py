@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
-    from toolreel._driver.attachments import attach
-    from toolreel._driver.effect_scopes import EffectScopes
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
-    from toolreel._driver.inbox import Inbox, Incoming, message_of
+    from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
-    from toolreel._driver.partial_answer import PartialAnswer
     from toolreel._driver.performer import (
         Always,
         AsyncLater,
         AsyncPorts,
         AsyncSystemClock,
+        EffectScopes,
         ImmediateClock,
         ImmediateEndpoint,
         InstantClock,
@@ -73,6 +71,7 @@ if TYPE_CHECKING:
     from toolreel._driver.shown_run import STOPPED
     from toolreel._driver.stream_events import (
         NoteMade,
+        PartialAnswer,
         PartialOutput,
         ReasoningDelta,
         RunEnded,

@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 
-from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
 from toolreel._driver.inbox import (
@@ -19,6 +18,7 @@ from toolreel._driver.inbox import (
     take_messages_after,
     take_messages_before,
 )
+from toolreel._driver.performer import EffectScopes
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,

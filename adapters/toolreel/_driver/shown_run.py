@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias, TypeGuard, assert_never
 
 from toolreel._driver.endpoints import server_of
-from toolreel._driver.partial_answer import ConstrainedText, PartialAnswer
 from toolreel._driver.ports import Journal, Wanted
 from toolreel._driver.run_result import Run
 from toolreel._driver.stream_events import (
+    ConstrainedText,
     NoteMade,
+    PartialAnswer,
     PartialOutput,
     ReasoningDelta,
     RunEnded,

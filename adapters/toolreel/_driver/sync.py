@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 
-from toolreel._driver.effect_scopes import EffectScopes
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
 from toolreel._driver.inbox import (
@@ -16,6 +15,7 @@ from toolreel._driver.inbox import (
     take_messages_after,
     take_messages_before,
 )
+from toolreel._driver.performer import EffectScopes
 from toolreel._driver.ports import (
     Endpoint,
     Journal,

@@ -30,9 +30,14 @@ if TYPE_CHECKING:
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import Facts, Found, ListServer, RecordingList, facts_of
     from toolreel._replay.note_lines import note_line, warnings_of
-    from toolreel._replay.outcome_rules import deciding_event, rule_of
-    from toolreel._replay.recorded_files import Keeping, RecordedFiles, ResumedFiles, check_free
-    from toolreel._replay.recorded_requests import COMPARISONS, Comparison
+    from toolreel._replay.recordings import (
+        COMPARISONS,
+        Comparison,
+        Keeping,
+        RecordedFiles,
+        ResumedFiles,
+        check_free,
+    )
     from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
     from toolreel._replay.replayed_run import (
         BEHIND_PROXY,
@@ -47,11 +52,11 @@ if TYPE_CHECKING:
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
     from toolreel._replay.run_page import name_of, page_of, page_of_runs, write_page
+    from toolreel._replay.run_stories import CallSummary, TurnSummary, deciding_event, rule_of, story
     from toolreel._replay.run_tree import RunTree, traced_tree
     from toolreel._replay.sent_items import sent_history
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
-    from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story
 else:
     from toolreel._internal.lazy import face
 

@@ -1,7 +1,7 @@
 """Make journals from a cassette alone, by running the reducer on its responses.
 
 The cassette may be from any client. Each request of the reducer is compared with the next recorded one
-(:data:`~toolreel._replay.recorded_requests.Comparison`), and the recorded response answers it.
+(:data:`~toolreel._replay.recordings.Comparison`), and the recorded response answers it.
 Tool results are taken from the next recorded request, unless the tools are executed. A run ends where the
 recorded conversation ends; the next request that does not continue it begins another run.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError
 from toolreel._journal import MemoryJournal, Recorded, parse_journal
-from toolreel._replay.recorded_requests import (
+from toolreel._replay.recordings import (
     Comparison,
     chat_tree,
     output_in,

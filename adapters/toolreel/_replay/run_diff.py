@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
 from toolreel._journal import Source, opened
+from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
-from toolreel._replay.turn_summaries import story
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read

@@ -8,10 +8,16 @@ from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
 from toolreel._replay.note_lines import note_line, notes_for_page, warnings_of
-from toolreel._replay.outcome_rules import deciding_event, rule_of, setting_shown
+from toolreel._replay.run_stories import (
+    CallSummary,
+    TurnSummary,
+    deciding_event,
+    rule_of,
+    setting_shown,
+    story,
+)
 from toolreel._replay.sent_items import NumberedItems
 from toolreel._replay.trace import Trace, Traced, cut
-from toolreel._replay.turn_summaries import CallSummary, TurnSummary, story
 from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import received

@@ -6,14 +6,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._secrets.known_values import (
+        Secret,
+        is_secret_parameter,
         key_as_secret,
         key_notice,
         known_secrets,
+        scrubbed_url,
         secrets_sent,
+        shown_url,
         spellings,
     )
-    from toolreel._secrets.patterns import EMAIL, SHAPES, names_a_secret
-    from toolreel._secrets.project_rules import VARIABLE, SecretRules, read_rules, rules_in
+    from toolreel._secrets.rules import (
+        EMAIL,
+        SHAPES,
+        VARIABLE,
+        SecretRules,
+        names_a_secret,
+        read_rules,
+        rules_in,
+    )
     from toolreel._secrets.scan import Leak, candidates, leaks, secrets_in
     from toolreel._secrets.scanned_texts import (
         HarmlessTexts,
@@ -32,13 +43,13 @@ if TYPE_CHECKING:
     from toolreel._secrets.scrubbing import (
         RunningBodyScrub,
         RunningScrub,
+        as_ascii,
+        put_together,
+        readings,
         scrubbed,
         scrubbed_body,
         searched_for,
     )
-    from toolreel._secrets.secret import Secret
-    from toolreel._secrets.split_texts import as_ascii, put_together, readings
-    from toolreel._secrets.urls import is_secret_parameter, scrubbed_url, shown_url
 else:
     from toolreel._internal.lazy import face
 

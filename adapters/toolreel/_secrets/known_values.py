@@ -1,4 +1,4 @@
-"""Secrets known by value: in environment variables and in requests."""
+"""Values that are known to be secret: from the environment, from URLs, from the rules of a project."""
 
 from __future__ import annotations
 
@@ -7,12 +7,76 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Final
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+from typing import Final, NoReturn, Self
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 
-from toolreel._secrets.project_rules import VARIABLE, SecretRules, rules_in
-from toolreel._secrets.urls import is_secret_parameter
+from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
+from toolreel_core._errors import ConfigError
 from toolreel_core._lazy_pattern import lazy_pattern
+
+# URLs without their secrets.
+
+
+_NAMES: Final = (
+    "key|apikey|token|secret|password|passwd|pwd|passphrase|signature|sig|hmac|sas|auth|authorization"
+    "|credentials?|accesskeyid|jwt|session|sessionid|sid"
+)
+# A name counts as a whole word only: `api_key` and `X-Amz-Signature`, but not `monkey` or `token_limit`.
+# The second half is camel case (`accessToken`, `apiKeyId`), where the capital letter marks the word.
+_SECRET_PARAMETER: Final = lazy_pattern(
+    rf"(?i:(?:.*[_.-])?(?:{_NAMES}))|.*[a-z](?:Key|Token|Secret|Password|Signature|Credential)(?:Id)?"
+)
+
+
+def scrubbed_url(url: str) -> str:
+    """The URL without user, password and fragment, and with the values of secret parameters masked.
+
+    >>> scrubbed_url("https://me:pw@api.test/v1/models?api_key=1234&limit=5")
+    'https://api.test/v1/models?api_key=REDACTED&limit=5'
+    """
+    parts = urlsplit(url)
+    # By hand instead of parse_qsl and urlencode, which would re-encode the parameters that are kept.
+    query = "&".join(map(_scrubbed_parameter, parts.query.split("&")))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
+
+
+_USER: Final = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
+_PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=([^&;#]+)")
+
+
+def shown_url(url: str) -> str:
+    """A URL as an error, a ``repr`` or a log may quote it, even if it is none.
+
+    >>> shown_url("http://me:pw@[a/v1?api-key=1234&api-version=1")
+    'http://[a/v1?api-key=REDACTED&api-version=1'
+    """
+
+    def masked(found: re.Match[str]) -> str:
+        return f"{found[1]}=REDACTED" if is_secret_parameter(found[1]) else found[0]
+
+    return _PARAMETER.sub(masked, _USER.sub(r"\1", url))
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Whether a query parameter of this name holds a key, a signature or another secret.
+
+    >>> (
+    ...     is_secret_parameter("X-Amz-Signature"),
+    ...     is_secret_parameter("accessToken"),
+    ...     is_secret_parameter("limit"),
+    ... )
+    (True, True, False)
+    """
+    return _SECRET_PARAMETER.fullmatch(unquote_plus(name)) is not None
+
+
+def _scrubbed_parameter(parameter: str) -> str:
+    name, equals, _ = parameter.partition("=")
+    return f"{name}=REDACTED" if equals and is_secret_parameter(name) else parameter
+
+
+# Secrets known by value: in environment variables and in requests.
+
 
 _SECRET_NAME: Final = lazy_pattern("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 """A word in the names of variables whose values are secrets."""
@@ -166,3 +230,41 @@ def _is_distinctive(value: str) -> bool:
     return (
         len(value) >= _MIN_SENT_LENGTH and bool(re.search(r"\d", value)) and len(set(value)) >= _MIN_DISTINCT
     )
+
+
+# ``Secret``: a value that a program may hold and never shows.
+
+
+class Secret:
+    """A text, such as a key, that is in no ``repr``, traceback or pickle; :meth:`reveal` gives it.
+
+    >>> Secret("3f2a90bc71")
+    Secret('…')
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str | Secret) -> None:
+        self._value = value.reveal() if isinstance(value, Secret) else value
+
+    def reveal(self) -> str:
+        """The text itself, for the request that carries it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret('…')"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise ConfigError("a key is not pickled; name the variable that holds it, with api_key_env=")

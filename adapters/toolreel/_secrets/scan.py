@@ -1,8 +1,8 @@
 """Searches a text for secrets.
 
-Secrets are found by patterns (:mod:`toolreel._secrets.patterns`) and by known values
+Secrets are found by patterns (:mod:`toolreel._secrets.rules`) and by known values
 (:mod:`toolreel._secrets.known_values`), unless the project allows them
-(:mod:`toolreel._secrets.project_rules`). A report has the line and a redacted excerpt, never the secret
+(:mod:`toolreel._secrets.rules`). A report has the line and a redacted excerpt, never the secret
 itself.
 """
 
@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel._secrets.known_values import spellings
-from toolreel._secrets.patterns import Shape, shaped
-from toolreel._secrets.project_rules import SecretRules, rules_in
+from toolreel._secrets.rules import SecretRules, Shape, rules_in, shaped
 from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")

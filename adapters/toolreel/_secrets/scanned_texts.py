@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from toolreel._internal import SecretFound
-from toolreel._secrets.patterns import names_a_secret
-from toolreel._secrets.project_rules import SecretRules, rules_in
+from toolreel._secrets.rules import SecretRules, names_a_secret, rules_in
 from toolreel._secrets.scan import Leak, batches, candidates, leaks
-from toolreel._secrets.split_texts import as_ascii, put_together, readings
+from toolreel._secrets.scrubbing import as_ascii, put_together, readings
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, quote, read
 

@@ -8,10 +8,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.otel._attributes import Server, server_of
+    from toolreel.otel._attributes import Server, labelled, server_of
     from toolreel.otel._content import VARIABLE, Capture, Redaction
-    from toolreel.otel._instrument import instrument, uninstrument
-    from toolreel.otel._labels import labelled
+    from toolreel.otel._run_watch import instrument, uninstrument
 else:
     from toolreel._internal.lazy import face
 

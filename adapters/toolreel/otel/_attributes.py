@@ -3,18 +3,68 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
 from toolreel._driver import server_of as address_of
-from toolreel.otel._labels import Labels
 from toolreel_core._jsontext import Json, as_tree, parse, read
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, Note, ReplyRead, ReplyReceived, RequestLost, RunTool, SendRequest
 from toolreel_core._replies import as_chat, served_in, usage_in
 from toolreel_core._settings import WireForm
+
+# What an application says about its runs, for their spans: the agent's name, the conversation.
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the spans of a run say besides what the run itself knows."""
+
+    agent: str = ""
+    conversation: str = ""
+    attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    @property
+    def of_inner_runs(self) -> Labels:
+        """What holds for an agent that a tool runs, too: it is another agent in the same conversation."""
+        return replace(self, agent="")
+
+
+_NONE: Final = Labels()
+LABELS: Final[ContextVar[Labels]] = ContextVar("toolreel_otel_labels", default=_NONE)
+
+
+@contextmanager
+def labelled(
+    agent: str = "",
+    *,
+    conversation: str = "",
+    attributes: Mapping[str, str | int | float | bool] | None = None,
+) -> Generator[None, None, None]:
+    """Label the spans of the runs that begin in a ``with`` block.
+
+    ::
+
+        with labelled("stock clerk", conversation="c-17"):
+            agent.run("How many pins are there?")
+
+    :param agent: name of the agent (``gen_ai.agent.name``); spans of runs are named after it
+    :param conversation: id of the conversation in your application (``gen_ai.conversation.id``)
+    :param attributes: further attributes of the run's own span
+    """
+    before = LABELS.get()
+    merged = {**before.attributes, **(attributes or {})}
+    token = LABELS.set(Labels(agent or before.agent, conversation or before.conversation, merged))
+    try:
+        yield
+    finally:
+        LABELS.reset(token)
+
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Attributes: TypeAlias = dict[str, Value]

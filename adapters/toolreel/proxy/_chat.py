@@ -11,8 +11,7 @@ from uuid import uuid4
 
 import anyio
 
-from toolreel.proxy._client.answer import ADDED, NOTICED, REPAIRS, ClientAnswer
-from toolreel.proxy._client.errors import Trouble, failure, mismatch, no_reply
+from toolreel.proxy._client import ADDED, NOTICED, REPAIRS, ClientAnswer, Trouble, failure, mismatch, no_reply
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch

@@ -9,16 +9,21 @@ from typing import TypeAlias
 
 import anyio
 
-from toolreel.proxy._access import AccessRecord, Endpoint
+from toolreel.proxy._access import AccessRecord, Endpoint, Metrics
 from toolreel.proxy._chat import ChatExchange, Done
-from toolreel.proxy._client.answer import CONVERSATION, ClientAnswer, Receive, Scope
-from toolreel.proxy._client.errors import Trouble, misconfigured, refused
-from toolreel.proxy._client.headers import key_in
-from toolreel.proxy._client.request_body import request_in
-from toolreel.proxy._metrics import Metrics
-from toolreel.proxy._recording.conversations import Conversation
-from toolreel.proxy._recording.recorder import Recorder
-from toolreel.proxy._recording.thoughts import KeptThoughts
+from toolreel.proxy._client import (
+    CONVERSATION,
+    ClientAnswer,
+    Receive,
+    Scope,
+    Trouble,
+    misconfigured,
+    refused,
+    request_in,
+)
+from toolreel.proxy._conversations import Conversation, KeptThoughts
+from toolreel.proxy._headers import key_in
+from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._client_requests import ClientRequest, Loss

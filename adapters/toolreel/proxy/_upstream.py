@@ -23,7 +23,7 @@ from toolreel.http import (
     hang_up,
     within,
 )
-from toolreel.proxy._client.headers import KEYS
+from toolreel.proxy._headers import KEYS
 from toolreel.proxy._settings import Limits
 from toolreel_core._protocol import ReplyReceived, RequestFailed, response_event
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
     from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
     from toolreel.testing._recordings_check import Checked, Finding, check
-    from toolreel.testing._reels.reel import Reel, rerun
-    from toolreel.testing._reels.reel_recording import LiveSide
+    from toolreel.testing._reel import Reel, rerun
+    from toolreel.testing._reel_recording import LiveSide
     from toolreel.testing._scripted import (
         Line,
         Lost,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     from toolreel._internal.lazy import face
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = face(__name__, extra="pytest")
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

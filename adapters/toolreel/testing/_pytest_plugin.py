@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from toolreel.testing._reels.reel import Reel
+    from toolreel.testing._reel import Reel
     from toolreel.testing._rule_report import RuleReport
 
 _GIVEN: Final = pytest.StashKey[bool]()
@@ -96,7 +96,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture
 def reel(request: pytest.FixtureRequest) -> Reel:
-    """This test's recording: see :class:`toolreel.testing._reels.reel.Reel`."""
+    """This test's recording: see :class:`toolreel.testing._reel.Reel`."""
     # It has no teardown: requests of `teardown_method`, which runs after it, belong to the recording, too.
     request.node.stash[_GIVEN] = True
     from toolreel.testing import _pytest_reel as reel_session

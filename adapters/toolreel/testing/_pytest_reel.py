@@ -26,8 +26,8 @@ from toolreel._secrets import scrubbed, searched_for
 from toolreel.cassette import Vary
 from toolreel.testing._network_block import NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
-from toolreel.testing._reels.reel import Reel
-from toolreel.testing._reels.reel_recording import LiveSide
+from toolreel.testing._reel import Reel
+from toolreel.testing._reel_recording import LiveSide
 from toolreel.testing._rule_report import RULES, GivenRule, project_rules, told
 from toolreel_core._errors import ReplayMismatch
 

@@ -28,7 +28,7 @@ from toolreel._secrets import (
 )
 from toolreel.cassette import CassetteFile, Recording, in_one_piece
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.testing._reels.reel_journal import ReelJournal
+from toolreel.testing._reel_recording import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol import VERSION
 

@@ -39,15 +39,17 @@ if TYPE_CHECKING:
     )
     from toolreel.tools._python.values import InvalidValue, JsonType, plain
     from toolreel.tools._results import (
+        Adapter,
         OkKey,
+        Output,
         failed_event,
         failure,
         keywords,
+        output_of,
         returned_event,
         succeeded,
         timeout_event,
     )
-    from toolreel.tools._typed_output import Adapter, Output, output_of
 else:
     from toolreel._internal.lazy import face
 

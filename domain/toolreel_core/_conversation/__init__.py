@@ -9,8 +9,18 @@ its provider takes. ``message_rope`` holds the encoded messages so that each is 
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._conversation.content.media_type import media_type_in, usual_media_type
-from toolreel_core._conversation.content.part import (
+from toolreel_core._conversation.content_on_the_wire import (
+    fitted,
+    is_taken,
+    left_out,
+    part_in,
+    refusal,
+    wire_part,
+    with_digests,
+)
+from toolreel_core._conversation.content_parts import (
+    FILE_TOKENS,
+    IMAGE_TOKENS,
     Audio,
     Blob,
     Detail,
@@ -20,33 +30,40 @@ from toolreel_core._conversation.content.part import (
     Part,
     Text,
     blobs_of,
+    media_type_in,
     shown_parts,
     source_of,
     text_of,
+    tokens_with,
+    usual_media_type,
 )
-from toolreel_core._conversation.content.support import fitted, is_taken, left_out, refusal
-from toolreel_core._conversation.content.tokens import FILE_TOKENS, IMAGE_TOKENS, tokens_with
-from toolreel_core._conversation.content.wire import part_in, wire_part, with_digests
-from toolreel_core._conversation.extra_items import Items
 from toolreel_core._conversation.history_policies import (
     SUMMARIZE,
     Cost,
     HistoryPolicy,
     Parted,
+    Passage,
     Turn,
+    as_task,
     drop_old_tool_turns,
     history_policies,
     history_policy,
+    is_question,
+    is_summary,
     keep_newest_turns,
     parted,
+    passages,
     reduced,
     register_history_policy,
+    request_text,
     shorten_old_tool_results,
     summarize_old_turns,
+    summary_message,
     turns,
 )
 from toolreel_core._conversation.message import (
     AssistantMessage,
+    Items,
     Message,
     SentCall,
     SystemMessage,
@@ -69,15 +86,6 @@ from toolreel_core._conversation.message_rope import (
 )
 from toolreel_core._conversation.messages_form import encoded
 from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
-from toolreel_core._conversation.summary import (
-    Passage,
-    as_task,
-    is_question,
-    is_summary,
-    passages,
-    request_text,
-    summary_message,
-)
 from toolreel_core._conversation.transcript import Transcript, tokens_of
 from toolreel_core._conversation.valid_history import (
     Outgoing,

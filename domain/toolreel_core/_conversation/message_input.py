@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.content.part import Media, Part, Text, text_of
-from toolreel_core._conversation.content.wire import media_among, part_in
+from toolreel_core._conversation.content_on_the_wire import media_among, part_in
+from toolreel_core._conversation.content_parts import Media, Part, Text, text_of
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,

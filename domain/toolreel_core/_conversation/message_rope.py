@@ -17,7 +17,7 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._conversation.content.wire import media_among, stored_content
+from toolreel_core._conversation.content_on_the_wire import media_among, stored_content
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,

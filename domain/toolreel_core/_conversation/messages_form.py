@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
-from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
-from toolreel_core._conversation.extra_items import Items
-from toolreel_core._conversation.message import AssistantMessage, SentCall, ToolMessage, UserMessage
+from toolreel_core._conversation.content_parts import Audio, File, Image, Part, Text
+from toolreel_core._conversation.message import AssistantMessage, Items, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read
 from toolreel_core._settings import MESSAGES_BLOCKS
 

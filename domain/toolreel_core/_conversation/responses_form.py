@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from toolreel_core._conversation.content.part import Audio, File, Image, Part, Text
-from toolreel_core._conversation.extra_items import Items
+from toolreel_core._conversation.content_parts import Audio, File, Image, Part, Text
 from toolreel_core._conversation.message import (
     AssistantMessage,
+    Items,
     Message,
     SentCall,
     SystemMessage,

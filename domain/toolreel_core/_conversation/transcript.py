@@ -14,7 +14,7 @@ from typing import Final
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.content.tokens import tokens_with
+from toolreel_core._conversation.content_parts import tokens_with
 from toolreel_core._conversation.message import Message, SystemMessage, UserMessage, parts_of
 from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
 from toolreel_core._conversation.provider_quirks import Form, written

@@ -18,8 +18,8 @@ from typing import Final, assert_never, cast
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.content.part import Image, Media, Part, text_of
-from toolreel_core._conversation.content.support import fitted, from_result, is_taken, moved
+from toolreel_core._conversation.content_on_the_wire import fitted, from_result, is_taken, moved
+from toolreel_core._conversation.content_parts import Image, Media, Part, text_of
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,

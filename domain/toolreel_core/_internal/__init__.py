@@ -12,5 +12,4 @@ from toolreel_core._internal.config_checks import (
     check_registered,
     check_settings,
 )
-from toolreel_core._internal.name_registry import Registry, unknown_name, unregistered
-from toolreel_core._internal.wildcards import fits
+from toolreel_core._internal.name_registry import Registry, fits, unknown_name, unregistered

@@ -1,26 +1,48 @@
-"""Send the next request: a new turn within the limits, or a retry of the same request.
-
-The history is append-only and encoded once; a request only joins it with the plan's options, which are
-encoded once per run. So the cost of a turn does not grow with the conversation.
-"""
+"""The next request: what it holds, a summary before it, and what the user says in the meantime."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final, assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final, assert_never, cast
 
-from toolreel_core._conversation import SUMMARIZE, shown_content
-from toolreel_core._loop.budgets import exhausted_limit, spent_budget
-from toolreel_core._loop.checks.restatement import reminder_of, with_task
-from toolreel_core._loop.checks.withheld_tools import narrowed, withholding
-from toolreel_core._loop.finish import settle
-from toolreel_core._loop.summary_request import draft_of, summary_request, wanted_summary
-from toolreel_core._loop.window import fit_history, overflow
+from toolreel_core._conversation import (
+    SUMMARIZE,
+    Cost,
+    Form,
+    Message,
+    Parted,
+    Passage,
+    Transcript,
+    Turn,
+    UserMessage,
+    as_task,
+    is_question,
+    is_summary,
+    parted,
+    passages,
+    reduced,
+    request_text,
+    shown_content,
+    summary_message,
+    tokens_of,
+    turns,
+    written,
+)
+from toolreel_core._jsontext import Json, Tree, canonical, parse
+from toolreel_core._loop.finish import exhausted_limit, settle, spent_budget
+from toolreel_core._loop.weak_models import narrowed, reminder_of, with_task, withholding
 from toolreel_core._plan import Plan, Request, RequestOptions, pinned
 from toolreel_core._protocol import (
     AwaitingReply,
+    Completed,
+    ContextOverflow,
+    ExchangeBegan,
+    HistoryShortened,
     Note,
     OptionIgnored,
+    Outcome,
     PresetsApplied,
     QuirkApplied,
     RequestSent,
@@ -32,10 +54,238 @@ from toolreel_core._protocol import (
     SummaryRequested,
     Tally,
     TextCallsOff,
+    UserMessageKept,
     UserMessagesAdded,
+    UserSpoke,
     Wait,
     Waiting,
 )
+from toolreel_core._settings import estimator
+
+# The context window: whether a request fits into it, and shortening the history until it does.
+#
+# Only what is sent is shortened, the stored history stays complete.
+
+
+_MAX_NAMED: Final = 3
+"""How many of the largest parts a ``ContextOverflow`` names."""
+
+
+def estimated_tokens(state: State, options: RequestOptions) -> int:
+    """Estimated tokens of the next request: messages, tools and options."""
+    reminder = reminder_of(state) if state.present.config.restate_task else ""
+    sent = Request(state.present.model, state.messages, options, reminder).sent
+    return sent.tokens + estimator(state.present.config.estimator)(options.text)
+
+
+def input_token_limit(state: State) -> int | None:
+    """The maximum tokens of a request; ``None`` without ``context_window_tokens``."""
+    window = state.present.config.context_window_tokens
+    return None if window is None else window - state.present.config.reserved_response_tokens
+
+
+def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
+    """The outcome of a request that exceeds the context window; ``None`` if it fits."""
+    limit = input_token_limit(state)
+    if limit is None or (estimate := estimated_tokens(state, options)) <= limit:
+        return None
+    return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
+
+
+def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
+    sized = [(options_bytes, "tools and options")]
+    for index, text in enumerate(state.messages.complete().texts):
+        tree = cast("Mapping[str, Json]", parse(text))
+        role = tree.get("role") or tree.get("type")  # an item of Responses may have no role
+        sized.append((len(text.encode()), f"message {index} ({role})"))
+    sized.sort(key=lambda item: -item[0])
+    return tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
+
+
+_TARGET_PERCENT: Final = 75
+"""How full the window is after shortening. A full window would be shortened again in every
+later turn, and each time the provider's prompt cache would be lost."""
+
+
+def fit_history(
+    state: State, options: RequestOptions, policies: tuple[str, ...] | None = None
+) -> tuple[State, tuple[HistoryShortened, ...]]:
+    """The state whose outgoing history fits the window, as far as policies can make it.
+
+    :param policies: their names; by default, those of the plan
+    """
+    limit, before, applied = input_token_limit(state), state.messages, dict[str, None]()
+    names = state.present.config.history_policies if policies is None else policies
+    # Policies measure stored messages. The message that is sent can be smaller (for example without its old
+    # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
+    while limit is not None and estimated_tokens(state, options) > limit:
+        excess = estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100
+        shorter, effective = _shortened(state, names, excess)
+        if shorter.messages.tokens >= state.messages.tokens:
+            break
+        state, applied = shorter, applied | dict.fromkeys(effective)
+    after = state.messages
+    if after is before:
+        return state, ()
+    counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
+    return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
+
+
+def _shortened(state: State, policies: tuple[str, ...], excess: int) -> tuple[State, tuple[str, ...]]:
+    form, tokens = state.messages.form, estimator(state.present.config.estimator)
+    kept, applied = reduced(
+        tuple(state.messages.outgoing),
+        policies,
+        excess,
+        lambda message: tokens_of(message, written(message, form).text, tokens),
+    )
+    return replace(state, messages=state.messages.shortened(kept)) if applied else state, applied
+
+
+# The request for a summary of old turns.
+#
+# It is computed from the state alone, so a resumed run asks for the same. The oldest turns are summarised,
+# until what stays takes half of the window. Passages that are too long are cut in the request, so that it
+# fits whatever the tools have returned.
+
+
+_KEPT_PERCENT: Final = 50
+"""How full the window may be with what is not summarised."""
+_SUMMARY_PERCENT: Final = 25
+"""How much of the window is for the summary itself; both together are the target of all policies."""
+_LONGEST: Final = 800
+"""Words that a summary may have in any window."""
+_SHORTEST: Final = 200
+"""Characters to which a passage is cut before others are left out."""
+_CAPS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LEFT_OUT: Final = frozenset({
+    "audio", "modalities", "response_format", "stop", "stop_sequences", "stream", "stream_options",
+})  # fmt: skip
+"""Options that are about the form of an answer, in the words of any wire form."""
+_WITH_FORMAT: Final = ("text", "output_config")
+"""Options of the other wire forms that have the format of an answer among others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A history of which the old turns shall be summarised."""
+
+    parted: Parted
+    cost: Cost
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that the summary stands for."""
+        return _messages(self.parted.old)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of these."""
+        return sum(map(self.cost, self.messages))
+
+    def with_summary(self, text: str) -> tuple[Message, ...]:
+        """The messages that go out with this summary."""
+        return (*_messages(self.parted.before), summary_message(text), *_messages(self.parted.after))
+
+
+def draft_of(state: State, options: RequestOptions) -> Draft:
+    """The history of a state, parted for a summary.
+
+    :param options: of the turn that does not fit
+    """
+    limit, form, tokens = _limit(state), state.messages.form, estimator(state.present.config.estimator)
+
+    def measure(message: Message) -> int:
+        return tokens(written(message, form).text)
+
+    cost: Callable[[Message], int] = cache(measure)
+    excess = estimated_tokens(state, options) - limit * _KEPT_PERCENT // 100
+    return Draft(parted(turns(state.messages.outgoing), excess, cost), cost)
+
+
+def wanted_summary(state: State, options: RequestOptions) -> Request | None:
+    """The request for a summary, if one can make the next request fit, else ``None``."""
+    draft, limit = draft_of(state, options), _limit(state)
+    if all(map(is_summary, draft.messages)):
+        return None
+    least = estimated_tokens(state, options) - draft.tokens + draft.cost(summary_message(""))
+    if least > limit:
+        return None
+    request = summary_request(state, draft)
+    return request if _tokens(state, request) <= _allowed(state) else None
+
+
+def summary_request(state: State, draft: Draft) -> Request:
+    """The request for a summary; it fits the window unless the window is too small for any."""
+    options, form = _options(state), state.messages.form
+    # Quoted as they were sent: a transform or a guard may have changed them.
+    first = next(filter(is_question, state.messages.outgoing), None)
+    task = as_task(passages(_sent((first,), form))) if first is not None else ()
+    old: Sequence[Passage] = passages(_sent(draft.messages, form))
+    length = max((len(passage.text) for passage in (*task, *old)), default=0)
+    words = min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
+    while True:
+        text = request_text(task, old, length, words)
+        request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
+        if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
+            return request
+        if length > _SHORTEST:
+            length = max(length * 3 // 4, _SHORTEST)
+        else:
+            # Without a quarter: the oldest but the first, which may be the earlier summary.
+            old = (old[0], *old[1 + max(1, len(old) // 4) :])
+
+
+def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
+    """The messages as they are sent, but as chat completions, whatever form the server speaks."""
+    chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
+    return (cast("Tree", parse(text)) for text in Transcript.of(messages, chat).complete().texts)
+
+
+def _options(state: State) -> RequestOptions:
+    """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
+    tree = cast("Tree", parse(state.present.bodies.dropped.text))
+    kept = {key: value for key, value in _unformatted(tree) if key not in _LEFT_OUT}
+    room = _limit(state) * _SUMMARY_PERCENT // 100
+    # A limit for short answers would cut the summary, which is then of no use.
+    raised = {key: room for key in _CAPS if isinstance(cap := kept.get(key), int) and 0 < cap < room}
+    options = RequestOptions(canonical({**kept, **raised}))
+    return pinned(options, state.memory.upstream) if state.memory.upstream else options
+
+
+def _unformatted(options: Tree) -> Iterator[tuple[str, Json]]:
+    """The options without a format of the answer among those that have others too."""
+    for key, value in options.items():
+        if key not in _WITH_FORMAT or not isinstance(value, Mapping):
+            yield key, value
+        elif rest := {name: one for name, one in value.items() if name != "format"}:
+            yield key, rest
+
+
+def output_cap(request: Request) -> int | None:
+    """Tokens after which the summary is cut, if the request says so."""
+    tree = parse(request.options.text)
+    caps = [tree.get(key) for key in _CAPS] if isinstance(tree, Mapping) else []
+    return next((cap for cap in caps if isinstance(cap, int) and cap > 0), None)
+
+
+def _limit(state: State) -> int:
+    """The maximum tokens of a request; the policy is of no use without."""
+    return input_token_limit(state) or 0
+
+
+def _allowed(state: State) -> int:
+    """The maximum tokens of the request for a summary: it leaves room for the summary."""
+    return _limit(state) - _limit(state) * _SUMMARY_PERCENT // 100
+
+
+def _tokens(state: State, request: Request) -> int:
+    return request.messages.tokens + estimator(state.present.config.estimator)(request.options.text)
+
+
+def _messages(some: Sequence[Turn]) -> tuple[Message, ...]:
+    return tuple(message for turn in some for message in turn.messages)
+
 
 _SAMPLE: Final = 200
 """Characters of what the user said that its note shows."""
@@ -218,3 +468,50 @@ def _ask_for_summary(state: State, phase: AwaitingReply, request: Request, notes
     asking = replace(state, phase=phase, next_ref=phase.ref + 1)
     effect = SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
     return Step(asking, (effect,), (*notes, *applied, asked))
+
+
+# The user speaks: the next exchange after an end, or a message that waits for the next request.
+#
+# A conversation is one fold. What a message finds decides what it does:
+#
+# - After the end, it begins the next exchange: a new question with its own limits, on the same history.
+# - While a request, tools or an approval are pending, it is kept in ``State.unsent`` and joins the next
+#   request, after the results of the calls (steering).
+# - If the answer was on its way already, the message begins the next exchange, as if the user had waited for
+#   the answer. Any other end of the run is for the caller to see first: the message stays kept, and what the
+#   user says next is sent after it.
+
+
+def kept(state: State, event: UserSpoke) -> State:
+    """The state with the message among those that the next request sends."""
+    return replace(state, unsent=(*state.unsent, UserMessage(event.content, event.parts)))
+
+
+def keep(state: State, event: UserSpoke) -> Step:
+    """Keep the message for the next request. Stays in the phase."""
+    return Step(kept(state, event), (), (UserMessageKept(state.tally.turns),))
+
+
+def next_exchange(state: State, notes: tuple[Note, ...] = ()) -> Step:
+    """Begin the next exchange with what the user said.
+
+    Leads to ``AwaitingReply``, or to ``Settled`` if a budget of the conversation is used up.
+    """
+    began = replace(state, memory=state.memory.of_next_exchange(), exchange_began=state.tally)
+    if not state.messages.stored.count:
+        # A run whose first messages no transform could take has none of them in its history.
+        began = replace(began, messages=Transcript.of(state.present.opening, state.present.form))
+    # A run that was cancelled before its first request has not said yet what it leaves out of its requests.
+    opening = () if state.tally.turns else opening_notes(state.present)
+    return send_next_request(began, (*notes, ExchangeBegan(state.tally.turns + 1), *opening))
+
+
+def end_exchange(state: State, outcome: Outcome, notes: tuple[Note, ...]) -> Step:
+    """End the run after a reply without calls; a complete answer goes on with what the user said meanwhile.
+
+    Leads to ``Settled``, or on as :func:`next_exchange` does.
+    """
+    ended = settle(state, outcome, notes)
+    if not (state.unsent and isinstance(outcome, Completed)):
+        return ended
+    return next_exchange(ended.state, ended.notes)

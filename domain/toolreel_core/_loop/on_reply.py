@@ -11,15 +11,12 @@ from typing import Final, assert_never
 
 from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
 from toolreel_core._jsontext import JsonText, digest, read
-from toolreel_core._loop.admission import is_final
-from toolreel_core._loop.budgets import counted_reply
-from toolreel_core._loop.final_answer import final_call_too_early, final_reply
-from toolreel_core._loop.final_output import answer_by_call
-from toolreel_core._loop.finish import settle
+from toolreel_core._loop.final_answer import answer_by_call, final_call_too_early, final_reply
+from toolreel_core._loop.finish import counted_reply, settle
 from toolreel_core._loop.next_endpoint import goes_on
 from toolreel_core._loop.next_request import send_next_request, wait, wants_call
 from toolreel_core._loop.reply_parsing import Received, received, salvaged
-from toolreel_core._loop.tool_calls import run_calls
+from toolreel_core._loop.tool_calls import is_final, run_calls
 from toolreel_core._plan import instruction
 from toolreel_core._protocol import (
     AwaitingReply,

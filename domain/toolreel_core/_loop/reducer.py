@@ -16,11 +16,12 @@ from typing import TypeAlias, assert_never
 
 from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._jsontext import JsonText
-from toolreel_core._loop.admission import ask_approval, run_tool
-from toolreel_core._loop.conversation import keep, kept, next_exchange
 from toolreel_core._loop.finish import settle
 from toolreel_core._loop.next_endpoint import or_next_endpoint
 from toolreel_core._loop.next_request import (
+    keep,
+    kept,
+    next_exchange,
     opening_notes,
     request_effect,
     resend_request,
@@ -29,7 +30,14 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.summary_reply import summary_failed, summary_received
-from toolreel_core._loop.tool_calls import approval_given, cancel_running, finish_mid_turn, tool_returned
+from toolreel_core._loop.tool_calls import (
+    approval_given,
+    ask_approval,
+    cancel_running,
+    finish_mid_turn,
+    run_tool,
+    tool_returned,
+)
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,

@@ -24,7 +24,7 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._loop.final_output import is_asked_for
+from toolreel_core._loop.final_answer import is_asked_for
 from toolreel_core._plan import ANSWER
 from toolreel_core._protocol import State
 from toolreel_core._replies import (

@@ -11,8 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel_core._conversation import summary_message
-from toolreel_core._loop.budgets import counted_reply
+from toolreel_core._loop.finish import counted_reply
 from toolreel_core._loop.next_request import (
+    Draft,
+    draft_of,
+    output_cap,
     request_effect,
     send_next_request,
     turn_of,
@@ -21,7 +24,6 @@ from toolreel_core._loop.next_request import (
 )
 from toolreel_core._loop.on_reply import retry_delay, retryable
 from toolreel_core._loop.reply_parsing import received
-from toolreel_core._loop.summary_request import Draft, draft_of, output_cap
 from toolreel_core._protocol import (
     AwaitingReply,
     HistorySummarized,

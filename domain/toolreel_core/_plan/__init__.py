@@ -4,32 +4,44 @@
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._plan.constrained_calls import ANSWER, ANSWER_TOOL, Constraint
 from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
-from toolreel_core._plan.output import AskedBy, OutputSpec, instruction, is_strict, opening, request_for
+from toolreel_core._plan.output import (
+    ANSWER,
+    ANSWER_TOOL,
+    AskedBy,
+    Constraint,
+    OutputSpec,
+    instruction,
+    is_strict,
+    opening,
+    request_for,
+)
 from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
 from toolreel_core._plan.request import (
+    MAX_TOKENS,
     Bodies,
     IgnoredWhy,
     Request,
     RequestOptions,
     accepted_options,
     bodies_of,
+    is_unsaid,
+    options_in,
     pinned,
     reserved_keys,
+    words_in,
 )
-from toolreel_core._plan.wire_options import MAX_TOKENS, is_unsaid, options_in, words_in
 
 if TYPE_CHECKING:
-    from toolreel_core._plan.presets.collection import (
+    from toolreel_core._plan.catalogue import (
         Measured,
         Model,
         Presets,
         Recommendation,
         SamplingProfile,
+        means,
     )
-    from toolreel_core._plan.presets.model_patterns import means
-    from toolreel_core._plan.presets.preset import (
+    from toolreel_core._plan.preset import (
         LISTS,
         Change,
         NamesPatch,
@@ -45,10 +57,8 @@ else:
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "Measured" | "Model" | "Presets" | "Recommendation" | "SamplingProfile":
-                from toolreel_core._plan.presets import collection as home
-            case "bare" | "means":
-                from toolreel_core._plan.presets import model_patterns as home
+            case "Measured" | "Model" | "Presets" | "Recommendation" | "SamplingProfile" | "bare" | "means":
+                from toolreel_core._plan import catalogue as home
             case (
                 "Change"
                 | "LISTS"
@@ -60,7 +70,7 @@ else:
                 | "joined"
                 | "request_options"
             ):
-                from toolreel_core._plan.presets import preset as home
+                from toolreel_core._plan import preset as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)

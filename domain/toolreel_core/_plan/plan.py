@@ -33,13 +33,6 @@ from toolreel_core._jsontext import (
     parse,
     tree_at,
 )
-from toolreel_core._plan.constrained_calls import (
-    ANSWER_TOOL,
-    DIALECT,
-    EARLY_ANSWER_TOOL,
-    constrained,
-    instruction,
-)
 from toolreel_core._plan.fallback import (
     REASONS,
     FallbackPlan,
@@ -48,8 +41,13 @@ from toolreel_core._plan.fallback import (
     check_fallbacks,
 )
 from toolreel_core._plan.output import (
+    ANSWER_TOOL,
+    DIALECT,
+    EARLY_ANSWER_TOOL,
     AskedBy,
     OutputSpec,
+    calls_instruction,
+    constrained,
     final_tool,
     mode_of,
     opening,
@@ -198,7 +196,7 @@ class Plan:
         if self.config.constrained_calls != "grammar" or not self.constrains_calls:
             return told
         entries, _ = self._transformed(cast("list[Tree]", parse(self.callable_tools.text)))
-        return with_instruction(told, instruction(entries))
+        return with_instruction(told, calls_instruction(entries))
 
     @property
     def calls_per_turn(self) -> int | None:

@@ -2,21 +2,22 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._proxy.client_forms.answers import broken_in, error_in
-from toolreel_core._proxy.client_forms.shapes import SHAPES, Kind, misshapen
-from toolreel_core._proxy.conversation_keys import Key, further, key_of, openings
-from toolreel_core._proxy.corrections import Again, Corrections, Extras
-from toolreel_core._proxy.dropped_thoughts import (
+from toolreel_core._proxy.client_form import SHAPES, Kind, broken_in, error_in, misshapen
+from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
     Kept,
+    Key,
     Thoughts,
+    further,
     kept,
+    key_of,
+    openings,
     restored,
     wants_thoughts,
 )
-from toolreel_core._proxy.held_text import HeldText
+from toolreel_core._proxy.corrections import Again, Corrections, Extras
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged, words_of
-from toolreel_core._proxy.reply_stream import SENT_BEFORE, ReplyStream
+from toolreel_core._proxy.reply_stream import SENT_BEFORE, HeldText, ReplyStream
 from toolreel_core._proxy.upstream_request import Outbound, outbound

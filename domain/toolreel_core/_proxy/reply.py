@@ -22,8 +22,8 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._loop import coerced_arguments, transformed
-from toolreel_core._proxy.client_forms.answers import answer_in
-from toolreel_core._proxy.client_forms.completion import Completion
+from toolreel_core._proxy.client_form import answer_in
+from toolreel_core._proxy.completion import Completion
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,

@@ -33,10 +33,8 @@ from toolreel_core._replies.classification import (
     says_what_went_wrong,
 )
 from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
-from toolreel_core._replies.content import Content, content_of, visible
 from toolreel_core._replies.deltas import joined, joined_calls, joined_function
 from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
-from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.messages import carried_in_messages, whole_blocks
 from toolreel_core._replies.normalize import normalize_reply
 from toolreel_core._replies.provider_errors import (
@@ -52,6 +50,14 @@ from toolreel_core._replies.provider_errors import (
 )
 from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
+from toolreel_core._replies.response_message import (
+    Content,
+    FoundMessage,
+    as_documented,
+    content_of,
+    find_message,
+    visible,
+)
 from toolreel_core._replies.responses import carried_in_responses, whole_items
 from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed

@@ -1,7 +1,7 @@
 """Normalise a chat-completions response: any body in, a :class:`Reply` out, never an exception.
 
 This is the one place where the shape drift of providers is absorbed; the loop sees only
-``Reply``. Every repair has a code in :mod:`toolreel_core._replies.warning_codes`. Sources of the
+``Reply``. Every repair has a code in :mod:`toolreel_core._replies.reply`. Sources of the
 shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 """
 
@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
 from toolreel_core._replies.classification import Finish, finish_of, judged
-from toolreel_core._replies.content import content_of, visible
-from toolreel_core._replies.message_location import FoundMessage, as_documented, find_message
 from toolreel_core._replies.provider_errors import Problem, html_page
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import Reply, served_in, usage_in
+from toolreel_core._replies.response_message import (
+    FoundMessage,
+    as_documented,
+    content_of,
+    find_message,
+    visible,
+)
 from toolreel_core._replies.sse import FIELDS
 from toolreel_core._replies.tool_calls import ToolCall, calls_in
 from toolreel_core._replies.warning_codes import WarningCode

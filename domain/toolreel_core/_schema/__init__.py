@@ -5,10 +5,9 @@
 from typing import TYPE_CHECKING
 
 from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
-from toolreel_core._schema.gemini import (
+from toolreel_core._schema.subsets import (
     gemini_subset,
 )
-from toolreel_core._schema.inlining import inline_defs, inlined
 from toolreel_core._schema.validation import (
     Violation,
     broken_places,
@@ -21,24 +20,23 @@ from toolreel_core._schema.walk import (
     Place,
     References,
     changed_within,
+    inline_defs,
+    inlined,
     schemas_in,
 )
 
 if TYPE_CHECKING:
-    from toolreel_core._schema.draft_upgrade import modern
-    from toolreel_core._schema.foreign import usable
-    from toolreel_core._schema.gbnf import grammar_of
+    from toolreel_core._schema.foreign import modern, usable
+    from toolreel_core._schema.subsets import grammar_of
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case "modern":
-                from toolreel_core._schema import draft_upgrade as home
-            case "usable":
+            case "modern" | "usable":
                 from toolreel_core._schema import foreign as home
             case "grammar_of":
-                from toolreel_core._schema import gbnf as home
+                from toolreel_core._schema import subsets as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -125,3 +125,129 @@ def _spans() -> tuple[tuple[str, tuple[int, int]], ...]:
         first, *rest = points
         found.append((category, (first, rest[-1] if rest else first)))
     return tuple(found)
+
+
+# Whether a pattern takes time in proportion to the text that it searches, whatever the text is.
+#
+# Python's matcher backtracks, and a pattern from outside meets text from outside: ``(a+)+b`` takes years for
+# forty letters. The rules are stricter than they need to be, since a rejected pattern is only not checked.
+
+
+_LINEAR_TOKEN: Final = lazy_pattern(
+    r"""
+      (?P<open>\((?:\?:|\?P<\w+>|(?!\?)))
+    | (?P<close>\)(?P<times>[*+?]|\{\d+,?\d*\}|\{,\d+\})?[?+]?)
+    | (?P<either>\|) | (?P<edge>[$^]|\\[bBZ]|\(\?!\)) | (?P<again>\(\?P=\w+\)(?![*+?{]))
+    | (?P<one>(?P<sign>[^\\\[\](){}*+?|^$.]|\\\W)|\.|\\[dDsSwWnrtfv]|\\x..|\\u.{4}|\\U.{8}
+        |\[\^?\]?(?:\\.|[^\\\]])*\])
+      (?P<repeated>[*+?]|\{\d+,?\d*\}|\{,\d+\})?[?+]?
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+"""An element of a pattern; look-around and flags are none."""
+_MOST: Final = 10_000
+"""Steps for each character, and for each part of the pattern."""
+_EACH_PLACE: Final = 100
+"""What counts once at the beginning of a text counts as so much if it is tried at each place."""
+_LONG: Final = 200
+"""The most repetitions that do not count as unlimited."""
+
+
+class _Part(NamedTuple):
+    """How the matcher may go through a part of a pattern."""
+
+    ways: int = 1
+    """The number of ways, apart from those through what repeats without a limit."""
+    loops: int = 0
+    """The repetitions without a limit that may end at several places."""
+    runs: int = 0
+    """All repetitions without a limit; a high limit is none."""
+    before: int = 0
+    """The ways through the alternatives before."""
+
+
+def is_linear(pattern: str) -> bool:
+    r"""Whether a search for the pattern surely takes linear time.
+
+    >>> [is_linear(one) for one in (r"^[a-z]+$", r"^\d+\.\d+\.\d+$", r"^(a+)+$", r"^\w+@\w+\w+$", r"a+b")]
+    [True, True, False, False, False]
+
+    :param pattern: which Python compiles
+    """
+    tokens: list[re.Match[str]] = []
+    at = 0
+    while at < len(pattern):
+        token = _LINEAR_TOKEN.match(pattern, at)
+        if token is None:
+            return False
+        tokens.append(token)
+        at = token.end()
+    parts = [_Part()]
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        part = parts[-1]
+        match token.lastgroup:
+            case "open":
+                parts.append(_Part())
+            case "either":
+                parts[-1] = _Part(1, part.loops, part.runs, part.before + part.ways)
+            case "close":
+                group = parts.pop()
+                repeated = _group(group, token["times"] or "{1}")
+                if repeated is None:
+                    return False
+                parts[-1] = _both(parts[-1], repeated)
+            case "edge":
+                pass
+            case "again":  # what a group has matched, which may be long
+                parts[-1] = _both(part, _Part(runs=1))
+            case _:
+                parts[-1] = _both(part, _one(token, following))
+    whole = parts[0]
+    ways = whole.ways + whole.before
+    anchored = pattern.startswith("^") and not whole.before
+    if whole.loops > 1 or (whole.runs and not anchored):
+        return False
+    return ways * (1 if anchored and not whole.runs else _EACH_PLACE) <= _MOST
+
+
+def _both(first: _Part, second: _Part) -> _Part:
+    return _Part(
+        min(first.ways * second.ways, 2 * _MOST),
+        # What ends at several places is followed from each of them.
+        first.loops + second.loops + bool(first.loops and second.runs),
+        first.runs + second.runs,
+        first.before,
+    )
+
+
+def _group(group: _Part, times: str) -> _Part | None:
+    """A group that is repeated; ``None`` if what it holds may match in several ways each time."""
+    least, most = _limits(times)
+    ways = group.ways + group.before
+    if most == 1:
+        return _Part(ways + 1 - least, group.loops, group.runs)
+    if group.loops or (ways > 1 and (most is None or most > 16)):
+        return None
+    if most is None:
+        return _Part(1, 1, 1)
+    return _Part(min(ways**most * (most - least + 1), 2 * _MOST), 0, group.runs + (most > _LONG))
+
+
+def _one(token: re.Match[str], following: re.Match[str] | None) -> _Part:
+    """A character that may be repeated."""
+    if token["repeated"] is None or following is None:  # at the end of a pattern nothing can fail behind it
+        return _Part()
+    least, most = _limits(token["repeated"])
+    part = _Part(1, 1, 1) if most is None or most > _LONG else _Part(most - least + 1)
+    sign = following["sign"] if following["repeated"] in {None, "+"} else None
+    if sign and not re.fullmatch(token["one"], sign.removeprefix("\\")):  # it can end at one place only
+        return _Part(runs=part.runs)
+    return part
+
+
+def _limits(repeated: str) -> tuple[int, int | None]:
+    """The least and the most times that a part is repeated."""
+    if repeated in {"*", "+", "?"}:
+        return int(repeated == "+"), 1 if repeated == "?" else None
+    least, comma, most = repeated[1:-1].partition(",")
+    return int(least or 0), int(most) if most else None if comma else int(least or 0)

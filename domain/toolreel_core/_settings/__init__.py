@@ -13,7 +13,13 @@ from toolreel_core._settings.loop_config import (
     ToolUseMode,
 )
 from toolreel_core._settings.provider_support import (
+    API_PREFIX,
+    KEPT,
+    KEPT_IN,
+    MESSAGES_BLOCKS,
     PART_SETTINGS,
+    PATHS,
+    RESPONSES_ITEMS,
     IdStyle,
     Provider,
     ReasoningReplay,
@@ -22,14 +28,6 @@ from toolreel_core._settings.provider_support import (
     SignatureChannel,
     Support,
     ToolTurnContent,
-)
-from toolreel_core._settings.wire_form import (
-    API_PREFIX,
-    KEPT,
-    KEPT_IN,
-    MESSAGES_BLOCKS,
-    PATHS,
-    RESPONSES_ITEMS,
     WireForm,
     chat_url,
     form_of,

@@ -9,6 +9,9 @@ decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads 
 from typing import TYPE_CHECKING
 
 from toolreel_core._text_calls.decoder_interface import (
+    BARE,
+    DIALECTS,
+    MARKED,
     Broken,
     Calls,
     Found,
@@ -20,8 +23,8 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     found,
     never_made,
+    short_dialects,
 )
-from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
 from toolreel_core._text_calls.unread_calls import (
     LABELS,
     has_skeleton,

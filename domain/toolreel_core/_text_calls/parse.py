@@ -1,9 +1,8 @@
 """Parse the tool calls that a model writes as text.
 
 Weak models, and servers without a tool parser, leave calls in the assistant's text. The marked dialects
-(:data:`~toolreel_core._text_calls.dialects.MARKED`) are safe to enable all at once, and a run reads them by
-default; the bare ones (:data:`~toolreel_core._text_calls.dialects.BARE`) are for models that
-are known to write so.
+(``MARKED``) are safe to enable all at once, and a run reads them by default; the bare ones (``BARE``) are for
+models that are known to write so.
 
 Text also holds quotations. Therefore nothing inside a code fence, inline code, an HTML comment, a quoted
 line, a tool response or closed reasoning is a call; a truncated call is not a call; and without calls
@@ -19,6 +18,7 @@ from typing import Final
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
+    MARKED,
     Found,
     Made,
     Offered,
@@ -27,7 +27,6 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
     never_made,
 )
-from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import thoughts
 from toolreel_core._text_calls.scanner import Span, remainder, scan

@@ -19,8 +19,7 @@ from pyrsistent import pmap
 
 from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Made, Offered, Source, never_made
-from toolreel_core._text_calls.dialects import BARE
+from toolreel_core._text_calls.decoder_interface import BARE, Made, Offered, Source, never_made
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""

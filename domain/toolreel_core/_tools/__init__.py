@@ -2,11 +2,12 @@
 
 # mypy: implicit-reexport
 
-from typing import TYPE_CHECKING
-
-from toolreel_core._tools.faults import (
+from toolreel_core._tools.results import (
+    Envelope,
     Fault,
     FaultCode,
+    ToolFailure,
+    already_done,
     arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
@@ -17,11 +18,14 @@ from toolreel_core._tools.faults import (
     call_abandoned,
     call_cancelled,
     call_denied,
+    envelope_of,
+    failed,
     output_not_alone,
     output_not_json,
     output_too_early,
     output_too_large,
     parts_too_large,
+    plain_text,
     result_unknown,
     tool_changed,
     tool_not_allowed,
@@ -29,36 +33,28 @@ from toolreel_core._tools.faults import (
     tool_not_found,
     tool_not_implemented,
 )
-from toolreel_core._tools.names import (
+from toolreel_core._tools.surface import (
+    SourceShare,
+    ToolSource,
+    ToolSurface,
+    check_surface,
+    compose,
+    largest,
+    masked,
+    shares,
+)
+from toolreel_core._tools.tool_definition import (
+    SchemaLike,
+    ToolDefinition,
+    ToolFlags,
     check_name,
     matches,
+    opened,
     outward_name,
     prefixed_name,
+    schema_text,
+    schema_tree,
+    sendable,
     shown,
     with_digest,
 )
-from toolreel_core._tools.parameter_schemas import SchemaLike, opened, schema_text, schema_tree, sendable
-from toolreel_core._tools.result_envelope import (
-    Envelope,
-    ToolFailure,
-    already_done,
-    envelope_of,
-    failed,
-    plain_text,
-)
-from toolreel_core._tools.surface import ToolSurface
-from toolreel_core._tools.surface_limits import SourceShare, check_surface, largest, shares
-from toolreel_core._tools.tool_definition import ToolDefinition, ToolFlags
-
-if TYPE_CHECKING:
-    from toolreel_core._tools.sources import ToolSource, compose, masked
-else:
-
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case "ToolSource" | "compose" | "masked":
-                from toolreel_core._tools import sources as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)

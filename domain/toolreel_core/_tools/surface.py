@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import JsonText, canonical, chain, parse
-from toolreel_core._tools.names import outward_name
-from toolreel_core._tools.tool_definition import ToolDefinition
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools.tool_definition import ToolDefinition, matches, outward_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +107,174 @@ def _clash(one: ToolDefinition, other: ToolDefinition) -> str:
 
 def _from(tool: ToolDefinition) -> str:
     return f" (source {tool.source!r})" if tool.source else ""
+
+
+# Sources of tools, composed into one surface, without the tools that patterns exclude.
+
+
+def masked(
+    surface: ToolSurface, *, allow: Iterable[str] | None = None, deny: Iterable[str] = ()
+) -> ToolSurface:
+    """The surface without the tools that the patterns exclude; masked tools are neither sent nor run.
+
+    A pattern is an inner or outward name in which ``*`` stands for any text.
+
+    :param allow: the tools to keep; ``None`` for all, an empty list for none
+    :param deny: the tools to exclude, even if ``allow`` has them
+    :raises ConfigError: if a pattern matches no tool
+    """
+    allowed = None if allow is None else _patterns("allow", allow, surface)
+    denied = _patterns("deny", deny, surface)
+    if allowed is None and not denied:
+        return surface
+    kept = tuple(tool for tool in surface.definitions if _may(tool.name, allowed, denied))
+    gone = tuple(tool.name for tool in surface.definitions if not _may(tool.name, allowed, denied))
+    return ToolSurface(kept, (*surface.masked, *gone))
+
+
+def _may(name: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]) -> bool:
+    if any(matches(pattern, name) for pattern in denied):
+        return False
+    return allowed is None or any(matches(pattern, name) for pattern in allowed)
+
+
+def _patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
+    """The checked patterns: one that matches nothing is a typo, which could let tools through."""
+    if isinstance(given, str):
+        raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
+    patterns, names = tuple(given), (*(tool.name for tool in surface.definitions), *surface.masked)
+    for pattern in patterns:
+        if any(matches(pattern, name) for name in names):
+            continue
+        if not names:
+            raise ConfigError(f"{mask}: there is no tool {pattern!r}; there are no tools at all")
+        forms = tuple(dict.fromkeys(form for name in names for form in (name, outward_name(name))))
+        raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
+    return patterns
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """Tools of one origin, such as a module or an MCP server.
+
+    :raises ConfigError: if it has no name
+    """
+
+    name: str
+    """Its name in errors and listings."""
+    definitions: tuple[ToolDefinition, ...]
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ConfigError("source: expected a name, which errors and listings can use, got an empty text")
+
+
+def compose(
+    *sources: ToolSource, allow: Iterable[str] | None = None, deny: Iterable[str] = ()
+) -> ToolSurface:
+    """One surface of the tools of several sources, in order.
+
+    >>> files = ToolSource("files", (ToolDefinition.of("files.read"), ToolDefinition.of("files.delete")))
+    >>> web = ToolSource("web", (ToolDefinition.of("fetch"),))
+    >>> compose(files, web, deny=["*.delete"]).names
+    ('files_read', 'fetch')
+
+    :raises ConfigError: if sources or tools share a name, or a pattern matches no tool
+    """
+    for source in sources:
+        if not isinstance(source, ToolSource):  # a caller without a type checker
+            raise ConfigError(
+                f"compose: expected ToolSource values, one argument each, got {type(source).__name__}; "
+                'write compose(ToolSource("name", definitions), …)'
+            )
+    names = [source.name for source in sources]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"source {twice[0]!r} is given twice; rename one of the two")
+    tools = (replace(tool, source=source.name) for source in sources for tool in source.definitions)
+    return masked(ToolSurface(tuple(tools)), allow=allow, deny=deny)
+
+
+# Limits of the number and size of the tools that are sent, and which sources take the most.
+
+
+_MAX_NAMED: Final = 3
+"""Maximum sources, and tools, that an error names."""
+_REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """The share of one source in the tools that are sent."""
+
+    source: str
+    """Its name; empty for tools without a source."""
+    count: int
+    """Tools that are sent."""
+    size: int
+    """UTF-8 bytes of their entries."""
+
+    def __str__(self) -> str:
+        tools = "1 tool" if self.count == 1 else f"{self.count} tools"
+        return f"{self.source or '(no source)'} ({tools}, {self.size} bytes)"
+
+
+def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
+    """The share of each source, the largest first; sources of which nothing is sent are omitted.
+
+    >>> web = ToolDefinition(name="fetch", source="web")
+    >>> [str(share) for share in shares(ToolSurface((web,)))]
+    ['web (1 tool, 140 bytes)']
+    """
+    sizes: dict[str, list[int]] = {}
+    for tool in _sent(surface):
+        sizes.setdefault(tool.source, []).append(tool.size)
+    each = (SourceShare(source, len(found), sum(found)) for source, found in sizes.items())
+    return tuple(sorted(each, key=lambda share: -share.size))
+
+
+def largest(surface: ToolSurface) -> tuple[ToolDefinition, ...]:
+    """The tools that are sent, the largest first."""
+    sizes = {tool.name: tool.size for tool in _sent(surface)}
+    return tuple(sorted(_sent(surface), key=lambda tool: -sizes[tool.name]))
+
+
+def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
+    """Check the number and the size of the tools that are sent.
+
+    :raises ConfigError: if they exceed a limit, with the largest sources and tools
+    """
+    if config.tool_use_mode == "disabled":
+        return
+    count, max_count = len(surface.names), config.max_tool_definitions_count
+    if count > max_count:
+        raise ConfigError(
+            f"max_tool_definitions_count: {count} tools would be sent, the limit is {max_count}; "
+            f"{_explained(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
+        )
+    size, limit = surface.size, config.max_tool_definitions_bytes
+    if size > limit:
+        raise ConfigError(
+            f"max_tool_definitions_bytes: {size} bytes of tools would be sent, the limit is {limit}; "
+            f"{_explained(surface, size - limit, lambda share: share.size)}; {_REMEDY}"
+        )
+
+
+def _explained(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
+    """The largest sources and tools, and the smallest source whose removal is enough, if there is one."""
+    sources = sorted(shares(surface), key=amount, reverse=True)
+    tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
+    tools_text = f"the largest: {_first(tools)}"
+    if len(sources) == 1:
+        return tools_text
+    sufficient = [share for share in sources if share.source and amount(share) >= excess]
+    hint = f"; leaving out {sufficient[-1].source} would do" if sufficient else ""
+    return f"the most from: {_first([str(share) for share in sources])}; {tools_text}{hint}"
+
+
+def _first(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _MAX_NAMED} more" if len(items) > _MAX_NAMED else ""
+    return ", ".join(items[:_MAX_NAMED]) + more
+
+
+def _sent(surface: ToolSurface) -> list[ToolDefinition]:
+    return [tool for tool in surface.definitions if tool.exposed]

@@ -2,14 +2,204 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypedDict, Unpack
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, canonical, chain, parse, sound
-from toolreel_core._schema import check_schema
-from toolreel_core._tools.names import check_name, outward_name
-from toolreel_core._tools.parameter_schemas import SchemaLike, schema_text, schema_tree, sendable
+from toolreel_core._internal import fits
+from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, json_text, parse, quote, sound
+from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._schema import changed_within, check_schema
+
+# Names of tools: the inner name, and the outward name that the model sees.
+#
+# Providers reject names that do not match ``^[a-zA-Z0-9_-]{1,64}$``. An inner name such as ``files.read``
+# becomes ``files_read``. Models write either, so both are accepted.
+
+
+_MAX_INNER: Final = 256
+_INNER: Final = lazy_pattern(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
+"""A tool's inner name."""
+_FOREIGN: Final = lazy_pattern(r"[^a-zA-Z0-9_-]")
+"""A character that providers refuse in names of functions."""
+_UNFIT: Final = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
+"""A character that an inner name cannot have."""
+_MAX_LENGTH: Final = 64
+_MAX_SHOWN: Final = 80
+_DIGITS: Final = 8
+"""Digits of a digest at the end of a shortened name."""
+
+
+def check_name(name: str) -> None:
+    """Check an inner name.
+
+    :raises ConfigError: if it is invalid
+    """
+    if not _INNER.fullmatch(name):
+        raise ConfigError(
+            f"tool name {name!r} does not fit {_INNER.pattern}; use letters, digits and _ . / : - only"
+        )
+
+
+def outward_name(name: str) -> str:
+    """The name that is sent to a provider; the same inner name always gives the same one.
+
+    >>> outward_name("files.read")
+    'files_read'
+    >>> outward_name("x" * 70)
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_c71bd109'
+    """
+    fitting = _FOREIGN.sub("_", name)
+    if len(fitting) <= _MAX_LENGTH:
+        return fitting
+    return f"{fitting[: _MAX_LENGTH - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"
+
+
+def prefixed_name(*parts: str) -> str:
+    """The inner name of a tool from a source such as an MCP server: a prefix and the tool's own name.
+
+    Invalid characters become ``_``, and a name that is too long is shortened; for two names that become
+    equal, see :func:`with_digest`.
+
+    >>> prefixed_name("mcp", "my files", "read.text")
+    'mcp_my_files_read.text'
+    """
+    name = "_".join(parts)
+    fitting = _UNFIT.sub("_", name)
+    return fitting if _INNER.fullmatch(fitting) else with_digest(fitting, name)
+
+
+def with_digest(name: str, whole: str) -> str:
+    """A name with the digest of what it stands for, where it alone is not unique.
+
+    >>> with_digest("mcp_shop_a_b", "mcp_shop_a+b")
+    'mcp_shop_a_b_e0415ac2'
+    """
+    return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
+
+
+def shown(name: str) -> str:
+    """A name for error texts, shortened: models invent names as long as a page.
+
+    >>> shown("files.read"), len(shown("x" * 9_000))
+    ('files.read', 81)
+    """
+    return name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…"
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern matches an inner name or its outward form; ``*`` stands for any text.
+
+    >>> matches("files.*", "files.read"), matches("files_*", "files.read"), matches("files", "files.read")
+    (True, True, False)
+    """
+    return any(fits(pattern, form) for form in {name, outward_name(name)})
+
+
+# Schemas of a tool's parameters: read from a mapping or a model class, checked, and put as they are sent.
+
+
+_DEFS: Final = "#/$defs/"
+
+
+class HasJsonSchema(Protocol):
+    """An object with a schema, such as pydantic's ``TypeAdapter``; only the method counts."""
+
+    def json_schema(self) -> Mapping[str, Any]:
+        """The schema."""
+        ...
+
+
+class HasModelJsonSchema(Protocol):
+    """A class with a schema, such as a pydantic model."""
+
+    def model_json_schema(self) -> Mapping[str, Any]:
+        """The schema."""
+        ...
+
+
+SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
+"""A schema, or an object that has one."""
+
+
+def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
+    """The schema as parsed JSON, with a reference at its root resolved.
+
+    :raises ConfigError: if there is no schema
+    """
+    if isinstance(given, Mapping):
+        return given
+    for method in ("model_json_schema", "json_schema"):
+        write = getattr(given, method, None)
+        if callable(write):
+            return opened(_written(write, f"{method}() of {given!r}"))
+    raise ConfigError(
+        f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
+        "or something with json_schema() or model_json_schema()"
+    )
+
+
+def schema_text(tree: Mapping[str, Json]) -> JsonText:
+    """The canonical text of a schema.
+
+    :raises ConfigError: if a part of it is not JSON, with its place, or it allows no object
+    """
+    text = json_text(tree, "parameters")
+    kinds = tree.get("type", "object")
+    if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
+        raise ConfigError(
+            f"parameters: arguments are an object, but the schema has the type {canonical(kinds)}; "
+            "make it a property of an object"
+        )
+    return text
+
+
+def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A schema with a reference at its root resolved.
+
+    msgspec, and pydantic for recursive models, put everything under ``$defs``; providers require
+    ``type: object`` at the root.
+
+    >>> opened({"$ref": "#/$defs/P", "$defs": {"P": {"type": "object"}}})
+    {'type': 'object'}
+    """
+    reference, parts = tree.get("$ref"), tree.get("$defs")
+    if not isinstance(reference, str) or not isinstance(parts, Mapping):
+        return tree
+    part = parts.get(reference.removeprefix(_DEFS))
+    if not isinstance(part, Mapping):
+        return tree
+    root = {**part, **{key: value for key, value in tree.items() if key not in {"$ref", "$defs"}}}
+    others = {name: value for name, value in parts.items() if name != reference.removeprefix(_DEFS)}
+    if quote(reference) in json_text({**root, "$defs": others}, "parameters"):
+        return {**root, "$defs": parts}
+    return {**root, "$defs": others} if others else root
+
+
+def _written(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a method of anything
+    try:
+        tree = write()
+    except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
+        why, _, _ = str(error).partition("\n")
+        hint = "; of a class, it has to be a class method" if isinstance(error, TypeError) else ""
+        raise ConfigError(f"{what} failed with {type(error).__name__}: {why}{hint}") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{what} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
+    return tree
+
+
+def sendable(schema: Json) -> Json:
+    """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those.
+
+    >>> sendable({"type": "object", "required": [], "default": {"required": []}})
+    {'type': 'object', 'default': {'required': []}}
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
+    return changed_within(kept, sendable)
+
 
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
 _LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}

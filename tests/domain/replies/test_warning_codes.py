@@ -27,7 +27,7 @@ def test_every_code_is_found_somewhere_in_the_core() -> None:
     used = {
         node.value
         for module in modules(DOMAIN)
-        if module.name != "toolreel_core._replies.warning_codes"
+        if module.name != "toolreel_core._replies.reply"
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant)
     }

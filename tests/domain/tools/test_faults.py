@@ -14,7 +14,7 @@ from toolreel_core._tools import (
     arguments_in_envelope,
     arguments_violate_schema,
     call_abandoned,
-    faults,
+    results,
     tool_not_allowed,
     tool_not_found,
 )
@@ -26,7 +26,7 @@ TOLD: list[dict[str, Any]] = [*map(json.loads, LINES)]
 
 @pytest.mark.parametrize("told", TOLD, ids=lambda told: told["fault"])
 def test_a_fault_tells_the_model_what_to_do_next(told: dict[str, Any]) -> None:
-    fault = getattr(faults, told["fault"])(*told["args"])
+    fault = getattr(results, told["fault"])(*told["args"])
     assert fault == Fault(told["code"], told["message"], canonical(told.get("data", {})))
 
 

@@ -1,10 +1,10 @@
-"""``toolreel eval summarize``, and what other commands show like it: tables, JUnit, exit codes of gates."""
+"""``toolreel eval summarize`` and ``compare``: tables, Markdown, and exit codes of gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,20 +20,15 @@ GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
-_Options = ParamSpec("_Options")
-_Result = TypeVar("_Result")
 _NARROWEST: Final = 60
 
 
-def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
-    """The options ``--markdown`` and ``--junit``."""
-    path = click.Path(dir_okay=False, path_type=Path)
-    for name, what in (
-        ("--junit", "Write JUnit XML there: a test case for each gate, and one for being complete."),
-        ("--markdown", "Write the tables there as Markdown."),
-    ):
-        command = click.option(name, type=path, metavar="FILE", help=what)(command)
-    return command
+markdown_option = click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the tables there as Markdown.",
+)
 
 
 @click.command("summarize", epilog=GATES_EPILOG)
@@ -52,14 +47,13 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
     metavar="WHOLE",
     help="Join the directories, which are shards of one plan, in this new one.",
 )
-@output_options
+@markdown_option
 @json_option
 @reporting
 def summarize_command(
     folders: tuple[Path, ...],
     target: Path | None,
     markdown: Path | None,
-    junit: Path | None,
     as_machine: bool,
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
@@ -102,7 +96,6 @@ def summarize_command(
     lines = [*answer(findings), *head, *warnings(trials)]
     incomplete = incompleteness(trials, plan.options.min_coverage)
     write_files("Evaluation of tool calls", (*lines, incomplete), tables, markdown)
-    write_junit(junit, gates, incomplete)
     if as_machine:
         tree = summary_trees(trials, findings, results, plan)["summary.json"]
         say({**tree, "gates": gate_trees(gates)})
@@ -111,6 +104,79 @@ def summarize_command(
         if incomplete:
             err.print(incomplete, style="yellow")
     return exit_code(gates, complete=not incomplete)
+
+
+_SHOWN = 20
+"""Flips of each kind that the console lists."""
+
+
+@click.command("compare", epilog=GATES_EPILOG)
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("others", metavar="[OTHER]...", nargs=-1)
+@click.option(
+    "--by",
+    "axis",
+    type=click.Choice(("model", "profile", "strategy", "endpoint")),
+    help="Compare two values of this axis within DIR.",
+)
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="GATE",
+    help="A condition for the second side; repeatable: margin=0.1 (shown to be at most 10 points worse: "
+    "takes 36 scenarios that agree), margin[these-scenarios]=0.1 (of these scenarios alone: takes 35 runs), "
+    "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
+    "nothing-broke (no scenario that worked broke), lower_bound>=0.85, rate[strategy=production]>=0.9.",
+)
+@markdown_option
+@json_option
+@reporting
+def compare_command(
+    folder: Path,
+    others: tuple[str, ...],
+    axis: str | None,
+    gates: tuple[str, ...],
+    markdown: Path | None,
+    as_machine: bool,
+) -> int:
+    """Compare two sides run by run: losses, gains, and whether they are significant.
+
+    Two runs form a pair if everything except the compared axis is the same, including the trial. A
+    difference is about scenarios such as these, of which these are a sample. The difference of one scenario,
+    and gates with [these-scenarios], are only about the scenarios that were run.
+
+    \b
+    toolreel eval compare before/ after/ --gate margin=0.1
+    toolreel eval compare one-model/ other-model/
+    toolreel eval compare results/ --by strategy raw production --gate no-regression
+    """
+    from toolreel.evals import (
+        check_gates,
+        compare,
+        comparison_lines,
+        comparison_tables,
+        comparison_tree,
+        gate_table,
+        gate_trees,
+    )
+    from toolreel_core.evals import gate_option
+
+    words = [gate_option(gate) for gate in gates]
+    found = compare(folder, others, axis or "")
+    results = check_gates(words, found.gate_sides)
+    gated = [gate_table(results)] if results else []
+    lines, incomplete = (*comparison_lines(found), *found.headers), found.incomplete
+    write_files(
+        "Comparison of evaluations", (*lines, incomplete), [*comparison_tables(found), *gated], markdown
+    )
+    if as_machine:
+        say({**comparison_tree(found), "gates": gate_trees(results)})
+    else:
+        show_tables(lines, [*comparison_tables(found, _SHOWN), *gated])
+        if incomplete:
+            err.print(incomplete, style="yellow")
+    return exit_code(results, complete=not incomplete and not found.unrelated)
 
 
 def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
@@ -130,17 +196,6 @@ def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], m
         from toolreel.evals import as_markdown
 
         write_atomically(markdown, as_markdown(title, lines, tables))
-
-
-def write_junit(junit: Path | None, results: Iterable[GateResult], incomplete: str) -> None:
-    """Write what ``--junit`` asks for: green if and only if the gates pass, and all runs were made.
-
-    :raises ResultsError: if the file cannot be written
-    """
-    if junit:
-        from toolreel.evals import as_junit
-
-        write_atomically(junit, as_junit(results, incomplete))
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
     from toolreel.tools.mcp._results import error_event, result_event
-    from toolreel.tools.mcp._server_events import (
+    from toolreel.tools.mcp._server import (
         CallProgressed,
         DefinitionsChanged,
         McpListener,

@@ -13,8 +13,7 @@ from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
 from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
-from toolreel.tools.mcp._server import Server
-from toolreel.tools.mcp._server_events import McpListener, McpNews
+from toolreel.tools.mcp._server import McpListener, McpNews, Server
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import (

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from toolreel._internal import MissingExtra
 from toolreel.tools.mcp._config_file import HttpServer, StdioServer
-from toolreel.tools.mcp._session import (
+from toolreel.tools.mcp._results import (
     SESSION_FORGOTTEN,
     UNREADABLE,
     ConnectionEnd,

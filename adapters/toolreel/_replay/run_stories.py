@@ -1,0 +1,319 @@
+"""A run turn by turn: how it ended, and what each turn did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Final, assert_never
+
+from toolreel._driver import BUDGET_SETTINGS, Resting, Run
+from toolreel._replay.trace import Trace, Traced
+from toolreel_core._conversation import (
+    AssistantMessage,
+    SentCall,
+    ToolMessage,
+    UserMessage,
+    shown_content,
+)
+from toolreel_core._jsontext import canonical, read
+from toolreel_core._protocol import Completed, RunSettled, note_sentence, notes
+from toolreel_core._protocol import outcome as outcomes
+from toolreel_core._replies import UNREPAIRED
+from toolreel_core._settings import LoopConfig
+from toolreel_core._text_calls import short_dialects
+
+# A run turn by turn, for people: requests, replies, repairs, calls and their results.
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary:
+    """One tool call and its result."""
+
+    name: str
+    arguments: str
+    provenance: str
+    """``structured``, ``legacy`` or ``text:<dialect>``; empty for a call that never ran."""
+    ok: bool
+    result: str
+    """The tool's output, or why the call failed."""
+    ms: int | None = field(default=None, compare=False)
+    """How long the tool ran, if that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSummary:
+    """One request, its reply, and the calls in it."""
+
+    number: int
+    messages: int = 0
+    """Messages that were sent."""
+    digest: str = ""
+    """The request's digest."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    repairs: tuple[str, ...] = ()
+    """Codes of the repairs to the reply."""
+    notices: tuple[str, ...] = ()
+    """Codes of what was noticed in the reply and left as it was, or skipped."""
+    quirks: tuple[str, ...] = ()
+    """Provider settings and transforms that changed something."""
+    stripped: str = ""
+    """Beginning of the text next to calls that was left out of the history."""
+    approvals: tuple[str, ...] = ()
+    """Names of tools for whose calls approval was asked."""
+    calls: tuple[CallSummary, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """Other decisions of the loop in this turn, in words."""
+    said: tuple[str, ...] = ()
+    """Beginning of each message of the user that this request is the first to send; not of the plan's."""
+    answer: str = ""
+    """The model's text, if an exchange of a conversation ended here and another one followed."""
+    ms: int | None = field(default=None, compare=False)
+    """How long the request took, with its repetitions, if that is known."""
+
+
+def story(run: Run) -> tuple[TurnSummary, ...]:
+    """The turns of a run, in order; a run that waits has those so far."""
+    turns: dict[int, TurnSummary] = {}
+    times: dict[int, list[int | None]] = {}
+    number, ended = 1, ""
+    for note in run.notes:
+        match note:
+            case notes.RunSettled():
+                ended = note.outcome
+                continue
+            case notes.LateAnswer():
+                continue
+            case notes.ExchangeBegan():
+                last = turns.get(note.turn - 1, TurnSummary(max(1, note.turn - 1)))
+                remark = () if ended == Completed.name else (f"ended as {ended}",)
+                turns[last.number] = replace(last, remarks=(*last.remarks, *remark))
+                continue
+            case (
+                notes.PresetsApplied() | notes.OptionIgnored() | notes.SchemaReduced() | notes.TextCallsOff()
+            ):
+                number = 1  # noted before the first request
+            case _:
+                number = note.turn
+        turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
+    # The turns whose reply had calls that were not ignored, in order, as their messages are
+    calling = dict.fromkeys(note.turn for note in run.notes if isinstance(note, _ABOUT_CALLS))
+    tool_ms = {(took.turn, took.call_id): took.ms for took in run.timing.tools}
+    for number, calls in zip(calling, _calls(run), strict=True):
+        timed = tuple(replace(call, ms=tool_ms.get((number, id_))) for id_, call in calls)
+        turns[number] = replace(turns[number], calls=timed)
+    for number, answer in _answers(run):
+        turns[number] = replace(turns[number], answer=answer)
+    for took in run.timing.requests:  # the time of a turn is known if that of each try is
+        times.setdefault(took.turn, []).append(took.ms)
+    known = {turn: sum(filter(None, ms)) for turn, ms in times.items() if None not in ms}
+    return tuple(replace(turn, ms=known.get(turn.number)) for turn in turns.values())
+
+
+_ABOUT_CALLS: Final = (
+    notes.CallRejected,
+    notes.CallSkipped,
+    notes.CallStarted,
+    notes.CallAbandoned,
+    notes.ApprovalAsked,
+    notes.OutputCalled,
+)
+
+
+def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:
+    """The turn with what a note says: in a field of its own, or else as a remark."""
+    match note:
+        case notes.RequestSent():
+            is_retry = bool(turn.digest)
+            return turn if is_retry else replace(turn, messages=note.messages, digest=note.digest)
+        case notes.QuirkApplied():
+            return replace(turn, quirks=tuple(dict.fromkeys((*turn.quirks, note.name))))
+        case notes.ReplyRead():
+            return replace(turn, prompt_tokens=note.prompt_tokens, completion_tokens=note.completion_tokens)
+        case notes.RepairApplied():
+            if note.code in UNREPAIRED:
+                return replace(turn, notices=(*turn.notices, note.code))
+            return replace(turn, repairs=(*turn.repairs, note.code))
+        case notes.ContentStripped():
+            return replace(turn, stripped=note.sample)
+        case notes.ApprovalAsked():
+            return replace(turn, approvals=(*turn.approvals, note.name))
+        case notes.UserMessagesAdded():
+            return replace(turn, said=(*turn.said, *note.samples))
+        case notes.CallRejected() | notes.CallEnded() | notes.CallAbandoned() | notes.OutputCalled():
+            return turn  # the call is shown with its result
+        case _:
+            _, sentence = note_sentence(note)
+            return replace(turn, remarks=(*turn.remarks, sentence)) if sentence else turn
+
+
+def _answers(run: Run) -> Iterator[tuple[int, str]]:
+    """The text before each message that began an exchange, with the number of its turn."""
+    began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
+    added = (note for note in run.notes if isinstance(note, notes.UserMessagesAdded))
+    messages = tuple(run.state.messages.messages)
+    at = len(run.state.plan.messages)
+    for note in added:
+        # The loop's own messages to the model are user messages, too: the text says which one is meant.
+        while not (
+            isinstance(message := messages[at], UserMessage)
+            and shown_content(message).startswith(note.samples[0])
+        ):
+            at += 1
+        before = messages[at - 1] if at else None
+        if note.turn in began and isinstance(before, AssistantMessage) and not before.calls:
+            yield note.turn - 1, before.content
+        at += len(note.samples)
+
+
+def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
+    """The calls of each assistant message that have a result, each with its id."""
+    provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
+    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
+    for at, message in enumerate(messages):
+        if isinstance(message, AssistantMessage) and message.calls:
+            results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
+            yield tuple(
+                (call.id, _call(call, result, provenance.get(call.id, "")))
+                for call, result in zip(message.calls, results, strict=False)
+                if isinstance(result, ToolMessage)
+            )
+
+
+def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
+    match read(result.content).value_or(result.content):
+        case {"ok": False, "errors": [*errors]}:
+            reasons = [
+                f"{error['code']}: {error['message']}"
+                if isinstance(error, Mapping) and {"code", "message"} <= error.keys()
+                else canonical(error)
+                for error in errors
+            ]
+            return CallSummary(call.name, call.arguments, provenance, False, "; ".join(reasons))
+        case {"ok": True, "tool_name": _, "data": data} | data:
+            return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
+
+
+# Why a run ended as it did: the rule that decided, the settings it reads, and the event that it judged.
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that ends a run."""
+
+    words: str
+    settings: tuple[str, ...] = ()
+    """Names of the settings of the loop that it reads."""
+    setting_advice: str = ""
+    """What to do about it with one of these settings."""
+    takes_hint: bool = True
+    """Whether what can be said without the settings helps as well."""
+
+    def values(self, config: LoopConfig) -> dict[str, str]:
+        """These settings in a run, as Python writes them."""
+        return {name: setting_shown(getattr(config, name)) for name in self.settings}
+
+    def advice(self, hint: str) -> str:
+        """What to do about the outcome.
+
+        :param hint: what can be said without the settings
+        """
+        return "; ".join(filter(None, (self.setting_advice, hint if self.takes_hint else "")))
+
+
+def setting_shown(value: object) -> str:
+    """The value of a setting, as Python writes it; the dialects that are read by default are one word."""
+    return repr(short_dialects(value) if isinstance(value, tuple) else value)
+
+
+def deciding_event(trace: Trace) -> Traced | None:
+    """The event upon which the outcome was decided; ``None`` if the run has not ended."""
+    if isinstance(trace.run.outcome, Resting):
+        return None
+    settled = (each for each in reversed(trace.events) if any(isinstance(n, RunSettled) for n in each.notes))
+    return next(settled, None)
+
+
+_MODE: Final = "tool_use_mode"
+_READ_TEXT: Final = 'read calls in text with --set text_dialects=["marked"]'
+
+
+def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  # noqa: PLR0912 - a rule an outcome
+    """The rule that leads to an outcome, with what to do about it under these settings.
+
+    >>> rule_of(outcomes.MaxTurns(3), LoopConfig(max_turns=3)).settings
+    ('max_turns',)
+    >>> rule_of(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False)).advice("try another model")
+    'ask again for an empty answer with --set fix_empty_final=true; try another model'
+    """
+    reading = "" if config.text_dialects else _READ_TEXT
+    match outcome:
+        case Resting():
+            return Rule("a run rests until the decision that it asked for is given")
+        case outcomes.Completed():
+            if config.tool_use_mode == "enforced":
+                words = "a text without calls is the answer once tools were called and did not fail"
+                return Rule(words, (_MODE, "tool_failure_policy"))
+            return Rule("a text without calls is the answer", (_MODE,))
+        case outcomes.InvalidOutput():
+            again = f"ask again more often with --set output_retries={2 * config.output_retries or 1}"
+            words = "an answer that does not fit the output is asked for again so often"
+            return Rule(words, ("output_retries",), again, takes_hint=False)
+        case outcomes.EmptyFinal():
+            again = "ask again for an empty answer with --set fix_empty_final=true"
+            words = "a reply with neither text nor a call is not an answer"
+            return Rule(words, ("fix_empty_final",), "" if config.fix_empty_final else again)
+        case outcomes.MaxTurns():
+            words = "a run has no more turns than that, and the last reply still had calls"
+            return Rule(words, ("max_turns",))
+        case outcomes.NoToolCalls():
+            words = "an enforced run has to call a tool, and no reply had a call that could be read"
+            nudge = f"ask for a call with --set nudge_no_tool_calls={config.nudge_no_tool_calls + 1}"
+            advice = "; ".join(filter(None, (reading, nudge)))
+            return Rule(words, (_MODE, "nudge_no_tool_calls", "text_dialects"), advice, takes_hint=False)
+        case outcomes.ToolFailed():
+            reads = (_MODE, "tool_failure_policy")
+            if config.tool_failure_policy == "fatal":
+                words = "an enforced run needs every tool that it called to have worked the last time"
+                return Rule(words, reads)
+            see = "see in its turn why each call failed"
+            return Rule("an enforced run needs one call that worked", reads, see, takes_hint=False)
+        case outcomes.RepeatedCall():
+            words = "the same call with the same result ends the run after this many times"
+            return Rule(words, ("repetition_stop",))
+        case outcomes.BudgetSpent():
+            return Rule("a budget that is used up allows nothing more", (BUDGET_SETTINGS[outcome.kind],))
+        case outcomes.ConversationSpent():
+            words = "a budget of the whole conversation that is used up allows nothing more"
+            return Rule(words, (f"max_conversation_{outcome.kind}",))
+        case outcomes.CostUnknown():
+            words = "where a cost is limited, a reply of unknown cost allows no further request"
+            return Rule(words, ("max_cost", "max_conversation_cost", "unknown_cost"))
+        case outcomes.ContextOverflow():
+            shorten = 'shorten the history with --set history_policies=["shorten_old_tool_results"]'
+            words = "a request that does not fit the window, and cannot be shortened, is not sent"
+            settings = ("context_window_tokens", "reserved_response_tokens", "history_policies")
+            return Rule(words, settings, "" if config.history_policies else shorten)
+        case outcomes.CapabilityRefused():
+            words = "a server that takes no tools is not asked again with them"
+            return Rule(words, ("fallback_without_tools",), takes_hint=not config.fallback_without_tools)
+        case outcomes.Truncated():
+            words = "a reply that was cut at the limit of its tokens is no answer, and its calls are not run"
+            return Rule(words)
+        case outcomes.Refused() | outcomes.ContentFiltered():
+            return Rule("a reply that the provider marks as refused or filtered is no answer")
+        case outcomes.InvalidReply():
+            words = "a reply that cannot be used, or looks like a call that nobody could read, is no answer"
+            return Rule(words, ("accept_suspected_calls", "text_dialects"), reading)
+        case outcomes.TransportFailed():
+            passes = outcome.failure in {"timeout", "broken"} or outcome.status in {429, *range(500, 600)}
+            again = f"try more often with --set max_tries={2 * config.max_tries}"
+            words = "a request that failed is sent again only so often, and only if that can help"
+            return Rule(words, ("max_tries",), again if passes else "")
+        case outcomes.TransformFailed():
+            return Rule("a transform that raises ends the run, since what it changes is not known")
+        case outcomes.Cancelled():
+            return Rule("a run that is cancelled ends at once, and its open calls get a result that says so")
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,281 @@
+"""What comes from a client of the proxy and what it is answered: bodies, errors."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, assert_never
+
+from toolreel.proxy._headers import passed_back
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
+from toolreel_core._protocol import RequestFailed
+from toolreel_core._proxy import broken_in, error_in, words_of
+from toolreel_core._replies import Problem, ProblemCode
+from toolreel_core._settings import WireForm
+
+# Errors as OpenAI has them, which are sent in the form of the client.
+
+
+OURS: Final = "toolreel_error"
+"""The type of errors that the proxy makes itself."""
+UPSTREAM: Final = "upstream_error"
+"""The type of those that it makes of what the upstream does."""
+
+_NEVER_AGAIN: Final = {"x-should-retry": "false"}
+"""The openai SDKs obey it: the same request fails the same way."""
+
+_STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
+"""A filter says the same again; Azure reports it as an error of the request, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error as the client gets it."""
+
+    status: int
+    message: str
+    code: str
+    type: str = OURS
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, Json] = field(default_factory=dict)
+    """What else the upstream says of it."""
+
+    @property
+    def error(self) -> Tree:
+        """The error object."""
+        own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
+        return {**self.further, **own}
+
+
+def refused(status: int, message: str, code: str, param: str | None = None, *, allow: str = "") -> Trouble:
+    """An error of the client, which repeating the request does not mend.
+
+    :param allow: the method that the path takes instead
+    """
+    headers = {**_NEVER_AGAIN, "allow": allow} if allow else _NEVER_AGAIN
+    return Trouble(status, message, code, "invalid_request_error", param, headers)
+
+
+def misconfigured(error: ToolreelError) -> Trouble:
+    """The error of the proxy's own settings, which keep it from asking the upstream."""
+    return Trouble(502, str(error), "proxy_misconfigured", OURS, None, _NEVER_AGAIN)
+
+
+def mismatch(message: str) -> Trouble:
+    """The error of a request that is in no recording."""
+    return Trouble(422, message, "replay_mismatch", OURS, None, _NEVER_AGAIN)
+
+
+def failure(event: RequestFailed) -> Trouble:
+    """The error for a request that failed at the upstream."""
+    match event.failure:
+        case "status":
+            return _said(event)
+        case "connect":
+            return Trouble(
+                502, f"The upstream cannot be reached. {event.message}", "upstream_unreachable", UPSTREAM
+            )
+        case "timeout":
+            return Trouble(504, f"The upstream took too long. {event.message}", "upstream_timeout", UPSTREAM)
+        case "too_large":
+            return Trouble(
+                502, f"The upstream's answer is too large. {event.message}", "upstream_too_large", UPSTREAM
+            )
+        case "broken":
+            return Trouble(
+                502, f"The upstream's answer broke off. {event.message}", "upstream_broken", UPSTREAM
+            )
+        case _:
+            assert_never(event.failure)
+
+
+def _said(event: RequestFailed) -> Trouble:
+    """The upstream's own error, in the documented form."""
+    tree = as_tree(read(event.body).value_or(""))
+    error = as_tree(tree.get("error")) or tree
+    code, kind, param = (error.get(key) for key in ("code", "type", "param"))
+    return Trouble(
+        event.status if event.status and 400 <= event.status < 600 else 502,
+        event.message,
+        str(code) if isinstance(code, str | int) and not isinstance(code, bool) else "upstream_status",
+        kind if isinstance(kind, str) else UPSTREAM,
+        param if isinstance(param, str) else None,
+        further={key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
+    )
+
+
+def no_reply(problem: Problem) -> Trouble:
+    """The error for an answer of status 200 that is no completion."""
+    status = _STATUSES.get(problem.code, 502)
+    return Trouble(status, words_of(problem), problem.code.lower(), UPSTREAM)
+
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Scope: TypeAlias = MutableMapping[str, Any]
+
+REPAIRS: Final = "x-toolreel-repairs"
+NOTICED: Final = "x-toolreel-noticed"
+ADDED: Final = "x-toolreel-added"
+CONVERSATION: Final = "x-toolreel-conversation"
+
+_KEEP_ALIVE: Final = 5.0
+"""Seconds without an event after which a comment says that the upstream is at work."""
+
+
+class TooLong(Exception):
+    """A request that is larger than allowed."""
+
+
+class Gone(Exception):
+    """The client has left before its request was complete."""
+
+
+async def body_of(receive: Receive, limit: int) -> bytes:
+    """The body of a request.
+
+    :raises TooLong: as soon as it is larger than the limit
+    :raises Gone: if the client leaves
+    """
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise TooLong
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+class ClientAnswer:
+    """The answer to one request."""
+
+    def __init__(self, send: Send, form: WireForm = "chat_completions") -> None:
+        self._send: Final = send
+        self._form: Final = form
+        self._events = 0
+        self.headers: Final[dict[str, str]] = {}
+        """Further headers, for as long as none have been sent."""
+        self.passed: Sequence[tuple[str, str]] = ()
+        """Headers of the upstream, which come after those of the proxy and never replace one."""
+        self.status = 0
+        """What the client was told; 0 before it was told anything."""
+        self.problem = ""
+        """The code of the error that the client was sent, if it was."""
+        self._sent_at = time.monotonic()
+        self._over = False
+
+    async def whole(self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        """Send a body of JSON."""
+        await self.text(canonical(tree), status, "application/json", headers)
+
+    async def text(
+        self, text: str, status: int = 200, kind: str = "text/plain", headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Send a body."""
+        body = text.encode("utf-8", "replace")
+        await self._start(status, {"content-length": str(len(body)), "content-type": kind, **(headers or {})})
+        self._over = True
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def event(self, tree: Tree) -> None:
+        """Send an event of a stream, which begins with it."""
+        named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
+        self._events += 1
+        await self.raw(f"{named}data: {canonical(tree)}\n\n")
+
+    async def raw(self, text: str) -> None:
+        """Send a piece of a stream as it is."""
+        if not self.status:
+            await self._start(
+                200, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+            )
+        self._sent_at = time.monotonic()
+        await self._send(
+            {"type": "http.response.body", "body": text.encode("utf-8", "replace"), "more_body": True}
+        )
+
+    async def still_there(self) -> None:
+        """Say so if nothing was sent for a while: clients and gateways give up on a silent stream."""
+        if time.monotonic() - self._sent_at > _KEEP_ALIVE:
+            await self.raw(": held back until it is known whether it is a call\n\n")
+
+    async def end(self, notes: Mapping[str, Json], events: Sequence[Tree]) -> None:
+        """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
+        chat = self._form == "chat_completions"
+        for event in events if chat else events[:-1]:
+            await self.event(event)
+        # Before the very last: clients stop reading there.
+        await self.raw(f": toolreel {json.dumps(notes)}\n\n")
+        if chat:
+            await self.raw("data: [DONE]\n\n")
+        else:
+            await self.event(events[-1])
+        await self._close()
+
+    async def trouble(self, trouble: Trouble) -> None:
+        """Send an error: as the answer, or as the last event of a stream that has begun.
+
+        After the end of an answer, nothing can be sent any more.
+        """
+        self.problem = trouble.code
+        if self._over:
+            return
+        if not self.status:
+            body = error_in(self._form, trouble.status, trouble.error)
+            await self.whole(body, trouble.status, trouble.headers)
+            return
+        self.status = trouble.status
+        await self.event(broken_in(self._form, trouble.status, trouble.error, self._events))
+        await self._close()
+
+    async def _start(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        own = {**self.headers, **headers}
+        passed = (pair for pair in passed_back(self.passed) if pair[0] not in own)
+        lines = [
+            (name.encode("latin-1"), value.encode("latin-1", "replace"))
+            for name, value in (*own.items(), *passed)
+        ]
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
+
+    async def _close(self) -> None:
+        self._over = True
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def finish(self) -> None:
+        """End a stream that has said all itself."""
+        if not self.status:
+            await self.raw("")
+        await self._close()
+
+
+# Read a request of a client, within the limits of the proxy.
+
+
+async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | Trouble | None:
+    """The request of a client, or what is wrong with it; ``None`` if the client has left.
+
+    :param most: bytes that it may have
+    """
+    try:
+        body = await body_of(receive, most)
+    except Gone:
+        return None
+    except TooLong:
+        return refused(413, f"The request is larger than {most} bytes.", "request_too_large")
+    request = client_request(body, form)
+    if isinstance(request, Refusal):
+        return refused(400, request.message, "invalid_request", request.param)
+    return request

@@ -1,0 +1,332 @@
+"""Where exchanges with an upstream go: to the network, onto a cassette, or from one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Sequence
+from hashlib import blake2b, sha256
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any, Final, TypeAlias
+
+import httpx
+
+from toolreel._internal import CassetteError, SecretFound
+from toolreel.cassette import (
+    RERECORD,
+    AsyncRecordTransport,
+    Break,
+    Exchange,
+    Recording,
+    StoredResponse,
+    Vary,
+    areplayed,
+    canonical_body,
+    difference,
+    drift,
+    endpoint,
+    put_through,
+)
+from toolreel.proxy._conversations import Conversation, Conversations
+from toolreel.proxy._journal_queue import JournalQueue, Tell
+from toolreel.proxy._journals import JournalJob
+from toolreel.proxy._settings import ProxySettings
+from toolreel_core._client_requests import ClientRequest
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext import Json, as_tree, read
+from toolreel_core._proxy import Extras, Profile
+
+# Recorded exchanges of a folder of cassettes, found by what is asked.
+#
+# Many sessions are replayed from one folder, in any order and as often as they are repeated: of equal
+# requests, the recorded answers are given in turn, and after the last the first again.
+
+
+Answer: TypeAlias = StoredResponse | Break
+
+_COMPARED: Final = 2_000
+"""Recorded requests among which the nearest is searched."""
+
+
+class Shelf:
+    """The recorded exchanges.
+
+    :param folder: with cassettes, which are read at once
+    :raises CassetteError: if one cannot be read
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder: Final = folder
+        self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, Answer]]]] = {}
+        self._turn: Final[dict[tuple[str, bytes], int]] = {}
+        self._ruled: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
+        self._asked: Final[list[tuple[Path, Exchange]]] = []
+        for path in sorted(folder.glob("*.yaml")):
+            recording = Recording.load(path)
+            for exchange in recording.exchanges:
+                self.add(path, exchange, tuple(recording.rules.all))
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were asked."""
+        bodies = (as_tree(read(each.body.decode("utf-8", "replace")).value_or("")) for _, each in self._asked)
+        names = (body.get("model") for body in bodies)
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def add(self, path: Path, exchange: Exchange, rules: tuple[Vary, ...] = ()) -> None:
+        """Put an exchange on the shelf."""
+        answers = self._ruled.setdefault(rules, {}) if rules else self._answers
+        key = _key(exchange.url, exchange.body, rules)
+        answers.setdefault(key, []).append((path, exchange.answer))
+        self._asked.append((path, exchange))
+
+    def find(self, url: str, body: bytes) -> tuple[Path, Answer] | None:
+        """The next recorded answer to a request, and the cassette that it is from."""
+        for rules, answers in (((), self._answers), *self._ruled.items()):
+            key = _key(url, body, rules)
+            if found := answers.get(key):
+                turn = self._turn.get(key, 0)
+                self._turn[key] = turn + 1
+                return found[turn % len(found)]
+        return None
+
+    def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
+        """Why a request has no answer, with its difference from the nearest one."""
+        asked, name = canonical_body(body), endpoint(url)
+        text = f"POST {name} is in no recording of {self._folder}"
+        near = min(
+            [each for each in self._asked if endpoint(each[1].url) == name][:_COMPARED],
+            key=lambda each: difference(canonical_body(each[1].body), asked),
+            default=None,
+        )
+        if near is None:
+            return ReplayMismatch(
+                f"{text}, which has none of that kind. Record it with --record {self._folder}."
+            )
+        path, exchange = near
+        lines = drift(canonical_body(exchange.body), asked)
+        return ReplayMismatch(f"{text}; the nearest is {exchange.name} of {path}:\n{lines}\n{RERECORD}.")
+
+
+def _key(url: str, body: bytes, rules: Sequence[Vary]) -> tuple[str, bytes]:
+    compared = put_through(body, rules).body if rules else canonical_body(body)
+    return endpoint(url), sha256(compared).digest()
+
+
+class Recorder:
+    """The recordings of a proxy.
+
+    :raises CassetteError: if the folder has a cassette that cannot be read
+    """
+
+    def __init__(self, settings: ProxySettings, tell: Tell) -> None:
+        self._settings: Final = settings
+        self._tell: Final = tell
+        self._salt: Final = os.urandom(16)
+        self._writer: Final = Writer(self._save, self._finish)
+        self._journals: Final = JournalQueue(tell)
+        self._closes_at_exit = False
+        folder = None if settings.folder is None else Path(settings.folder)
+        self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
+        self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
+        if folder is not None and not settings.replays:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def recorded(self) -> int:
+        """Number of exchanges that can be replayed."""
+        return 0 if self._shelf is None else len(self._shelf)
+
+    @property
+    def replays_only(self) -> bool:
+        """Whether nothing reaches an upstream."""
+        return self._settings.replays
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were recorded."""
+        return () if self._shelf is None else self._shelf.models
+
+    def caller(self, key: str) -> str:
+        """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
+        return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
+
+    def begin(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
+        """The conversation of a request, if conversations are recorded."""
+        if self._conversations is None:
+            return None
+        return self._conversations.take(request, profile, caller)
+
+    def transport(
+        self, inner: httpx.AsyncBaseTransport, conversation: Conversation | None
+    ) -> httpx.AsyncBaseTransport:
+        """What performs the exchanges of a request."""
+        if conversation is not None:
+            inner = AsyncRecordTransport(
+                conversation.recording, inner, limit=self._settings.limits.response_bytes
+            )
+        return (
+            inner
+            if self._shelf is None
+            else _FromShelf(self._shelf, None if self._settings.replays else inner)
+        )
+
+    def put_back(self, conversation: Conversation, said: Sequence[Json], size: int) -> None:
+        """Let a conversation wait for its next request.
+
+        Before the client has the end of the reply, since its next request may follow at once.
+
+        :param said: the reply, if there was one
+        :param size: bytes of the request
+        """
+        if self._conversations is None:
+            return
+        if self._shelf is not None:
+            exchanges = conversation.recording.exchanges
+            for exchange in exchanges[conversation.shelved :]:
+                self._shelf.add(conversation.path, exchange)
+            conversation.shelved = len(exchanges)
+        for each in self._conversations.put_back(conversation, said, size):
+            self._writer.end(each)
+
+    def write(self, conversation: Conversation) -> None:
+        """Write a conversation to disk soon."""
+        if not self._closes_at_exit:  # not every server tells applications of its end
+            self._closes_at_exit = True
+            atexit.register(self.close)
+        if conversation.recording.grown:
+            self._writer.save(conversation)
+
+    def close(self) -> None:
+        """Write what is left, and the journals of all conversations; call it when no request is under way."""
+        atexit.unregister(self.close)
+        self._journals.begin_close()
+        if self._conversations is not None:
+            for each in self._conversations.take_all():
+                self._writer.end(each)
+        self._writer.close()
+        self._journals.close()
+
+    def hurry(self) -> None:
+        """Leave out the journals that are not made yet; all cassettes are written."""
+        self._journals.hurry()
+
+    def _save(self, conversation: Conversation) -> None:
+        if conversation.withheld:
+            return
+        try:
+            conversation.recording.save()
+        except (SecretFound, CassetteError, OSError) as error:
+            conversation.withheld = str(error)
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
+
+    def _finish(self, conversation: Conversation) -> None:
+        """Have the journals made of a conversation that rests."""
+        if not conversation.withheld and conversation.recording.total:
+            profile, settings = conversation.profile, _settings_of(self._settings.extras)
+            self._journals.add(JournalJob.of(conversation.name, conversation.path, profile, settings))
+
+
+def _settings_of(extras: Extras) -> dict[str, Any]:
+    if extras.none:
+        return {}
+    return {key: value for key, value in extras.settings.items() if key != "max_turns"}
+
+
+class _FromShelf(httpx.AsyncBaseTransport):
+    """Answers from recordings; what is in none goes on, if there is a transport for it."""
+
+    def __init__(self, shelf: Shelf, inner: httpx.AsyncBaseTransport | None) -> None:
+        self._shelf = shelf
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = await request.aread()
+        url = str(request.url)
+        found = self._shelf.find(url, body)
+        if found is not None:
+            path, answer = found
+            return await areplayed(answer, path, request)
+        if self._inner is None:
+            raise self._shelf.mismatch(url, body)
+        return await self._inner.handle_async_request(request)
+
+
+_PAUSE: Final = 1.0
+"""Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
+is written once or twice instead of ten times."""
+
+
+class Writer:
+    """Saves conversations soon, and ends those that are over.
+
+    :param save: writes the cassette of one
+    :param end: writes what is left to do for one that is saved
+    """
+
+    def __init__(self, save: Callable[[Conversation], None], end: Callable[[Conversation], None]) -> None:
+        self._save: Final = save
+        self._end: Final = end
+        self._changed: Final = Condition()
+        self._due: dict[str, Conversation] = {}
+        self._over: dict[str, Conversation] = {}
+        self._closing = False
+        self._closed = False
+        self._thread: Thread | None = None
+
+    def save(self, conversation: Conversation) -> None:
+        """Save it soon; after the end at once, for a request that was not given the time to end before."""
+        if self._closed:
+            self._save(conversation)
+            return
+        with self._changed:
+            first = self._idle
+            self._due[conversation.name] = conversation
+            self._wake(first=first)
+
+    def end(self, conversation: Conversation) -> None:
+        """End it, after it has been saved."""
+        with self._changed:
+            first = self._idle
+            self._over[conversation.name] = conversation
+            self._wake(first=first)
+
+    def close(self) -> None:
+        """Do all that is left; then nothing more is ended."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+        self._closed = True
+
+    @property
+    def _idle(self) -> bool:
+        return not self._due and not self._over
+
+    def _wake(self, *, first: bool) -> None:
+        """Wake the thread for the first of what comes; woken for each, it would hold up requests."""
+        if self._thread is None:
+            # A daemon: the writer closes it, at exit at the latest.
+            self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
+            self._thread.start()
+        if first:
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._due or self._over or self._closing)
+                self._changed.wait_for(lambda: self._closing, _PAUSE)
+                due, self._due = self._due, {}
+                over, self._over = self._over, {}
+            if not due and not over:
+                return
+            for conversation in due.values():
+                self._save(conversation)
+            for conversation in over.values():
+                self._end(conversation)

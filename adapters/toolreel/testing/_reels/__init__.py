@@ -1,1 +1,0 @@
-"""The reel of a test: its recording, and the runs that go through it."""

@@ -1,1 +1,0 @@
-"""Content parts: text, images, audio and files in messages of the user and in results of tools."""

@@ -1,0 +1,409 @@
+"""Content parts: text, images, audio and files, each a frozen value."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias, assert_never
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import sound
+from toolreel_core._lazy_pattern import lazy_pattern
+
+# The media type of bytes, from their first ones: what providers take, and no more.
+
+
+_FIRST_BYTES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"fLaC", "audio/flac"),
+    (b"OggS", "audio/ogg"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+"""What the letters after the size of a RIFF file say."""
+_MPEG_SYNC: Final = (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
+"""The first bytes of MP3 audio without tags."""
+_SAME: Final[Mapping[str, str]] = {
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-flac": "audio/flac",
+    "image/jpg": "image/jpeg",
+}
+"""Other names of media types."""
+
+
+def media_type_in(data: bytes) -> str:
+    """The media type that the first bytes say; empty if they say none.
+
+    >>> media_type_in(b"%PDF-1.7"), media_type_in(b"hello")
+    ('application/pdf', '')
+    """
+    for first, media_type in _FIRST_BYTES:
+        if data.startswith(first):
+            return media_type
+    if data.startswith(b"RIFF"):
+        return _RIFF.get(data[8:12], "")
+    return "audio/mpeg" if data.startswith(_MPEG_SYNC) else ""
+
+
+def usual_media_type(name: str) -> str:
+    """A media type under its usual name, without parameters.
+
+    >>> usual_media_type("Audio/X-WAV; rate=8000")
+    'audio/wav'
+    """
+    plain = name.partition(";")[0].strip().lower()
+    return _SAME.get(plain, plain)
+
+
+Detail: TypeAlias = Literal["", "auto", "low", "high"]
+"""How closely the model looks at an image; empty: as the provider does by default."""
+
+_MEDIA_TYPE: Final = lazy_pattern(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+_URL: Final = lazy_pattern(r"(?i)[a-z][a-z0-9+.-]*:\S+")
+"""A URL: a scheme, then anything without white space."""
+_ESCAPED: Final = lazy_pattern(rb"%([0-9A-Fa-f]{2})")
+"""A byte in a URL that is written as two digits."""
+_SHOWN: Final = 60
+"""Characters of a name or URL that a label shows."""
+_UNSAFE: Final = lazy_pattern(r"[^\w :/.,@%+~=()-]")
+"""Characters of names and URLs that could say something to a model, such as control tokens."""
+_SHOWN_DIGEST: Final = 8
+"""Hexadecimal digits of a digest that a label shows."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Blob:
+    """Bytes with their media type.
+
+    :raises ConfigError: if the media type or the Base64 is none
+    """
+
+    media_type: str
+    """Such as ``image/png``."""
+    base64: str
+    """The bytes in standard Base64, with padding and without line breaks."""
+    _digest: str = field(default="", init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "media_type", usual_media_type(self.media_type))
+        if not _MEDIA_TYPE.fullmatch(self.media_type):
+            raise ConfigError(
+                f"media_type: expected a type such as 'image/png', got {self.media_type[:80]!r}"
+            )
+        # One text for the same bytes: the digest of the bytes then stands for the text, too.
+        if not _is_base64(self.base64):
+            raise ConfigError(
+                "base64: expected standard Base64 with padding and without line breaks; "
+                "give bytes to from_bytes(...) instead"
+            )
+
+    @classmethod
+    def of(cls, data: bytes, media_type: str = "") -> Blob:
+        """A blob of these bytes; without a media type, that which their first bytes say.
+
+        >>> Blob.of(b"%PDF-1.7")
+        <application/pdf, 8 bytes, sha256:86edbaa2>
+
+        :raises ConfigError: if the first bytes say none
+        """
+        found = media_type or media_type_in(data)
+        if not found:
+            raise ConfigError(
+                "media_type: these bytes are no PNG, JPEG, GIF, WebP, WAV, MP3, FLAC, Ogg or PDF; say what "
+                'they are, for example media_type="text/csv"'
+            )
+        return cls(found, b64encode(data).decode())
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        return b64decode(self.base64)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.base64) // 4 * 3 - self.base64[-2:].count("=")
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the SHA-256 of the bytes."""
+        if not self._digest:
+            object.__setattr__(self, "_digest", f"sha256:{sha256(self.data).hexdigest()}")
+        return self._digest
+
+    @property
+    def data_url(self) -> str:
+        """The bytes as a ``data:`` URL."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+    @property
+    def label(self) -> str:
+        """Media type, size and the beginning of the digest."""
+        short = self.digest[: len("sha256:") + _SHOWN_DIGEST]
+        return f"{self.media_type}, {self.size} bytes, {short}"
+
+    def __repr__(self) -> str:
+        """Without the bytes."""
+        return f"<{self.label}>"
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        b64decode(text, validate=True)
+    except ValueError:
+        return False
+    # The last characters can have bits that belong to no byte; they are zero in what encoders write.
+    return len(text) % 4 == 0 and b64encode(b64decode(text[-4:])).decode() == text[-4:]
+
+
+def source_of(url: str) -> Blob | str:
+    """A URL, or the bytes in one that begins with ``data:``.
+
+    >>> source_of("data:text/plain,hello%20there").data
+    b'hello there'
+
+    :raises ConfigError: if it is none
+    """
+    if not _URL.fullmatch(url):
+        raise ConfigError(
+            f"url: expected a URL such as https://example.org/cat.png, got {url[:80]!r}; for a file write "
+            "attach(path)"
+        )
+    if url[:5].lower() != "data:":
+        return url
+    head, comma, body = url[5:].partition(",")
+    media_type, is_base64 = head.removesuffix(";base64"), head.endswith(";base64")
+    if not comma:
+        raise ConfigError("url: a data: URL has a comma before its data")
+    raw = _ESCAPED.sub(lambda code: bytes([int(code[1], 16)]), body.encode("utf-8", "replace"))
+    if is_base64:
+        try:
+            # Without padding, as some write it; the check of letters is then strict.
+            raw = b64decode(raw.rstrip(b"=") + b"=" * (-len(raw.rstrip(b"=")) % 4), validate=True)
+        except ValueError:
+            raise ConfigError("url: the data of a data: URL is not Base64") from None
+    return Blob.of(raw, media_type or "text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", sound(self.text))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Image:
+    """A picture: make one with :meth:`from_bytes` or :meth:`from_url`, or with ``attach`` from a file.
+
+    :raises ConfigError: if it is none
+    """
+
+    source: Blob | str
+    """The bytes, or the URL of the picture, which the provider loads."""
+    detail: Detail = ""
+
+    def __post_init__(self) -> None:
+        _check_source(self.source, "Image", "image/")
+        if self.detail not in {"", "auto", "low", "high"}:
+            raise ConfigError(f"detail: expected 'auto', 'low' or 'high', got {self.detail!r}")
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str = "", *, detail: Detail = "") -> Image:
+        """The picture in these bytes; PNG, JPEG, GIF and WebP need no media type."""
+        return cls(Blob.of(data, media_type), detail)
+
+    @classmethod
+    def from_url(cls, url: str, *, detail: Detail = "") -> Image:
+        """The picture at this URL, which the provider loads, or in a ``data:`` URL."""
+        return cls(source_of(url), detail)
+
+    @property
+    def label(self) -> str:
+        """What is shown instead of the picture, to people and in results of tools."""
+        return _label("image", self.source)
+
+    def __repr__(self) -> str:
+        """Without the bytes."""
+        return f"Image({self.label})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Audio:
+    """Sound: make it with :meth:`from_bytes`, or with ``attach`` from a file.
+
+    :raises ConfigError: if it is none
+    """
+
+    source: Blob
+    """The bytes."""
+
+    def __post_init__(self) -> None:
+        _check_source(self.source, "Audio", "audio/")
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str = "") -> Audio:
+        """The sound in these bytes; WAV, MP3, FLAC and Ogg need no media type."""
+        return cls(Blob.of(data, media_type))
+
+    @property
+    def label(self) -> str:
+        """What is shown instead of the sound, to people and in results of tools."""
+        return _label("audio", self.source)
+
+    def __repr__(self) -> str:
+        """Without the bytes."""
+        return f"Audio({self.label})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class File:
+    """A file: make one with :meth:`from_bytes` or :meth:`from_url`, or with ``attach`` from a file.
+
+    :raises ConfigError: if it is none
+    """
+
+    source: Blob | str
+    """The bytes, or the URL of the file, which the provider loads."""
+    name: str = ""
+    """The file name that the model is told."""
+
+    def __post_init__(self) -> None:
+        _check_source(self.source, "File", "")
+        object.__setattr__(self, "name", sound(self.name))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str = "", *, name: str = "") -> File:
+        """The file with these bytes; a PDF needs no media type."""
+        return cls(Blob.of(data, media_type), name)
+
+    @classmethod
+    def from_url(cls, url: str, *, name: str = "") -> File:
+        """The file at this URL, which the provider loads, or in a ``data:`` URL."""
+        return cls(source_of(url), name)
+
+    @property
+    def label(self) -> str:
+        """What is shown instead of the file, to people and in results of tools."""
+        return _label(f"file {_harmless(self.name)}" if self.name else "file", self.source)
+
+    def __repr__(self) -> str:
+        """Without the bytes."""
+        return f"File({self.label})"
+
+
+Media: TypeAlias = Image | Audio | File
+"""A part that is not text."""
+
+Part: TypeAlias = Text | Image | Audio | File
+"""A part of a message."""
+
+
+def _check_source(source: object, kind: str, media_types: str) -> None:
+    if isinstance(source, Blob):
+        if not source.media_type.startswith(media_types):
+            raise ConfigError(f"{kind}: {source.media_type} is none; write File.from_bytes(...)")
+    elif kind == "Audio":
+        raise ConfigError("Audio: providers take its bytes and no URL; write Audio.from_bytes(data)")
+    elif not isinstance(source, str) or not _URL.fullmatch(source) or source[:5].lower() == "data:":
+        raise ConfigError(
+            f"{kind}: write {kind}.from_bytes(data), {kind}.from_url(url), or attach(path) for a file"
+        )
+
+
+def _label(kind: str, source: Blob | str) -> str:
+    if isinstance(source, Blob):
+        inside = f"{kind}, {source.label}" if kind.startswith("file") else source.label
+        return f"[{inside}]"
+    # Without the query, which can hold a signature.
+    return f"[{kind}, {_harmless(source.partition('?')[0].partition('#')[0])}]"
+
+
+def _harmless(text: str) -> str:
+    """A name or URL, short and without characters that it rarely has."""
+    safe = _UNSAFE.sub("_", text)
+    return safe if len(safe) <= _SHOWN else f"{safe[:_SHOWN]}…"
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """The text in parts, without what lies between."""
+    return "".join([part.text for part in parts if isinstance(part, Text)])
+
+
+def shown_parts(parts: Iterable[Part]) -> str:
+    r"""The parts as people read them: each in a line, with a label for what is no text.
+
+    >>> shown_parts([Text("Look:"), Image.from_url("https://example.org/cat.png?key=1")])
+    'Look:\n[image, https://example.org/cat.png]'
+    """
+    return "\n".join([part.text if isinstance(part, Text) else part.label for part in parts])
+
+
+def blobs_of(parts: Iterable[Part]) -> tuple[Blob, ...]:
+    """The blobs in parts, in order."""
+    found = [blob for part in parts if (blob := blob_of(part)) is not None]
+    return tuple(found)
+
+
+def blob_of(part: Part) -> Blob | None:
+    """The bytes of a part; ``None`` for a text or a URL."""
+    match part:
+        case Text():
+            return None
+        case Image() | Audio() | File():
+            return part.source if isinstance(part.source, Blob) else None
+        case _:
+            assert_never(part)
+
+
+# Estimated tokens of parts: a picture is not read as the text that sends it.
+
+
+IMAGE_TOKENS: Final = 1_500
+"""Estimated tokens of an image of any size: about the most that OpenAI's and Anthropic's models count for
+one after they have scaled it down."""
+AUDIO_BYTES_PER_TOKEN: Final = 500
+"""32 tokens a second of MP3 with 128 kbit/s, as Gemini counts; OpenAI counts fewer."""
+FILE_BYTES_PER_TOKEN: Final = 20
+"""A page of a PDF has some 50 kB, and 1,500 to 3,000 tokens as text and picture."""
+FILE_TOKENS: Final = 3_000
+"""Estimated tokens of a file behind a URL, whose size nobody knows before it is loaded."""
+
+
+def tokens_with(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
+    """Estimated tokens of a message.
+
+    :param parts: its parts
+    :param text: the message as it is sent, which holds their Base64
+    :param estimate: of a text
+    """
+    for blob in blobs_of(parts):
+        text = text.replace(blob.base64, "")
+    return estimate(text) + sum(map(_tokens, parts))
+
+
+def _tokens(part: Part) -> int:
+    match part:
+        case Text():
+            return 0
+        case Image():
+            return IMAGE_TOKENS
+        case Audio():
+            return -(-part.source.size // AUDIO_BYTES_PER_TOKEN)
+        case File():
+            source = part.source
+            return FILE_TOKENS if isinstance(source, str) else -(-source.size // FILE_BYTES_PER_TOKEN)
+        case _:
+            assert_never(part)

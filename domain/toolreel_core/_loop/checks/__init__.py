@@ -1,1 +1,0 @@
-"""Checks of results and answers: sizes, claims and repeated effects; and what a model is told again."""

@@ -1,0 +1,412 @@
+"""The contents of catalogues: presets, models and sampling profiles, and the merged preset for one model.
+
+Adapters read the catalogues; a user's own catalogue replaces entries of the shipped one by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
+
+from toolreel_core._errors import ConfigError
+from toolreel_core._internal import PlaceError, Table, fits, unknown_name
+from toolreel_core._jsontext import JsonText
+from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._plan.preset import Preset, request_options
+from toolreel_core._settings import Price
+
+# Patterns of model names: which models a pattern means, and which of several patterns is most exact.
+
+
+# OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
+_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
+
+
+def bare(model: str) -> str:
+    """The name in lower case, without a suffix that only routes.
+
+    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
+    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
+    """
+    name, _, suffix = model.lower().rpartition(":")
+    return name if name and suffix in _ROUTES else model.lower()
+
+
+def means(pattern: str, model: str) -> bool:
+    """Whether a pattern matches a model.
+
+    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
+    (True, False)
+    """
+    return fits(bare(pattern), bare(model))
+
+
+def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
+    """The comparable rank of the most exact pattern for a model; ``None`` if none matches.
+
+    A pattern without a star is best, else the one with the most text.
+    """
+    fitting = [pattern for pattern in patterns if means(pattern, model)]
+    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
+    return max(ranks, default=None)
+
+
+# Prices by model: entries of catalogues, of which the most exact one holds.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """The price of one model, or of a family of them."""
+
+    name: str
+    patterns: tuple[str, ...]
+    """Patterns of the names of its models; ``*`` stands for any text."""
+    provider: str
+    """The provider that sells at this price; empty: all."""
+    price: Price
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> ModelPrice:
+        """Read a price of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``price.mine.input``
+        """
+        table = Table.of(tree, "price", name)
+        table.only("patterns", "provider", "input", "cached_input", "output", "currency", "as_of", "source")
+        return cls(name, table.names("patterns", (name,)), table.text("provider"), Price.of(table))
+
+
+def price_of(entries: Iterable[ModelPrice], model: str, sells: Callable[[str], bool]) -> Price | None:
+    """The price with the most exact pattern for a model; of equally exact ones, the last.
+
+    :param sells: whether an entry's provider is the one that is asked
+    """
+    found: Price | None = None
+    rank = (False, -1)
+    for entry in entries:
+        exactness = best(entry.patterns, model)
+        if exactness is not None and exactness >= rank and (not entry.provider or sells(entry.provider)):
+            found, rank = entry.price, exactness
+    return found
+
+
+Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
+"""``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
+profile or route."""
+
+_VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The result of a model in an evaluation, with its best profile."""
+
+    profile: str
+    """The sampling profile."""
+    ok: int
+    """Runs of tool scenarios that succeeded."""
+    runs: int
+    p95_ms: int
+    """95th percentile of the duration of a run, in milliseconds."""
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that succeeded.
+
+        >>> Measured("default", 18, 20, 23951).rate
+        0.9
+        """
+        return self.ok / self.runs
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A recommendation for a model: whether to use it for tools, and how."""
+
+    verdict: Verdict
+    profiles: tuple[str, ...]
+    """Sampling profiles to use, the best first."""
+    measured: Measured
+    measured_on: str
+    """The day of the evaluation, as ``YYYY-MM-DD``."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model, or a family of them."""
+
+    name: str
+    """The model's name, as its provider knows it."""
+    patterns: tuple[str, ...]
+    """Patterns of its names; ``*`` stands for any text."""
+    provider: str = ""
+    """The provider that needs the presets; empty: all."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that it needs, in merge order."""
+    recommendation: Recommendation | None = None
+    tags: tuple[str, ...] = ()
+    """Words for filters, such as ``stable``."""
+    presets_by_provider: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Names of further presets, for a provider each: what a model needs can depend on its server."""
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> Model:
+        """Read a model of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``model.mine.presets``
+        """
+        table = Table.of(tree, "model", name)
+        table.only("patterns", "provider", "presets", "presets_by_provider", "recommendation", "tags")
+        by_provider = table.table("presets_by_provider")
+        return cls(
+            name,
+            table.names("patterns", (name,)),
+            table.text("provider"),
+            table.names("presets"),
+            _recommendation(table.table("recommendation")) if "recommendation" in table.values else None,
+            table.names("tags"),
+            tuple((provider, by_provider.names(provider)) for provider in by_provider.values),
+        )
+
+    @property
+    def family(self) -> bool:
+        """Whether it stands for many models, so that its name cannot be used in a request."""
+        return "*" in self.name
+
+    def exactness(self, model: str) -> tuple[bool, int] | None:
+        """See :func:`best`."""
+        return best(self.patterns, model)
+
+
+def _recommendation(table: Table) -> Recommendation:
+    table.only("verdict", "profiles", "best_profile", "ok", "runs", "p95_ms", "measured_on", "note")
+    ok, runs = table.whole("ok"), table.whole("runs")
+    if not 0 < runs >= ok:
+        raise table.complaint(f"expected at least 1 and no fewer than ok ({ok}), got {runs}", "runs")
+    return Recommendation(
+        cast("Verdict", table.choice("verdict", _VERDICTS)),
+        table.names("profiles", ("default",)),
+        Measured(table.text("best_profile", "default"), ok, runs, table.whole("p95_ms")),
+        table.day("measured_on"),
+        table.text("note"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingProfile:
+    """A sampling profile: named options of a request."""
+
+    name: str
+    options: JsonText
+    """A JSON object, such as ``{"temperature":0.6}``; empty: the provider's defaults."""
+    applies_to: tuple[str, ...] = ()
+    """Patterns of models; empty: all."""
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, tree: object) -> SamplingProfile:
+        """Read a profile of a catalogue.
+
+        :raises PlaceError: at the first error, such as ``sampling.mine.options``
+        """
+        table = Table.of(tree, "sampling", name).only("options", "applies_to", "tags")
+        options = request_options(table.table("options"))
+        return cls(name, options, table.names("applies_to"), table.names("tags"))
+
+    def fits(self, model: str) -> bool:
+        """Whether it is for a model.
+
+        >>> from toolreel_core._jsontext.canonical import canonical
+        >>> SamplingProfile("cool", canonical({"temperature": 0}), ("qwen/*",)).fits("z-ai/glm-4.7")
+        False
+        """
+        return not self.applies_to or any(means(pattern, model) for pattern in self.applies_to)
+
+    @property
+    def preset(self) -> Preset:
+        """The profile as a preset, for merging."""
+        return Preset(names=(self.name,), request=self.options)
+
+
+_BASE: Final = "default_tool_calling"
+"""The preset that every composition begins with, if it exists."""
+
+_JOINT: Final = lazy_pattern(r"[^a-z0-9]+")
+"""The characters between the words of a model's name, which providers write differently."""
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Item = TypeVar("_Item", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class Presets:
+    """Presets, models, sampling profiles and prices; a name is used once in each."""
+
+    presets: tuple[Preset, ...] = ()
+    models: tuple[Model, ...] = ()
+    profiles: tuple[SamplingProfile, ...] = ()
+    prices: tuple[ModelPrice, ...] = ()
+
+    @classmethod
+    def of(cls, tree: object) -> Presets:
+        """Read one catalogue.
+
+        >>> Presets.of({"preset": {"mine": {"config": {"max_turns": 4}}}}).names
+        ('mine',)
+
+        :raises PlaceError: at the first error, with the place, the value and what is allowed
+        """
+        table = Table.of(tree).only("preset", "model", "sampling", "price")
+        return cls(
+            tuple(Preset.of(name, each.values) for name, each in table.table("preset").tables()),
+            tuple(Model.of(name, each.values) for name, each in table.table("model").tables()),
+            tuple(SamplingProfile.of(name, each.values) for name, each in table.table("sampling").tables()),
+            tuple(ModelPrice.of(name, each.values) for name, each in table.table("price").tables()),
+        )
+
+    def extended(self, other: Presets) -> Presets:
+        """The collection with another merged over it by name.
+
+        :raises PlaceError: if a model of the other names an unknown preset or profile
+        """
+        whole = Presets(
+            _replaced(self.presets, other.presets),
+            _replaced(self.models, other.models),
+            _replaced(self.profiles, other.profiles),
+            _replaced(self.prices, other.prices),
+        )
+        for model in other.models:
+            whole._check_model(model)
+        return whole
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the presets."""
+        return tuple(preset.name for preset in self.presets)
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The names of the providers that have defaults, the first of each."""
+        return tuple(preset.defaults_for[0] for preset in self.presets if preset.defaults_for)
+
+    def get(self, name: str) -> Preset:
+        """The preset of that name.
+
+        >>> Presets.of({"preset": {"mine": {}}}).get("mein")
+        Traceback (most recent call last):
+        ...
+        toolreel_core.ConfigError: there is no preset 'mein'; did you mean 'mine'?
+        """
+        return _found("preset", name, self.presets)
+
+    def merged(self, names: Iterable[str]) -> Preset:
+        """Presets by name, merged in order."""
+        return reduce(Preset.merged, map(self.get, names), Preset())
+
+    def profile(self, name: str) -> SamplingProfile:
+        """The sampling profile of that name."""
+        return _found("sampling profile", name, self.profiles)
+
+    def sampling_profiles(self, model: str) -> tuple[SamplingProfile, ...]:
+        """The profiles for a model."""
+        return tuple(profile for profile in self.profiles if profile.fits(model))
+
+    def model(self, name: str) -> Model | None:
+        """The entry with the most exact pattern for a model; of equally exact ones, the last."""
+        found: Model | None = None
+        best = (False, -1)
+        for model in self.models:
+            exactness = model.exactness(name)
+            if exactness is not None and exactness >= best:
+                found, best = model, exactness
+        return found
+
+    def recommendation(self, model: str) -> Recommendation | None:
+        """The recommendation for a model; ``None`` if nothing is known."""
+        known = self.model(model)
+        return known.recommendation if known else None
+
+    def defaults(self, provider: str) -> Preset:
+        """The defaults of a provider, by any of its names; empty if unknown."""
+        key = _key(provider)
+        for preset in reversed(self.presets):
+            if key in map(_key, preset.defaults_for):
+                return preset
+        return Preset()
+
+    def for_(self, provider: str, model: str = "") -> Preset:
+        """The base, the provider's defaults, the model's workarounds and its price; unknown ones are empty.
+
+        An unknown provider is not an error, since most servers need no preset: a misspelt one gives the base
+        alone. ``providers`` has the known names; ``--provider`` of the command line accepts only those.
+        """
+        priced = Preset(price=self.price(provider, model))
+        return (
+            self.base.merged(self.defaults(provider)).merged(self.workaround(provider, model)).merged(priced)
+        )
+
+    def price(self, provider: str, model: str) -> Price | None:
+        """The price of a model at a provider; ``None`` if it is unknown, which is not 0."""
+        asked = self._known_as(provider)
+        return price_of(self.prices, model, lambda seller: self._known_as(seller) == asked)
+
+    @property
+    def base(self) -> Preset:
+        """The preset ``default_tool_calling``; empty if there is none."""
+        return self.merged([_BASE] if _BASE in self.names else [])
+
+    def workaround(self, provider: str, model: str) -> Preset:
+        """The presets that a model needs in addition to its provider's defaults, merged."""
+        known = self.model(model)
+        if known is None:
+            return Preset()
+        here = self._known_as(provider)
+        if known.provider and self._known_as(known.provider) != here:
+            return Preset()
+        local = [names for other, names in known.presets_by_provider if self._known_as(other) == here]
+        return self.merged((*known.presets, *(name for names in local for name in names)))
+
+    def _known_as(self, provider: str) -> str:
+        """One name for all names of a provider."""
+        return self.defaults(provider).name or _key(provider)
+
+    def _check_model(self, model: Model) -> None:
+        place = ("model", model.name)
+        needed: dict[tuple[str, ...], tuple[str, ...]] = {("presets",): model.presets}
+        for provider, presets in model.presets_by_provider:
+            needed["presets_by_provider", provider] = presets
+        for where, presets in needed.items():
+            if missing := [name for name in presets if name not in self.names]:
+                raise PlaceError((*place, *where), unknown_name("preset", missing[0], self.names))
+        if model.recommendation:
+            known = [profile.name for profile in self.profiles]
+            measured = model.recommendation.measured.profile
+            for key, names in (("profiles", model.recommendation.profiles), ("best_profile", (measured,))):
+                if unknown := [name for name in names if name not in known]:
+                    what = unknown_name("sampling profile", unknown[0], known)
+                    raise PlaceError((*place, "recommendation", key), what)
+
+
+def _found(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
+    for item in items:
+        if item.name == name:
+            return item
+    raise ConfigError(unknown_name(what, name, [item.name for item in items]))
+
+
+def _replaced(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
+    """Items merged by name, in the order of their first appearance."""
+    return tuple({item.name: item for item in (*items, *others)}.values())
+
+
+def _key(name: str) -> str:
+    """A provider's name for comparison: ``llama.cpp``, ``llama-cpp`` and ``LLAMA_CPP`` are equal."""
+    return _JOINT.sub("_", name.lower())

@@ -1,1 +1,0 @@
-"""Presets: named settings for providers and models, merged into a plan."""

@@ -1,0 +1,151 @@
+"""A reply in the form of Anthropic's Messages, from a chat completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from toolreel_core._conversation import Items, SentCall
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
+from toolreel_core._proxy.completion import OWN, Completion
+from toolreel_core._replies import type_of, whole_blocks
+
+_STOPS: Final[Mapping[str, str]] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}
+_OTHER_STOPS: Final = frozenset(
+    {"end_turn", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence"}
+)
+"""Reasons of an upstream of the same form that are as good as those that were read."""
+
+
+def _is_call(block: Json) -> bool:
+    return type_of(as_tree(block)) == "tool_use"
+
+
+def _text_in(block: Json) -> str | None:
+    text = as_tree(block).get("text") if type_of(as_tree(block)) == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _call(call: SentCall, kept: Json) -> Tree:
+    arguments = read(call.arguments).value_or(None)
+    # What could not be read goes on as the model wrote it; the form demands an object.
+    given: Json = arguments if isinstance(arguments, Mapping) else {"unreadable_arguments": call.arguments}
+    return {**as_tree(kept), "type": "tool_use", "id": call.id, "name": call.name, "input": given}
+
+
+_BLOCKS: Final = Items(
+    key=OWN,
+    is_call=_is_call,
+    text_in=_text_in,
+    may_go_back=lambda _: True,
+    text=lambda text: {"type": "text", "text": text},
+    call=_call,
+)
+
+
+def body_of(said: Completion) -> Tree:
+    """The reply."""
+    head: Tree = {
+        "id": said.id,
+        "type": "message",
+        "role": "assistant",
+        "model": said.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+    own = {key: value for key, value in said.own.items() if key != "role" and value is not None}
+    content = _blocks(said)
+    return {
+        **head,
+        **own,
+        "content": content,
+        "stop_reason": _stop(said),
+        "usage": _usage(said),
+    }
+
+
+def _blocks(said: Completion) -> Sequence[Json]:
+    if said.own:
+        return _BLOCKS.of(said.message(whole_blocks(said.own)))
+    thought: list[Json] = [{"type": "thinking", "thinking": said.thought, "signature": ""}]
+    return [*(thought if said.thought else ()), *_BLOCKS.of(said.message(()))]
+
+
+def _stop(said: Completion) -> str:
+    own = said.own.get("stop_reason")
+    if isinstance(own, str) and own in _OTHER_STOPS and said.finish == "stop":
+        return own
+    return "refusal" if said.refused else _STOPS.get(said.finish, "end_turn")
+
+
+def _usage(said: Completion) -> Tree:
+    own = as_tree(said.own.get("usage"))
+    if own:
+        return {"input_tokens": 0, "output_tokens": 0, **own}
+    counts, cached = said.usage, said.usage.cached_tokens
+    # Here, what the cache holds is no part of the input.
+    read: Tree = {"cache_read_input_tokens": cached} if cached else {}
+    return {
+        "input_tokens": max(counts.prompt_tokens - cached, 0),
+        "output_tokens": counts.completion_tokens,
+        **read,
+    }
+
+
+# https://docs.anthropic.com/en/docs/build-with-claude/streaming
+def begun(body: Tree) -> Iterator[Tree]:
+    """The event before the first block."""
+    yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
+
+
+def opened(place: int, kind: str, _block: Tree) -> Iterator[Tree]:
+    """The event with which a block begins."""
+    empty: Tree = {"text": ""} if kind == "text" else {"thinking": "", "signature": ""}
+    yield _start(place, {"type": kind, **empty})
+
+
+def piece(place: int, kind: str, text: str, _block: Tree) -> Iterator[Tree]:
+    """The event with more of a text."""
+    yield _delta(place, {"type": f"{kind}_delta", kind: text})
+
+
+def closed(place: int, kind: str, block: Tree) -> Iterator[Tree]:
+    """The events with which a block ends, whose text has passed."""
+    if kind == "thinking" and block.get("signature"):
+        yield _delta(place, {"type": "signature_delta", "signature": block["signature"]})
+    for citation in items_of(block, "citations"):
+        yield _delta(place, {"type": "citations_delta", "citation": citation})
+    yield {"type": "content_block_stop", "index": place}
+
+
+def whole(place: int, block: Tree) -> Iterator[Tree]:
+    """The events of a block that comes at once."""
+    if "input" in block:
+        yield _start(place, {**block, "input": {}})
+        pieces = canonical(block["input"])
+        yield _delta(place, {"type": "input_json_delta", "partial_json": pieces})
+    else:
+        yield _start(place, block)
+    yield {"type": "content_block_stop", "index": place}
+
+
+def ended(body: Tree) -> Iterator[Tree]:
+    """The events behind the last block."""
+    delta: Tree = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
+    yield {"type": "message_delta", "delta": delta, "usage": body["usage"]}
+    yield {"type": "message_stop"}
+
+
+def _start(place: int, block: Tree) -> Tree:
+    return {"type": "content_block_start", "index": place, "content_block": block}
+
+
+def _delta(place: int, delta: Tree) -> Tree:
+    return {"type": "content_block_delta", "index": place, "delta": delta}

@@ -1,0 +1,332 @@
+"""Schemas for providers that take a subset: of Gemini, and as a GBNF grammar."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._schema.walk import inlined
+
+# Rewrite a schema into the subset of OpenAPI 3.0 that Gemini accepts.
+#
+# One unknown keyword makes Gemini reject the whole request ("Unknown name … Cannot find field"), and so does
+# a node without a type, an enum of anything but strings, or a keyword next to ``anyOf`` (freellmapi#65,
+# genoffice#186). The schema sent is looser than the original; arguments are still validated against the
+# original.
+
+
+def with_all_of(schema: Tree) -> Tree:
+    """A schema with its ``allOf`` merged into it.
+
+    >>> with_all_of({"title": "A", "allOf": [{"title": "B", "type": "string"}]})
+    {'title': 'A', 'type': 'string'}
+    """
+    together: Tree = {key: value for key, value in schema.items() if key != "allOf"}
+    for part in items_of(schema, "allOf"):
+        together = _both(together, with_all_of(as_tree(part)))
+    return together
+
+
+def with_properties_of(branches: Sequence[Tree], schema: Tree) -> Tree:
+    """An object schema with the properties of all branches; what every branch requires is required.
+
+    >>> with_properties_of([{"properties": {"b": True}}, {"properties": {"c": True}}], {"type": "object"})
+    {'type': 'object', 'properties': {'b': True, 'c': True}, 'required': []}
+    """
+    if not branches:
+        return schema
+    folded = [with_all_of(branch) for branch in branches]
+    properties = tree_at(schema, "properties")
+    for part in folded:
+        properties = _joined(properties, tree_at(part, "properties"))
+    needed: list[Json] = [
+        name
+        for name in items_of(folded[0], "required")
+        if all(name in items_of(part, "required") for part in folded)
+    ]
+    return {**schema, "properties": properties, "required": [*items_of(schema, "required"), *needed]}
+
+
+def _both(first: Tree, second: Tree) -> Tree:
+    together = _joined(first, second)
+    if "properties" in together:
+        together["properties"] = _joined(tree_at(first, "properties"), tree_at(second, "properties"))
+    if "required" in together:
+        together["required"] = [*items_of(first, "required"), *items_of(second, "required")]
+    return together
+
+
+def _joined(first: Tree, second: Tree) -> dict[str, Json]:
+    return {**first, **{key: value for key, value in second.items() if key not in first}}
+
+
+_TYPES: Final[Sequence[str]] = ("array", "boolean", "integer", "number", "object", "string")
+_FORMATS: Final[Mapping[str, Sequence[str]]] = {
+    "string": ("date-time",),
+    "integer": ("int32", "int64"),
+    "number": ("double", "float"),
+}
+_KIND_OF: Final[Mapping[type, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_COUNTS: Final[Mapping[str, Sequence[str]]] = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
+_SHAPES: Final[Mapping[str, Sequence[str]]] = {
+    "object": ("$ref", "properties", "required", "additionalProperties", "patternProperties"),
+    "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""The type of a schema without ``type``, inferred from its keywords."""
+_OWN_SHAPE: Final = ("properties", "items", "prefixItems", "enum", "const")
+
+
+def gemini_subset(schema: Tree) -> Tree:
+    """The schema of a tool's arguments as Gemini takes it: one object, of types that it knows.
+
+    >>> gemini_subset({"properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0}}})
+    {'type': 'object', 'properties': {'n': {'type': 'integer', 'nullable': True, 'minimum': 1}}}
+
+    If the root is a choice of objects, the result has the properties of all of them.
+    """
+    root = with_all_of(inlined(schema, endless="cut"))
+    return _plain(with_properties_of(_branches(root), root), "object", nullable=False)
+
+
+def _node(schema: Json) -> dict[str, Json]:
+    """One schema below the root."""
+    tree = with_all_of(as_tree(schema))
+    branches, kinds = _branches(tree), _kinds(tree)
+    if not branches and len(kinds) > 1:
+        return _alternatives(tree, [{**tree, "type": kind} for kind in kinds])
+    if branches and not any(key in tree for key in _OWN_SHAPE):
+        return _alternatives(tree, branches)
+    kind = kinds[0] if kinds else "string"
+    return _plain(with_properties_of(branches, tree), kind, nullable=_is_nullable(tree))
+
+
+def _alternatives(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
+    shared = {key: tree[key] for key in ("type", "description") if isinstance(tree.get(key), str)}
+    null = {"nullable": True} if _is_nullable(tree) else {}
+    nodes = [_node({**shared, **branch, **null}) for branch in branches]
+    flat = [part for node in nodes for part in (items_of(node, "anyOf") or [node])]
+    return {"anyOf": flat} if len(flat) > 1 else nodes[0]
+
+
+def _plain(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
+    """A schema of one type, with what Gemini knows of that type."""
+    node: dict[str, Json] = {"type": kind}
+    if nullable:
+        node["nullable"] = True
+    if isinstance(tree.get("title"), str):
+        node["title"] = tree["title"]
+    if words := _words(tree, kind):
+        node["description"] = " ".join(words)
+    if tree.get("format") in _FORMATS.get(kind, ()):
+        node["format"] = tree["format"]
+    node |= {key: tree[key] for key in _COUNTS.get(kind, ()) if type(tree.get(key)) is int}
+    match kind:
+        case "string":
+            node |= _text(tree)
+        case "integer" | "number":
+            node |= _bounds(tree, kind)
+        case "array":
+            node["items"] = _item(tree)
+        case "object":
+            node |= _members(tree)
+        case _:
+            pass
+    return node
+
+
+def _words(tree: Tree, kind: str) -> list[str]:
+    """The description, and in it what Gemini has no keyword for."""
+    said, form = tree.get("description"), tree.get("format")
+    words = [said] if isinstance(said, str) and said else []
+    if isinstance(form, str) and form not in (*_FORMATS.get(kind, ()), "enum"):
+        words.append(f"Format: {form}.")
+    choices = [canonical(choice) for choice in _choices(tree) if not isinstance(choice, str)]
+    if kind != "string" and choices:
+        words.append(f"One of: {', '.join(choices)}.")
+    return words
+
+
+def _text(tree: Tree) -> dict[str, Json]:
+    choices = dict.fromkeys(choice for choice in _choices(tree) if isinstance(choice, str) and choice)
+    pattern = tree.get("pattern")
+    node: dict[str, Json] = {"pattern": pattern} if isinstance(pattern, str) else {}
+    return {**node, "enum": [*choices]} if choices else node
+
+
+def _bounds(tree: Tree, kind: str) -> dict[str, Json]:
+    """The bounds of a number; one that is excluded gives way to the next whole number, or is let in."""
+    step = 1 if kind == "integer" else 0
+    least = [_number(tree.get("minimum")), _number(tree.get("exclusiveMinimum"), step)]
+    most = [_number(tree.get("maximum")), _number(tree.get("exclusiveMaximum"), -step)]
+    lower = [bound for bound in least if bound is not None]
+    upper = [bound for bound in most if bound is not None]
+    node: dict[str, Json] = {"minimum": max(lower)} if lower else {}
+    return {**node, "maximum": min(upper)} if upper else node
+
+
+def _number(value: Json, step: int = 0) -> int | float | None:
+    """A bound, moved inwards to the next whole number if there is a step."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if step == 0:
+        return value
+    return math.floor(value) + 1 if step > 0 else math.ceil(value) - 1
+
+
+def _item(tree: Tree) -> dict[str, Json]:
+    """The schema of an array's elements, which has to be there, and one for all places."""
+    places = [*items_of(tree, "prefixItems"), *items_of(tree, "items")]
+    return _node({"anyOf": places} if places else tree.get("items"))
+
+
+def _members(tree: Tree) -> dict[str, Json]:
+    """Properties, and which of them are required; none at all, rather than an empty list of them."""
+    properties = {name: _node(part) for name, part in tree_at(tree, "properties").items()}
+    node: dict[str, Json] = {"properties": properties}
+    for key in ("required", "propertyOrdering"):
+        known = (name for name in items_of(tree, key) if isinstance(name, str) and name in properties)
+        node[key] = [*dict.fromkeys(known)]
+    return {key: value for key, value in node.items() if value}
+
+
+def _branches(tree: Tree) -> list[Tree]:
+    """The alternatives of a schema except null."""
+    return [part for part in _all_branches(tree) if not _is_null(part)]
+
+
+def _all_branches(tree: Tree) -> list[Tree]:
+    return [as_tree(part) for part in items_of(tree, "anyOf") or items_of(tree, "oneOf")]
+
+
+def _kinds(tree: Tree) -> list[str]:
+    """The types of a schema: declared, else of its choices, else inferred from its keywords."""
+    named = dict.fromkeys(kind for kind in _type_names(tree) if isinstance(kind, str) and kind in _TYPES)
+    chosen = dict.fromkeys(map(_kind_of, _choices(tree)))
+    shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]
+    return [*named] or [*chosen] or shaped
+
+
+def _type_names(tree: Tree) -> Sequence[Json]:
+    return items_of(tree, "type") or [tree.get("type")]
+
+
+def _choices(tree: Tree) -> list[Json]:
+    """The values that a schema lists, without null."""
+    listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
+    return [choice for choice in listed if choice is not None]
+
+
+def _kind_of(value: Json) -> str:
+    return _KIND_OF.get(type(value), "object" if isinstance(value, Mapping) else "array")
+
+
+def _is_nullable(tree: Tree) -> bool:
+    return (
+        tree.get("nullable") is True
+        or "null" in _type_names(tree)
+        or ("const" in tree and tree["const"] is None)
+        or None in items_of(tree, "enum")
+        or any(map(_is_null, _all_branches(tree)))
+    )
+
+
+def _is_null(tree: Tree) -> bool:
+    """Whether null is the one value that a schema takes."""
+    names = [*_type_names(tree)]
+    listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
+    return names == ["null"] or (names == [None] and len(listed) == 1 and listed[0] is None)
+
+
+# JSON Schema as a GBNF grammar, the notation of llama.cpp, for servers that take nothing else.
+#
+# The grammar lets a model write only JSON that fits the types, constants, properties and items of a schema.
+# It knows no more: lengths, ranges, patterns and the like are for the validation of the arguments, which
+# follows anyway. What it cannot write is any JSON value.
+
+
+_BASE: Final = (
+    'sp ::= " "?',
+    'value ::= object | array | string | number | "true" | "false" | "null"',
+    'object ::= "{" sp (string ":" sp value ("," sp string ":" sp value)*)? sp "}"',
+    'array ::= "[" sp (value ("," sp value)*)? sp "]"',
+    "hex ::= [0-9a-fA-F]",
+    r'string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" hex hex hex hex))* "\""',
+    'integer ::= "-"? ("0" | [1-9] [0-9]*)',
+    'number ::= integer ("." [0-9]+)? ([eE] [-+]? [0-9]+)?',
+)
+_RULE_OF_TYPE: Final = {
+    "string": "string", "integer": "integer", "number": "number", "boolean": '("true" | "false")',
+    "null": '"null"', "object": "object", "array": "array",
+}  # fmt: skip
+
+
+def grammar_of(schema: Tree) -> str:
+    r"""The grammar whose texts fit a schema.
+
+    >>> grammar_of({"enum": ["a", 1]}).splitlines()[0]
+    'root ::= ("\\"a\\"" | "1")'
+    """
+    return "\n".join([f"root ::= {_expression(schema)}", *_BASE])
+
+
+def _expression(schema: Json) -> str:
+    tree = as_tree(schema)
+    for keyword in ("anyOf", "oneOf"):
+        if options := _listed(tree.get(keyword)):
+            return _either([_expression(option) for option in options])
+    if "const" in tree:
+        return _literal(tree["const"])
+    if values := _listed(tree.get("enum")):
+        return _either([_literal(value) for value in values])
+    kinds = tree.get("type")
+    if isinstance(kinds, str):
+        return _of_type(kinds, tree)
+    return _either([_of_type(str(kind), tree) for kind in _listed(kinds)]) if _listed(kinds) else "value"
+
+
+def _of_type(kind: str, tree: Tree) -> str:
+    properties = tree.get("properties")
+    if kind == "object" and isinstance(properties, Mapping) and properties:
+        return _object(properties, [str(name) for name in _listed(tree.get("required"))])
+    if kind == "array" and "items" in tree:
+        item = _expression(tree["items"])
+        return f'("[" sp ({item} ("," sp {item})*)? sp "]")'
+    return _RULE_OF_TYPE.get(kind, "value")
+
+
+def _object(properties: Tree, required: Sequence[str]) -> str:
+    """First the required properties, then any of the others, in order."""
+    pairs = {name: f'{_literal(name)} ":" sp {_expression(schema)}' for name, schema in properties.items()}
+    needed = ' "," sp '.join(pair for name, pair in pairs.items() if name in required)
+    others = [pair for name, pair in pairs.items() if name not in required]
+    inside = " ".join([needed, *(f'("," sp {pair})?' for pair in others)]) if needed else _any_of(others)
+    return f'("{{" sp {inside} sp "}}")'
+
+
+def _any_of(pairs: Sequence[str]) -> str:
+    """Any of these in order, with commas between those that are there."""
+    tails = [
+        " ".join([pair, *(f'("," sp {later})?' for later in pairs[place + 1 :])])
+        for place, pair in enumerate(pairs)
+    ]
+    return f"{_either(tails)}?"
+
+
+def _either(options: Sequence[str]) -> str:
+    return f"({' | '.join(options)})"
+
+
+def _literal(value: Json) -> str:
+    """A JSON value as a literal of the grammar, which has the escapes of JSON."""
+    return canonical(str(canonical(value)))
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
