@@ -4,6 +4,7 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CLI   := $(VENV)/.cli-installed
+RELEASE := .release/.installed
 BFCL  := .bfcl/.installed
 UV    ?= $(BIN)/uv
 # Two processes more than cores, since some tests wait for others that they have started; a process that is done
@@ -26,8 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format lock nightly fuzz bench bench-parts conformance bfcl site check-install \
-	clean check-style check-mypy check-pyright check-imports check-collection
+.PHONY: help setup demo test lint format lock release check-dependencies nightly fuzz bench bench-parts conformance \
+	bfcl site check-install clean check-style check-mypy check-pyright check-imports check-collection
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -129,6 +130,22 @@ lock: ## pin all dependencies (UPGRADE=--upgrade takes the newest)
 	$(UV) pip compile pyproject.toml --extra cli --universal --python-version 3.11 \
 		--constraint requirements.lock --generate-hashes --custom-compile-command "make lock" \
 		--quiet --upgrade --output-file requirements-cli.lock
+	$(UV) pip compile --group release --universal --python-version 3.11 \
+		--constraint requirements.lock --generate-hashes --custom-compile-command "make lock" \
+		--quiet $(UPGRADE) --output-file requirements-release.lock
+
+# Builds the commit that is checked out, into dist/. On every Python that is here: CONTRIBUTING.md says how to get more.
+release: setup $(RELEASE) ## build wheel and sdist twice, check them, test them on every Python (TESTS=... for some)
+	$(BIN)/python tests/check_release.py $(if $(TESTS),--tests $(TESTS))
+
+$(RELEASE): requirements-release.lock | $(STAMP)
+	$(PYTHON) -m venv .release
+	$(UV) pip install -q --python .release/bin/python --require-hashes -r $<
+	@touch $@
+
+# The advisory service is not a package registry: REQUIRE=--require-advisories where it has to be reached.
+check-dependencies: setup $(RELEASE) ## list the licences of dependencies, and look for known vulnerabilities
+	$(BIN)/python tests/check_dependencies.py $(REQUIRE)
 
 # What `make test` leaves out, within an hour and a half on two cores: the slow tests and, with new random examples
 # each time, those of hypothesis.
@@ -142,6 +159,7 @@ nightly: setup ## the long tests: random histories, what is slow, the cost of a 
 	$(BIN)/python -m benchmarks.wire_forms --check
 	$(MAKE) bfcl ONLY="--shape all --strategy all --way all"
 	$(MAKE) fuzz
+	$(MAKE) check-dependencies
 
 # What it finds is kept under tests/fuzz/found/, to be mended; make test replays it from then on.
 fuzz: setup ## fuzz the normalisers (SECONDS=600 for each target, TARGETS="texts replies" for some)
@@ -177,6 +195,6 @@ check-install: setup ## build the wheel, and run the pages and the examples with
 	$(BIN)/python tests/check_install.py
 
 clean: ## remove all that make has made
-	rm -rf $(VENV) .bfcl .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf $(VENV) .release .bfcl .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis \
 		.import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,7 +2,7 @@
 
     python -m benchmarks.comparison_errors --plans 2000
 
-Each setting is a way in which runs are alike: by scenario, by model, or both. Plans are drawn from it with
+Each setting is a way in which runs of a scenario are alike. Plans are drawn from it with
 two sides that are equally good (in the second table the second is worse), compared as ``toolreel eval`` does
 it, and counted. All is seeded, so that the same numbers come out again.
 """
@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from toolreel.evals import PairedCell, Sides, check_gates, difference, mean_below
+from toolreel.evals import PairedCell, Sides, check_gates, difference, mean_below, scenario_shares
 from toolreel_core.evals import SAMPLE, THESE, About, Cell, Gate, Trial
 
 SEED: Final = 2026
@@ -30,12 +30,10 @@ class Setting:
     name: str
     scenarios: int
     trials: int
-    models: int = 1
     configurations: int = 1
     """Others of which each scenario and model has runs, such as strategies where models are compared."""
     by_scenario: float = 0.0
     """How much better the second side is on one scenario, and worse on another."""
-    by_model: float = 0.0
     rates: tuple[float, float] = (2.0, 1.0)
     """Of scenarios: parameters of a beta distribution."""
     breaking: float = 0.0
@@ -49,11 +47,6 @@ EQUAL: Final = (
     Setting("the same, scenarios strongly different", 30, 5, by_scenario=1.0, rates=(0.3, 0.3)),
     Setting("two models, in a plan with 3 strategies", 8, 5, configurations=3, by_scenario=1.0),
     Setting("the same, 20 scenarios", 20, 5, configurations=3, by_scenario=1.0),
-    Setting("two strategies, 6 random models", 20, 3, models=6, by_scenario=0.5, by_model=1.0),
-    Setting("two strategies, 12 random models", 20, 3, models=12, by_scenario=0.5, by_model=1.0),
-    Setting("two strategies, 17 random models", 20, 3, models=17, by_scenario=0.5, by_model=1.0),
-    Setting("the same, models hardly different", 20, 3, models=17, by_scenario=0.5, by_model=0.2),
-    Setting("the same, 27 scenarios strongly different", 27, 3, models=17, by_scenario=1.5, by_model=0.5),
     Setting("two directories with a model each", 12, 10, by_scenario=1.5),
     Setting("these scenarios, few", 4, 20, rates=(0.3, 0.3), about=THESE),
     Setting("these scenarios, many", 30, 5, rates=(0.3, 0.3), about=THESE),
@@ -70,13 +63,12 @@ WORSE: Final = (
 def drawn(setting: Setting, plans: int, seed: int = SEED) -> Iterator[list[PairedCell]]:
     """Plans of a setting, each as its cells."""
     random = np.random.default_rng(seed)
-    shape = (setting.scenarios, setting.models, setting.configurations)
+    shape = (setting.scenarios, 1, setting.configurations)
     for _ in range(plans):
         rates = random.beta(*setting.rates, size=(setting.scenarios, 1, 1))
         rates = np.clip(rates, 1e-4, 1 - 1e-4)
-        odds = np.log(rates / (1 - rates)) + random.normal(0, 0.5, size=(1, setting.models, 1))
+        odds = np.log(rates / (1 - rates)) + random.normal(0, 0.5, size=(1, 1, 1))
         shift = random.normal(0, 1, size=(setting.scenarios, 1, 1)) * setting.by_scenario
-        shift = shift + random.normal(0, 1, size=(1, setting.models, 1)) * setting.by_model
         first, second = (1 / (1 + np.exp(-(odds + sign * shift / 2))) for sign in (-1, 1))
         second = np.where(random.random((setting.scenarios, 1, 1)) < setting.breaking, 0.0, second)
         passed = [
@@ -132,9 +124,9 @@ def rejected(cells: Sequence[PairedCell], about: About) -> bool:
     if about == THESE:
         found = difference(cells, THESE)
         return bool(found and found.p_value <= LEVEL)
-    shares = [(one.scenario, one.model, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells]
+    shares = scenario_shares(cells)
     # The ends need not be found for that.
-    worse = [(scenario, model, 1 - share) for scenario, model, share in shares]
+    worse = [1 - share for share in shares]
     return min(mean_below(shares)(0.5), mean_below(worse)(0.5)) <= LEVEL / 2
 
 
@@ -158,11 +150,11 @@ def main() -> None:
     given = parser.parse_args()
     tables = given.table or ["equal", "worse"]
     if "equal" in tables:
-        print("| both sides are equal | scenarios x models x trials | p <= 0.05 | interval holds 0 |")
+        print("| both sides are equal | scenarios x trials | p <= 0.05 | interval holds 0 |")
         print("|---|---|---|---|")
         for setting in EQUAL:
             found = errors(setting, given.plans)
-            size = f"{setting.scenarios} x {setting.models} x {setting.trials}"
+            size = f"{setting.scenarios} x {setting.trials}"
             shares = f"{found.rejected:.3f} | {found.covered:.3f}"
             print(f"| {setting.name} | {size} | {shares} |", flush=True)
     if "worse" in tables:

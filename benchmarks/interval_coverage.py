@@ -1,7 +1,7 @@
 """How often the interval of a total holds the rate that it is about, compared with the formula of before.
 
-A plan is drawn again and again: scenarios, and models where they are a sample too, are drawn from a
-population whose mean rate is known, and trials from the rates of these. The interval ought to hold that mean
+A plan is drawn again and again: scenarios are drawn from a population whose mean rate is known, and trials
+from the rates of these. The interval ought to hold that mean
 in 95 of 100 plans. Printed are the coverage, the mean width, and the same for the formula that totals had
 before: a logistic regression on a constant with cluster-robust variance, and Wilson's interval where that has
 no variance.
@@ -21,7 +21,7 @@ from itertools import product
 from typing import Literal, NamedTuple, TypeAlias, assert_never, get_args
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from toolreel.evals import mean_below, mean_bounds, wilson_bounds
 
@@ -57,19 +57,6 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoWay:
-    """Scenarios and models, both drawn; the logit of a rate is a sum of normal effects of both."""
-
-    scenarios: int
-    models: int
-    mean: float
-    of_scenarios: float
-    """The standard deviation of the scenarios' effects."""
-    of_models: float
-    trials: int = 5
-
-
-@dataclass(frozen=True, slots=True)
 class Drawn:
     """One plan: what the interval says about the mean of the population."""
 
@@ -90,13 +77,13 @@ class Found:
     width_before: float
 
 
-def coverage(setting: Setting | TwoWay, plans: int = PLANS, seed: int = 1, measured: int = MEASURED) -> Found:
+def coverage(setting: Setting, plans: int = PLANS, seed: int = 1, measured: int = MEASURED) -> Found:
     """How often the intervals of some plans hold the rate.
 
     :param measured: plans whose interval is computed, for its width
     """
     draws = np.random.default_rng(seed)
-    drawn = [*_plans(setting, plans, draws)]
+    drawn = [_fixed(setting, draws) for _ in range(plans)]
     before = [_before(plan.pooled) for plan in drawn]
     wide = [high - low for low, high in (plan.bounds() for plan in drawn[:measured])]
     return Found(
@@ -107,17 +94,6 @@ def coverage(setting: Setting | TwoWay, plans: int = PLANS, seed: int = 1, measu
     )
 
 
-def _plans(setting: Setting | TwoWay, plans: int, draws: Draws) -> Iterator[Drawn]:
-    match setting:
-        case Setting():
-            return (_fixed(setting, draws) for _ in range(plans))
-        case TwoWay():
-            base = _base(setting)
-            return (_two_way(setting, base, draws) for _ in range(plans))
-        case _:
-            assert_never(setting)
-
-
 def _fixed(setting: Setting, draws: Draws) -> Drawn:
     passed = draws.binomial(setting.trials, _rates(setting, draws))
     rates = [float(each) / setting.trials for each in passed]
@@ -125,15 +101,14 @@ def _fixed(setting: Setting, draws: Draws) -> Drawn:
 
 
 def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) -> Drawn:
-    cells = [(str(place), "", rate) for place, rate in enumerate(sorted(rates))]
-    return Drawn(holds(tuple(cells), mean), lambda: mean_bounds(cells), counts)
+    return Drawn(holds(tuple(sorted(rates)), mean), lambda: mean_bounds(rates), counts)
 
 
 @lru_cache(maxsize=100_000)
-def holds(cells: tuple[tuple[str, str, float], ...], mean: float) -> bool:
+def holds(rates: tuple[float, ...], mean: float) -> bool:
     """Whether Gaffke's interval of some rates holds a mean; its ends need not be found for that."""
-    worse = [(scenario, model, 1.0 - rate) for scenario, model, rate in cells]
-    return mean_below(cells)(mean) >= ALPHA / 2 and mean_below(worse)(1.0 - mean) >= ALPHA / 2
+    worse = [1.0 - rate for rate in rates]
+    return mean_below(rates)(mean) >= ALPHA / 2 and mean_below(worse)(1.0 - mean) >= ALPHA / 2
 
 
 def _rates(setting: Setting, draws: Draws) -> Sequence[float]:
@@ -150,28 +125,6 @@ def _rates(setting: Setting, draws: Draws) -> Sequence[float]:
             return [float(one < setting.mean) for one in draws.random(setting.scenarios)]
         case _:
             assert_never(setting.spread)
-
-
-def _base(setting: TwoWay) -> float:
-    """The logit that gives a population with the setting's mean."""
-    places, weights = np.polynomial.hermite_e.hermegauss(80)
-    shift = np.hypot(setting.of_scenarios, setting.of_models) * places
-
-    def excess(base: float) -> float:
-        return float((special.expit(base + shift) * weights).sum() / weights.sum()) - setting.mean
-
-    return float(optimize.root_scalar(excess, method="brentq", bracket=(-30.0, 30.0)).root)
-
-
-def _two_way(setting: TwoWay, base: float, draws: Draws) -> Drawn:
-    scenarios = draws.normal(0, setting.of_scenarios, (setting.scenarios, 1))
-    models = draws.normal(0, setting.of_models, (1, setting.models))
-    passed = draws.binomial(setting.trials, special.expit(base + scenarios + models))
-    cells = [
-        (str(place[0]), str(place[1]), float(each) / setting.trials) for place, each in np.ndenumerate(passed)
-    ]
-    counts = [Count(int(each), setting.trials) for each in passed.flat]
-    return Drawn(holds(tuple(cells), setting.mean), lambda: mean_bounds(cells), counts)
 
 
 def _before(counts: Sequence[Count]) -> Bounds:
@@ -205,13 +158,6 @@ FIXED = tuple(
         ((0.3, 1), (0.8, 20), (0.95, 5), (0.99, 20)),
     )
 )
-BOTH = (
-    TwoWay(8, 6, 0.8, 1.0, 1.0),
-    TwoWay(20, 6, 0.8, 1.0, 2.0),
-    TwoWay(20, 6, 0.95, 1.0, 2.0),
-    TwoWay(20, 10, 0.8, 0.5, 1.5),
-    TwoWay(20, 10, 0.99, 2.0, 2.0),
-)
 
 
 def _percent(share: float) -> str:
@@ -235,26 +181,14 @@ def _fixed_table(plans: int, seed: int) -> Iterator[str]:
         yield _row(*about, found=coverage(each, plans, seed))
 
 
-def _two_way_table(plans: int, seed: int) -> Iterator[str]:
-    yield _head("scenarios", "models", "mean rate", "sd of scenarios", "sd of models")
-    for each in BOTH:
-        about = (each.scenarios, each.models, each.mean, each.of_scenarios, each.of_models)
-        yield _row(*about, found=coverage(each, plans, seed))
-
-
 def main() -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plans", type=int, default=PLANS, help="plans of each setting (2000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("fixed", "both"), help="one of the two tables")
     given = parser.parse_args()
-    tables = {"fixed": _fixed_table, "both": _two_way_table}
-    for name, table in tables.items():
-        if given.only in {None, name}:
-            for line in table(given.plans, given.seed):
-                print(line, flush=True)
-            print()
+    for line in _fixed_table(given.plans, given.seed):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

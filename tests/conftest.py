@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests import doctests
 
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
-collect_ignore = ["check_install.py", "exhaustive.py"]
+collect_ignore = ["check_dependencies.py", "check_install.py", "check_release.py", "exhaustive.py"]
 collect_ignore_glob = ["typing/*"]
 
 settings.register_profile("quick", derandomize=True, max_examples=10, deadline=None, database=None)

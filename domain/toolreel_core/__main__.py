@@ -5,16 +5,19 @@ The only file of the core that performs I/O; docs/decisions/0184 says why it may
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from toolreel_core._host_session import HostSession
+from toolreel_core._host_session import HostSession, message_schema
 
 HELP = """\
-usage: python -m toolreel_core [--help]
+usage: python -m toolreel_core [--schema | --help]
 
 The tool loop as a service of your program: one JSON message a line on stdin, one answer a line on stdout.
 You send requests and run tools; the core decides what comes next. Many runs may go on at once.
+
+  --schema   print the JSON Schema of all messages
 
 Begin a run under a name of yours:
 
@@ -44,6 +47,8 @@ def main(arguments: list[str]) -> int:
             return _serve()
         case ["-h" | "--help"]:
             text = HELP
+        case ["--schema"]:
+            text = json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n"
         case _:
             sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
             return 2

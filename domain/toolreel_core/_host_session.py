@@ -16,29 +16,34 @@ from toolreel_core._conversation import blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical, either, read
 from toolreel_core._loop import pending, start, step
-from toolreel_core._plan import Plan
+from toolreel_core._plan import Plan, Request
 from toolreel_core._protocol import (
     VERSION,
     Effect,
     Event,
     Finish,
     HttpChunk,
+    HttpRequest,
     HttpResponse,
+    Note,
+    Outcome,
     SendRequest,
     State,
     Step,
     Unanswered,
     blob_lines,
     decode,
+    definitions,
     encode,
     event_line,
     header_line,
     http_request,
     load_state,
     response_event,
+    schema_of_object,
     to_json,
 )
-from toolreel_core._replies import EventStream, Stream, stream_in
+from toolreel_core._replies import Delta, EventStream, Stream, stream_in
 
 _KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
 _EXTRAS: Final = ("state", "journal")
@@ -154,6 +159,58 @@ class HostSession:
             **({"state": to_json(at.state)} if name is None or "state" in extras else {}),
             **({"journal": list(journal)} if "journal" in extras else {}),
         }
+
+
+def message_schema() -> Tree:
+    """The JSON Schema of what a host writes (``line``) and reads (``answer``), and of all values in them."""
+    kinds = {"event": _Given, "effect": Effect, "note": Note, "outcome": Outcome, "delta": Delta}
+    defs = definitions({**kinds, "plan": Plan, "state": State}, {Request: HttpRequest})
+    version: Tree = {"const": VERSION}
+    run: Tree = {"type": "string", "minLength": 1}
+    digests: Tree = {"type": "object", "additionalProperties": {"type": "string"}}
+    document = {"toolreel": version, "value": _ref("state"), "blobs": digests}
+    line: Tree = {
+        "toolreel": version,
+        "run": run,
+        "start": _ref("plan"),
+        "state": _ref("stored_state"),
+        "event": _ref("event"),
+        "close": {"const": True},
+        "with": _list({"enum": [*_EXTRAS]}),
+    }
+    text: Tree = {"type": "string"}
+    answer: Tree = {
+        "toolreel": version,
+        "run": run,
+        "step": {"type": "integer"},
+        "effects": _list(_ref("effect")),
+        "notes": _list(_ref("note")),
+        "outcome": {"anyOf": [_ref("outcome"), {"type": "null"}]},
+        "state": _ref("stored_state"),
+        "journal": _list(text),
+        "deltas": _list(_ref("delta")),
+        "done": {"type": "boolean"},
+        "closed": {"const": True},
+        "error": schema_of_object({"field": text, "message": text}, ["field", "message"]),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Messages of toolreel_core, version {VERSION}",
+        "$defs": {
+            "line": schema_of_object(line, ["toolreel"]),
+            "answer": schema_of_object(answer, ["toolreel"]),
+            "stored_state": schema_of_object(document, ["toolreel", "value"]),
+            **defs,
+        },
+    }
+
+
+def _ref(name: str) -> Tree:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _list(item: Tree) -> Tree:
+    return {"type": "array", "items": item}
 
 
 def _message(line: str) -> Tree:

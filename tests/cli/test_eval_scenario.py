@@ -111,11 +111,6 @@ def test_a_scenario_without_scripts_proves_nothing(tmp_path: Path) -> None:
     assert check(path).exit_code == 2
 
 
-def test_the_example_is_the_template() -> None:
-    example = Path(__file__).resolve().parents[2] / "examples" / "refund.toml"
-    assert example.read_text(encoding="utf-8") == template("refund")
-
-
 def test_a_pattern_that_run_takes_is_taken_by_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("one", "two"):

@@ -26,7 +26,7 @@ from toolreel.evals import (
 )
 from toolreel.presets import shipped, with_files
 from toolreel_core._jsontext import Json, merged
-from toolreel_core.evals import EvalPlan, Options, Record, Sample, record_tree
+from toolreel_core.evals import EvalPlan, Options, Record, record_tree
 
 __all__ = [
     "HOSTILE",
@@ -125,9 +125,6 @@ class Seen:
     def found(self, found: ExistingRuns, /) -> None:
         """Keep what there was."""
         self.before = found
-
-    def began(self, sample: Sample, /) -> None:
-        """Nothing to keep yet."""
 
     def ended(self, record: Record, /) -> None:
         """Keep the run."""

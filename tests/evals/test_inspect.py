@@ -14,7 +14,6 @@ from benchmarks.shared.environment import Environment, NotInstalled
 from tests.evals.evaluations import evaluated, plan_of
 from tests.evals.made import cell, record
 from tests.evals.provider import provider
-from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, new_header, write_inspect_logs
 
 READER: Final = """
@@ -72,25 +71,19 @@ def test_a_log_has_the_conversation_score_and_usage_of_each_run(logs: list[Path]
         assert accuracy == pytest.approx(sum(counts) / len(counts))
 
 
-def test_a_void_run_has_an_error_and_no_score_and_a_limit_is_named(tmp_path: Path) -> None:
+def test_a_void_run_has_an_error_and_no_score(tmp_path: Path) -> None:
     plan = plan_of("http://127.0.0.1:9", eval={"add_models": ["m"], "scenarios": ["happy_path"]})
     at = cell(model="m", strategy="production")
     with Journal(tmp_path / "results", new_header(plan, datetime(2026, 11, 22, tzinfo=UTC))) as journal:
         journal.append(record("void", at, 1))
         journal.append(record("fail", at, 2, category="loop.max_turns"))
-    (path,) = write_inspect_logs(tmp_path / "results", tmp_path / "log.json")
+    (path,) = write_inspect_logs(tmp_path / "results", tmp_path / "logs")
     void, limited = read(path)["samples"]
     assert "scores" not in void
     assert void["error"]["message"].startswith("transport.rate_limit")
-    assert limited["limit"] == {"type": "turn", "limit": 12, "reason": "loop.max_turns"}
+    assert limited["metadata"]["failure_class"] == "loop.max_turns"
     assert limited["metadata"]["messages_missing"], "no recording, so no messages, and the reason"
     assert limited["messages"] == []
-
-
-def test_several_models_need_a_folder(logs: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="name a folder"):
-        write_inspect_logs(logs[0].parents[1] / "results", tmp_path / "log.json")
-    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.slow

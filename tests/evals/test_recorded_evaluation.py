@@ -79,7 +79,7 @@ def test_the_page_tells_the_rates_and_intervals_that_were_measured(name: str) ->
     records = [*Results.open(EVALUATIONS / name).records()]
     assert set(strategies) == {"raw", "defaults", "production"}
     for strategy, figures in strategies.items():
-        low, high = (format(100 * figures["interval"][side], ".1f") for side in ("low", "high"))
+        low, high = (format(100 * figures[side], ".1f") for side in ("lower_bound", "upper_bound"))
         called = len([one for one in records if one.cell.strategy == strategy and one.calls])
         last = called if name == "weak-controls" else figures["pass"]
         row = f"| `{strategy}` | {figures['ok']} of {figures['valid']} | {low} to {high} % | {last} |"

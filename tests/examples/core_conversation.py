@@ -1,6 +1,6 @@
-"""A run of the core alone, with a rejected call in it; prints the digest of its last state.
+"""A run of the core alone, with two rejected calls in it; prints the digest of its last state.
 
-Nothing in it needs jsonschema, whose dependency rpds-py is compiled.
+The second violates its schema, which jsonschema says.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def call(number: int, arguments: str) -> str:
     return reply(tool_calls=[{"id": f"call_{number}", "type": "function", "function": function}])
 
 
-replies = [call(1, "much"), call(2, '{"amount": 7}'), reply(content="Paid.")]
+replies = [call(1, "much"), call(2, '{"amount": 0}'), call(3, '{"amount": 7}'), reply(content="Paid.")]
 tools = ToolSurface((ToolDefinition.of("pay", "Pay.", SCHEMA),))
 stored = dump(start(Plan.of(model="m", messages="Pay 7 euros.", tools=tools)).state)
 paid = list[str]()

@@ -1,10 +1,10 @@
-// Runs a Python file in Pyodide: node run_in_pyodide.mjs FOLDER FILE, where FOLDER holds the packages.
+// Runs a Python file with the packages of the playground: node run_in_pyodide.mjs PLAYGROUND FILE
 import fs from "fs";
-import { loadPyodide } from "pyodide";
+import { pathToFileURL } from "url";
 
 const [folder, file] = process.argv.slice(2);
+const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide/pyodide.mjs`));
 const python = await loadPyodide();
-python.FS.mkdir("/packages");
-python.FS.mount(python.FS.filesystems.NODEFS, { root: folder }, "/packages");
+python.unpackArchive(new Uint8Array(fs.readFileSync(`${folder}/packages.zip`)), "zip", { extractDir: "/packages" });
 python.runPython("import sys; sys.path.insert(0, '/packages')");
 python.runPython(fs.readFileSync(file, "utf8"));

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,6 +20,7 @@ _TITLE: Final = lazy_pattern(r"\s*\[[^\]]")
 """The head of a table."""
 # A key, bare, quoted or dotted, before the equals sign.
 _KEY: Final = lazy_pattern(r"""\s*+((?:"[^"]*"|'[^']*'|[\w.-]++|\s++(?!=))+)\s*+=""")
+_NAME: Final = lazy_pattern(r"""\s*+name\s*+=\s*+["']([^"']*+)["']""")
 _AT: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 """The place in an error of ``tomllib``."""
 
@@ -61,12 +64,19 @@ def read_toml(
 
 
 def line_at(text: str, place: tuple[str, ...]) -> int:
-    """The line of a key, or else of the table around it."""
+    """The line of a key, or else of the table around it; a number or name says which of an array is meant."""
     table: tuple[str, ...] = ()
+    items, rows = Counter[tuple[str, ...]](), text.splitlines()
     longest, found = 0, 1
-    for number, row in enumerate(text.splitlines(), 1):
+    for number, row in enumerate(rows, 1):
         if _TITLE.match(row):
-            path = table = _path(row) or table
+            path = _path(row) or table
+            if row.lstrip().startswith("[["):
+                items[path] += 1
+                names = map(_NAME.match, takewhile(lambda each: not _TITLE.match(each), rows[number:]))
+                labels = {str(items[path]), *(name[1] for name in names if name)}
+                path += tuple(label for label in place[len(path) : len(path) + 1] if label in labels)
+            table = path
         elif key := _KEY.match(row):
             path = (*table, *_path(f"{key[1]} = 0"))
         else:

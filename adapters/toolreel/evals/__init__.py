@@ -22,10 +22,6 @@ trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.evals._authoring.proof import Proof, ScriptProof, proof_of, sentences
-    from toolreel.evals._authoring.scenario_of_session import draft_of, name_of
-    from toolreel.evals._authoring.template import template, write_new, write_template
-    from toolreel.evals._authoring.toml_text import has_null, scenario_text
     from toolreel.evals._catalogue import (
         built_in,
         built_in_scenarios,
@@ -33,22 +29,20 @@ if TYPE_CHECKING:
         select_scenarios,
     )
     from toolreel.evals._configuration_differences import (
-        configuration_under,
         strategy_differences,
     )
-    from toolreel.evals._replay.inspect_log import write_inspect_logs
-    from toolreel.evals._replay.regression_test import Promoted, find_run, promote
-    from toolreel.evals._replay.rejudging import Rejudged, rejudged
-    from toolreel.evals._replay.replay import Replayed, replays, rerun, write_replayed
+    from toolreel.evals._regression_test import Promoted, find_run, promote
+    from toolreel.evals._replay import Rejudged, Replayed, rejudged, replays, rerun, write_replayed
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
         case_study_lines,
         case_study_tables,
     )
+    from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page
-    from toolreel.evals._report.rejudged import rejudged_lines, rejudged_tables, rejudged_tree
-    from toolreel.evals._report.rendering import TextTable, as_junit, as_markdown, as_text, shortened
+    from toolreel.evals._report.rejudged_tables import rejudged_lines, rejudged_tables, rejudged_tree
+    from toolreel.evals._report.rendering import TextTable, as_markdown, as_text, shortened
     from toolreel.evals._report.run_data import run_data
     from toolreel.evals._report.tables import (
         comparison_lines,
@@ -59,7 +53,6 @@ if TYPE_CHECKING:
         summary_tables,
     )
     from toolreel.evals._report.transcripts import transcript_of
-    from toolreel.evals._report.trial_table import write_trials
     from toolreel.evals._results import (
         Header,
         Journal,
@@ -77,7 +70,7 @@ if TYPE_CHECKING:
         EvaluationOutcome,
         ExistingRuns,
         Watcher,
-        WorkerPool,
+        ended_in_threads,
         evaluate,
         jobs_of,
         server_of,
@@ -87,6 +80,8 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, read_toml_scenario, scenario
     from toolreel.evals._runner.spending import Spent
     from toolreel.evals._runner.trial import WorldHost
+    from toolreel.evals._scenario_of_session import draft_of, name_of, scenario_text
+    from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,
@@ -102,6 +97,7 @@ if TYPE_CHECKING:
         pass_hat,
         power,
         rate_of,
+        scenario_shares,
         wilson_bounds,
     )
     from toolreel.evals._summary.comparison import Comparison, compare
@@ -121,6 +117,7 @@ if TYPE_CHECKING:
         findings_of,
         warnings,
     )
+    from toolreel.evals._summary.trial_table import write_trials
 else:
     from toolreel._internal.lazy import face
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._plan import Change, differences
-from toolreel_core.evals import Cell, Configuration, EvalPlan
+from toolreel_core.evals import EvalPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +23,17 @@ class StrategyDifference:
 
 def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
     """From each strategy to the next; models for which the same changes stand together."""
-    found = list[StrategyDifference]()
+    found, first = list[StrategyDifference](), next(iter(plan.cells()))
     for before, after in pairwise(strategy.name for strategy in plan.strategies):
         groups: dict[tuple[Change, ...], list[str]] = {}
         for model in plan.models:
-            one, other = (configuration_under(plan, model, name).preset for name in (before, after))
+            cell = replace(first, model=model, profile=plan.profiles[model][0].name)
+            one, other = (plan.configuration(replace(cell, strategy=name)).preset for name in (before, after))
             groups.setdefault(differences(one, other), []).append(model)
         found += (
             StrategyDifference(before, after, tuple(models), changes) for changes, models in groups.items()
         )
     return tuple(found)
-
-
-def configuration_under(plan: EvalPlan, model: str, strategy: str) -> Configuration:
-    """The configuration of a model's first cell under a strategy."""
-    profile, scenario = plan.profiles[model][0].name, plan.scenarios[0].name
-    return plan.configuration(Cell(model, profile, strategy, scenario, next(iter(plan.endpoints))))
 
 
 _DEFAULT = "(default)"

@@ -1,8 +1,8 @@
 """Rates with intervals, differences of two sides, Holm's correction, power: functions of the table of trials.
 
 Runs of one scenario pass together or fail together, so 100 runs of 20 scenarios say less about tasks at large
-than 100 runs of 100. A statement is therefore about what was sampled: scenarios (and models, where there are
-six or more), or, for the same scenarios alone, the trials.
+than 100 runs of 100. A statement is therefore about what was sampled: scenarios, or, for the same scenarios
+alone, the trials; and always about the models that were run.
 
 A cluster, such as a scenario, is one number between 0 and 1; how many trials it has plays no part. Each bound
 supposes one more cluster, which nobody has run and which came out as badly as can be, and lets the weights of
@@ -35,28 +35,20 @@ try:
     import numpy as np
     from scipy import stats
     from scipy.optimize import root_scalar
-    from scipy.stats import qmc
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
 ALPHA: Final = 0.05
 """One minus the confidence of all intervals, and the level of all tests that name none."""
-MODELS_OF_A_SAMPLE: Final = 6
-"""Models from which on they are a sample of models; with fewer, a statement is about these models alone."""
 
 Bounds: TypeAlias = tuple[float, float]
 Name = TypeVar("Name", bound=Hashable)
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
 """How likely the mean of all clusters is at most this."""
-Valued: TypeAlias = tuple[str, str, float]
-"""A scenario, a model and a value from 0 to 1, such as the rate of their cell."""
-
 _EDGE: Final = 1e-12
 _DIGITS: Final = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
-_DRAWS: Final = 512
-"""Weights of the models that a two-way bound is averaged over."""
 
 
 class _Inversion:
@@ -100,98 +92,52 @@ _COARSE: Final = _Inversion(40)
 """For averages over draws, in which the errors of the single ones cancel."""
 
 
-def mean_below(cells: Sequence[Valued], copies: float = 1) -> _Share:
+def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
     """The chance that randomly weighted clusters, and a further one of 0, have at most some mean.
 
-    The clusters are the scenarios; the models, if there is one scenario; or both, if there are many models.
-
-    :param copies: how often each cluster occurs, to ask what more of them would say; not of both at once
+    :param values: of the clusters, from 0 to 1
+    :param copies: how often each cluster occurs, to ask what more of them would say
     """
-    if _is_two_way(cells):
-        return _two_way_mean_below(cells)
-    values, counts = np.unique([*_clusters(cells), 0.0], return_counts=True)
+    distinct, counts = np.unique([*values, 0.0], return_counts=True)
     weights = counts.astype(np.float64) * copies
     weights[0] -= copies - 1  # the further one is there once
-    return lambda mean: float(_FINE.share_below(values[None], weights, mean)[0])
+    return lambda mean: float(_FINE.share_below(distinct[None], weights, mean)[0])
 
 
-def mean_bounds(cells: Sequence[Valued], alpha: float = ALPHA) -> Bounds:
+def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
     """Where the mean of all clusters lies, run or not.
 
-    >>> low, high = mean_bounds([(str(scenario), "", 1.0) for scenario in range(20)])
+    >>> low, high = mean_bounds([1.0] * 20)
     >>> f"{low:.3f} {high:.3f}"
     '0.832 1.000'
 
     :param alpha: how often the interval may miss, both sides together
     """
-    return _low(cells, alpha), round(1.0 - _low(_worse(cells), alpha), _DIGITS)
+    return _low(values, alpha), round(1.0 - _low([1.0 - value for value in values], alpha), _DIGITS)
 
 
-def mean_p(cells: Sequence[Valued], mean: float = 0.5) -> float:
+def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
     """The level at which :func:`mean_bounds` ends at this mean: the p-value of its being the true one."""
-    return min(1.0, 2 * max(0.0, min(mean_below(cells)(mean), mean_below(_worse(cells))(1 - mean))))
+    worse = [1.0 - value for value in values]
+    return min(1.0, 2 * max(0.0, min(mean_below(values)(mean), mean_below(worse)(1 - mean))))
 
 
-def _worse(cells: Sequence[Valued]) -> list[Valued]:
-    return [(scenario, model, 1.0 - value) for scenario, model, value in cells]
-
-
-def _is_two_way(cells: Sequence[Valued]) -> bool:
-    models, scenarios = ({cell[axis] for cell in cells} for axis in (1, 0))
-    return len(scenarios) > 1 and len(models) >= MODELS_OF_A_SAMPLE
-
-
-def _clusters(cells: Sequence[Valued]) -> list[float]:
-    """The means of the scenarios; of the models, where a single scenario was run on many."""
-    scenarios = dict.fromkeys(scenario for scenario, _, _ in cells)
-    axis = 0 if len(scenarios) > 1 or len({cell[1] for cell in cells}) < MODELS_OF_A_SAMPLE else 1
-    groups: dict[str, list[float]] = {}
-    for cell in cells:
-        groups.setdefault(cell[0] if axis == 0 else cell[1], []).append(cell[2])
-    return [fmean(each) for each in groups.values()]
-
-
-def _low(cells: Sequence[Valued], alpha: float) -> float:
+def _low(values: Sequence[float], alpha: float) -> float:
     """Where the share is half of alpha; nothing is above the highest value."""
-    highest = max(value for _, _, value in cells)
+    highest = max(values)
     if highest <= 2 * _EDGE:
         return 0.0
-    share, inside = mean_below(cells), (_EDGE, highest - _EDGE)
+    share, inside = mean_below(values), (_EDGE, highest - _EDGE)
     found = root_scalar(lambda mean: share(mean) - alpha / 2, method="brentq", bracket=inside, xtol=_EDGE)
     return round(float(found.root), _DIGITS)
 
 
-def _two_way_mean_below(cells: Sequence[Valued]) -> _Share:
-    """The same, where models have random weights too, and one is unseen.
-
-    The weights of the models are a fixed set of draws, so that the same cells give the same bounds; given
-    each, the chance over the scenarios is exact. This is our own, and rests on the simulation.
-    """
-    scenarios = {name: place for place, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
-    models = {name: place for place, name in enumerate(sorted({cell[1] for cell in cells}))}
-    sums, numbers = np.zeros((2, len(models), len(scenarios)))
-    for scenario, model, value in cells:
-        sums[models[model], scenarios[scenario]] += value
-        numbers[models[model], scenarios[scenario]] += 1
-    seen, weights = _drawn(len(models))
-    # A scenario without a run of some model has the mean of the others in its place.
-    values = np.hstack([seen * (weights @ sums) / (weights @ numbers), np.zeros_like(seen)])
-    ones = np.ones(values.shape[1])
-    return lambda mean: float(_COARSE.share_below(values, ones, mean).mean())
-
-
-@lru_cache(maxsize=8)
-def _drawn(models: int) -> tuple[_Floats, _Floats]:
-    """The share of all models that were run, and the weights of each of these, by Sobol's points.
-
-    The points are not scrambled, so they are the same with every version of SciPy; shifted by half of their
-    distance, so that none is 0. The unseen model gets their first dimension, the most even one, since it
-    matters most.
-    """
-    points = qmc.Sobol(models + 1, scramble=False).random(_DRAWS) + 0.5 / _DRAWS
-    exponential: _Floats = -np.log1p(-points[:, 1:])
-    seen: _Floats = points[:, :1] ** (1.0 / models)
-    return seen, exponential / exponential.sum(axis=1, keepdims=True)
+def _scenario_means(cells: Iterable[tuple[str, float]]) -> list[float]:
+    """The mean of each scenario over its cells."""
+    groups: dict[str, list[float]] = {}
+    for scenario, value in cells:
+        groups.setdefault(scenario, []).append(value)
+    return [fmean(each) for each in groups.values()]
 
 
 def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
@@ -261,25 +207,17 @@ def _rate(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
     """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
     if not cells:
         return None
-    values = [(scenario, model, passed / runs) for scenario, model, passed, runs in cells]
     scenarios, models = ({cell[axis] for cell in cells} for axis in (0, 1))
-    many, these = len(models) >= MODELS_OF_A_SAMPLE, "this model" if len(models) == 1 else "these models"
-    rate = fmean(_clusters(values))
-    match len(scenarios) > 1, many:
-        case True, True:
-            about = "Gaffke over scenarios and models: about scenarios and models such as these"
-        case True, False:
-            about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
-        case False, True:
-            about = "Gaffke over models: about models such as these, on this scenario"
-        case _:
-            about = f"Wilson: about this scenario, on {these}"
-    if about.startswith("Wilson"):
+    means = _scenario_means((scenario, passed / runs) for scenario, _, passed, runs in cells)
+    rate, these = fmean(means), "this model" if len(models) == 1 else "these models"
+    if len(scenarios) > 1:
+        about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
+        low, high = mean_bounds(means)
+    else:
+        about = f"Wilson: about this scenario, on {these}"
         # Of as many runs as would give a rate that is as sure as the mean of these cells.
         runs = len(cells) * harmonic_mean([cell[3] for cell in cells])
         low, high = wilson_bounds(rate * runs, runs)
-    else:
-        low, high = mean_bounds(values)
     passed, of = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
     return Rate(passed, of, low, high, rate, about, len(scenarios), len(models))
 
@@ -325,6 +263,11 @@ class PairedCell(NamedTuple):
         return self.both + self.lost, self.both + self.gained
 
     @property
+    def turned(self) -> PairedCell:
+        """The same with the sides exchanged."""
+        return PairedCell(self.scenario, self.model, self.both, self.gained, self.lost, self.neither)
+
+    @property
     def all_lost(self) -> PairedCell:
         """As many pairs, of which only the first passes."""
         return PairedCell(self.scenario, self.model, 0, self.runs, 0, 0)
@@ -344,7 +287,6 @@ class Difference:
     smallest_p: float
     """What it would be if the second side had lost all that the first passes, and that were everything."""
     scenarios: int
-    models: int
     runs: int
     """Of each side."""
     comparisons: int = 1
@@ -368,21 +310,20 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
 @lru_cache(maxsize=2048)
 def _difference(cells: tuple[PairedCell, ...], about: About) -> Difference:
     if about == SAMPLE:
-        values = _shares(cells)
+        values = scenario_shares(cells)
         low, high = (2 * bound - 1 for bound in mean_bounds(values))
-        mean, p_value = 2 * fmean(_clusters(values)) - 1, mean_p(values)
-        smallest = mean_p(_shares([cell.all_lost for cell in cells]))
+        mean, p_value = 2 * fmean(values) - 1, mean_p(values)
+        smallest = mean_p(scenario_shares([cell.all_lost for cell in cells]))
     else:
         mean, low, high = _stratified(cells, ALPHA)
         p_value, smallest = _stratified_p(cells), _stratified_p([cell.all_lost for cell in cells])
-    scenarios, models = (len({cell[axis] for cell in cells}) for axis in (0, 1))
-    runs = sum(cell.runs for cell in cells)
-    return Difference(about, mean, low, high, p_value, smallest, scenarios, models, runs)
+    scenarios, runs = len({cell.scenario for cell in cells}), sum(cell.runs for cell in cells)
+    return Difference(about, mean, low, high, p_value, smallest, scenarios, runs)
 
 
-def _shares(cells: Iterable[PairedCell]) -> list[Valued]:
-    """The differences of the cells, from -1..1 onto 0..1."""
-    return [(one.scenario, one.model, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells]
+def scenario_shares(cells: Iterable[PairedCell]) -> list[float]:
+    """The difference of each scenario, from -1..1 onto 0..1."""
+    return _scenario_means((one.scenario, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells)
 
 
 def _stratified(cells: Sequence[PairedCell], alpha: float) -> tuple[float, float, float]:
@@ -480,12 +421,11 @@ def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> in
     """
     given = [cell for cell in cells if cell.runs]
     if about == SAMPLE:
-        there = len({cell.scenario for cell in given})
+        shares = scenario_shares(given)
+        there = len(shares)
 
         def shown(times: float) -> bool:
-            # As many of the models as there are, which more scenarios would not change.
-            one_way = [(one, "", value) for one, _, value in _shares(given)]
-            return mean_below(one_way, times)((1 - margin) / 2) <= ALPHA / 2
+            return mean_below(shares, times)((1 - margin) / 2) <= ALPHA / 2
     else:
         there = sum(cell.runs for cell in given)
 
@@ -493,22 +433,14 @@ def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> in
             more = [PairedCell(*cell[:2], *(ceil(each * times) for each in cell[2:])) for cell in given]
             return _stratified(more, ALPHA)[1] >= -margin
 
-    needed = range(1, 100_000)
-    found = next((many for many in _doubling(there) if shown(many / there)), None)
-    if found is None:
+    high = next((there << times for times in range(17) if shown(2.0**times)), None)
+    if high is None:
         return None
-    low, high = max(found // 2, needed.start), found
+    low = max(high // 2, 1)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if shown(middle / there) else (middle + 1, high)
     return high
-
-
-def _doubling(first: int) -> Iterable[int]:
-    many = first
-    while many < 100_000:
-        yield many
-        many *= 2
 
 
 SPREAD: Final = 0.15

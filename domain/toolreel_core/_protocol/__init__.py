@@ -141,6 +141,7 @@ if TYPE_CHECKING:
     from toolreel_core._protocol.http_exchange import (
         ANTHROPIC_VERSION,
         HttpChunk,
+        HttpRequest,
         HttpResponse,
         http_request,
         response_event,
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
     from toolreel_core._protocol.note_sentences import Level, note_sentence
+    from toolreel_core._protocol.stored_schemas import definitions, schema_of_object
 else:
 
     def __getattr__(name: str) -> object:
@@ -178,6 +180,7 @@ else:
             case (
                 "ANTHROPIC_VERSION"
                 | "HttpChunk"
+                | "HttpRequest"
                 | "HttpResponse"
                 | "http_request"
                 | "response_event"
@@ -188,6 +191,8 @@ else:
                 from toolreel_core._protocol import journal_lines as home
             case "Level" | "note_sentence":
                 from toolreel_core._protocol import note_sentences as home
+            case "definitions" | "schema_of_object":
+                from toolreel_core._protocol import stored_schemas as home
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(home, name)

@@ -98,13 +98,13 @@ def test_the_best_profile_of_a_model_its_workaround_and_its_verdict(tmp_path: Pa
     qwen, deepseek = found["model"][QWEN], found["model"][DEEPSEEK]
     assert (qwen["profile"], qwen["tools"], qwen["preset"]) == ("default", [20, 20], "-")
     assert qwen["recommended"] == "Yes (tool scenarios)"
-    assert qwen["notes"] == "control passes 0 of 10"
+    assert qwen["notes"] == "control passes 0/10 (0%)"
     assert qwen["profiles"] == "default (no overrides) / qwen_recommended (t=0.7 top_p=0.8 top_k=20 min_p=0)"
     assert deepseek["profile"] == "deepseek_v3_2_local_recommended"
     assert deepseek["tools"] == [19, 20]
     assert deepseek["preset"] == "deepseek_openrouter_compat"
     assert deepseek["notes"] == "misses concentrated in long_arguments_guard (1 of 1); RATE_LIMIT (1)"
-    assert deepseek["advice"].startswith("95% of tool runs, default 15%")
+    assert deepseek["advice"].startswith("default 15%, deepseek_v3_2_local_recommended 95%")
     assert found["notes"] == {"long_arguments_guard": "hardest", "chat_only": "control"}
 
 

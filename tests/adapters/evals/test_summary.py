@@ -4,7 +4,6 @@ ran."""
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from toolreel.evals import (
     GateResult,
     Results,
     Total,
-    as_junit,
     as_markdown,
     as_text,
     findings_of,
@@ -98,10 +96,9 @@ def test_a_row_has_the_fields_of_the_reference(tmp_path: Path) -> None:
     assert (raw["model"], raw["model_base"], raw["strategy"]) == ("vendor/model:raw", "vendor/model", "raw")
     assert (raw["runs"], raw["ok"], raw["tool_runs"], raw["tool_ok"]) == (6, 2, 5, 1)
     assert (raw["control_runs"], raw["control_ok"], raw["control_ok_rate"]) == (1, 1, 1.0)
-    assert [run["trial"] for run in raw["failure_samples"]] == [2, 3, 4]
     assert (production["control_ok_rate"], production["control_ms_p95"]) == (None, 0)
     passed, void, unsupported = production["run_results"]
-    assert (passed["ok"], passed["result"], passed["error_category"]) == (True, "pass_unexercised", None)
+    assert (passed["ok"], passed["outcome"], passed["error_category"]) == (True, "pass_unexercised", None)
     assert passed["report_path"] == "cassettes/x.yaml"
     assert (void["error_category"], void["error_status"], void["error_hint"]) == (
         *("RATE_LIMIT", 429),
@@ -131,11 +128,14 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
     raw, production = tree["models"]
     strategies = tree["figures"]["strategies"]
     assert (raw["tool_ok"], raw["tool_valid"], raw["control_ok"]) == (5, 6, 2)
-    assert raw["tool_interval"] == strategies["raw"]["interval"], "one rate has one interval"
+    interval = raw["tool_interval"]
+    whole = strategies["raw"]
+    assert (interval["low"], interval["high"]) == (whole["lower_bound"], whole["upper_bound"]), "one rate"
     assert raw["tool_interval"]["method"].startswith("Gaffke over scenarios")
-    assert production["cells"]["happy_path"]["void"] == 1
-    assert strategies["raw"]["pass_hat_k"] == {"k": 2, "rate": 2 / 3, "cells": 3, "left_out": 0}
-    assert strategies["production"]["pass_hat_k"] == {"k": 2, "rate": 1.0, "cells": 2, "left_out": 1}
+    assert production["void"] == 1
+    assert (whole["k"], whole["pass_hat_k"], whole["pass_hat_cells"]) == (2, 2 / 3, [3, 0])
+    hat = strategies["production"]
+    assert (hat["pass_hat_k"], hat["pass_hat_cells"]) == (1.0, [2, 1])
     assert strategies["production"]["exercised_rate"] == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
     assert tree["figures"]["taxonomy"]["production"] == {
         "task.exercise:state_get_first": 3,
@@ -145,7 +145,7 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
         "strategies are compared on 3 scenarios; with fewer than 6, no difference is significant"
     ]
     (found,) = tree["figures"]["strategies_compared"]
-    assert (found["first"], found["second"], found["p_holm"]) == ("raw", "production", 1.0)
+    assert (found["first"], found["second"], found["p_value"]) == ("raw", "production", 1.0)
     trials = results.trials(plan)
     text = as_text([], summary_tables(trials, findings_of(trials, plan), ()))
     assert max(map(len, text.splitlines())) <= 100
@@ -169,21 +169,8 @@ def test_models_that_differ_on_enough_scenarios_are_told_apart(
     ]
     tree, *_ = summed(recorded(tmp_path, plan, records))
     (found,) = tree["figures"]["models_compared"]
-    assert (found["p_holm"] <= 0.05) is apart
+    assert (found["p_value"] <= 0.05) is apart
     assert tree["answer"][0].startswith("a/good is the best model" if apart else "Undecided which")
-
-
-def test_the_best_of_several_profiles_is_judged_on_trials_that_did_not_choose_it(tmp_path: Path) -> None:
-    model = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
-    plan = plan_with(model, profiles=["default", "qwen_recommended"], trials=2)
-    records = [
-        *runs("production", "pf", model=model),
-        *runs("production", "fp", model=model, profile="qwen_recommended"),
-    ]
-    tree, *_ = summed(recorded(tmp_path, plan, records))
-    assert [*tree["figures"]["models"]] == [f"{model}:default", f"{model}:qwen_recommended"]
-    best = f"models: best of 2 profiles of {model}: default, 50.0 %"
-    assert f"{best}; judged on the other half of its trials: 0.0 %" in tree["figures"]["notes"]
 
 
 def test_a_model_is_recommended_by_its_interval_and_never_by_its_rate(tmp_path: Path) -> None:
@@ -332,31 +319,6 @@ def test_p_values_are_adjusted_for_the_tests_that_gates_ask_for(tmp_path: Path) 
     back = [REGRESSION, {"no_regression_of": "raw", "against": "production"}]
     both = gated(tmp_path / "back", back, records, **axes)
     assert "with 6 scenarios no difference of 2 comparisons can reach 0.05; 7 or more can" in both[0]
-
-
-def test_junit_has_a_case_for_each_gate_and_one_for_being_complete(tmp_path: Path) -> None:
-    gates = [
-        {"metric": "rate", "model": CELL.model, "at_least": 0.9},
-        {"no_regression_of": "raw", "against": "production"},
-        {"no_regression_of": "raw", "against": "production", "margin": 0.1},
-    ]
-    plan = plan_with(CELL.model, strategies=["raw", "production"], scenarios=["all"], tables={"gate": gates})
-    found = judged(recorded(tmp_path, plan, runs("raw", "p")))
-    root = ET.fromstring(as_junit(found, "\x1b[31m]]> \ufffe <&").encode())  # noqa: S314 - it is our own
-    (suite,) = root
-    assert {key: suite.get(key) for key in ("name", "tests", "failures", "errors")} == {
-        "name": "gates",
-        "tests": "4",
-        "failures": "0",
-        "errors": "4",
-    }
-    assert suite[0][0].get("message") == r"\x1b[31m]]> \ufffe <&"
-    assert [(case.get("name"), case[0].tag) for case in suite] == [
-        ("complete", "error"),
-        ("rate of vendor/model at least 0.9", "error"),
-        ("no regression of raw against production", "error"),
-        ("raw at most 0.1 worse than production", "error"),
-    ], "all of them are undecided"
 
 
 def test_a_gate_can_name_just_what_is_measured() -> None:

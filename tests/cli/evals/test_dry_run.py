@@ -59,7 +59,7 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
     assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
     assert "budget      max_cost 5" in lines
     assert lines[-1].startswith(
-        "power       with 4 scenarios of 40 pairs each, on 8 models, nothing can be seen, however many "
+        "power       with 4 scenarios of 40 pairs each, nothing can be seen, however many "
     )
 
 
@@ -76,9 +76,6 @@ def test_one_object_says_all_of_it_to_machines() -> None:
     tree = told("--preset", "full")
     assert tree["runs"] == 6_960
     assert sum(map(len, tree["plan"]["models"].values())) == 29
-    raw = tree["configurations"]["openai/gpt-5.2:nitro"]["raw"]
-    assert raw["configuration"]["provider"] == {}
-    assert len(raw["digest"]) == 64
     assert tree["estimate"]["cost"] is None
     assert tree["differences"][0]["to"] == "baseline"
 

@@ -149,11 +149,10 @@ def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provid
     )
     assert told in said.stderr
     assert "6 of 6 runs have ended before; 3 are void and accepted" in said.stderr
-    summed = evaluating("summarize", "results", "--junit", "results.xml")
+    summed = evaluating("summarize", "results")
     assert summed.code == 0, summed.stderr
     assert f"accepted_void: {told}" in " ".join(summed.stdout.split())
     assert "void=3" in summed.stdout
-    assert 'failures="0" errors="0"' in Path("results.xml").read_text()
     assert evaluating("report", "results").code == 0
     assert f"none has to be made again. {told}." in Path("results/report.html").read_text()
     tree = json.loads(evaluating("summarize", "results", "--json").stdout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -12,13 +11,10 @@ from toolreel._cli.errors import json_option, reporting, say
 from toolreel._cli.evals.summarize import (
     GATES_EPILOG,
     exit_code,
-    output_options,
+    markdown_option,
     show_tables,
     write_files,
-    write_junit,
 )
-
-_AXES: Final = click.Choice(("model", "profile", "strategy", "endpoint"))
 
 _SHOWN = 20
 """Flips of each kind that the console lists."""
@@ -30,15 +26,8 @@ _SHOWN = 20
 @click.option(
     "--by",
     "axis",
-    type=_AXES,
+    type=click.Choice(("model", "profile", "strategy", "endpoint")),
     help="Compare two values of this axis within DIR.",
-)
-@click.option(
-    "--as",
-    "pairing",
-    type=_AXES,
-    multiple=True,
-    help="Compare two directories that have one value of this axis each, such as one model; repeatable.",
 )
 @click.option(
     "--gate",
@@ -50,17 +39,15 @@ _SHOWN = 20
     "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
     "nothing-broke (no scenario that worked broke), lower_bound>=0.85, rate[strategy=production]>=0.9.",
 )
-@output_options
+@markdown_option
 @json_option
 @reporting
 def compare_command(
     folder: Path,
     others: tuple[str, ...],
     axis: str | None,
-    pairing: tuple[str, ...],
     gates: tuple[str, ...],
     markdown: Path | None,
-    junit: Path | None,
     as_machine: bool,
 ) -> int:
     """Compare two sides run by run: losses, gains, and whether they are significant.
@@ -71,7 +58,7 @@ def compare_command(
 
     \b
     toolreel eval compare before/ after/ --gate margin=0.1
-    toolreel eval compare one-model/ other-model/ --as model
+    toolreel eval compare one-model/ other-model/
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     """
     from toolreel.evals import (
@@ -86,14 +73,13 @@ def compare_command(
     from toolreel_core.evals import gate_option
 
     words = [gate_option(gate) for gate in gates]
-    found = compare(folder, others, axis or "", pairing)
+    found = compare(folder, others, axis or "")
     results = check_gates(words, found.gate_sides)
     gated = [gate_table(results)] if results else []
     lines, incomplete = (*comparison_lines(found), *found.headers), found.incomplete
     write_files(
         "Comparison of evaluations", (*lines, incomplete), [*comparison_tables(found), *gated], markdown
     )
-    write_junit(junit, results, incomplete or found.unrelated)
     if as_machine:
         say({**comparison_tree(found), "gates": gate_trees(results)})
     else:

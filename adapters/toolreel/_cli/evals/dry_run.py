@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from toolreel._cli.console import labelled, out, printable, show_columns
+from toolreel._cli.console import labelled, out, printable
 from toolreel._cli.errors import say
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import shown_url
-from toolreel.evals import configuration_under, strategy_differences
+from toolreel.evals import strategy_differences
 from toolreel_core._jsontext import Json, JsonText, parse
-from toolreel_core._plan import Change
-from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Estimate, EvalPlan, estimate_cost, kind_of
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Endpoint, Estimate, EvalPlan, estimate_cost, kind_of
 
 _LONG = 4
 _SHOWN = 12
@@ -19,7 +18,7 @@ _SHOWN = 12
 
 
 def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
-    """Show the runs, configurations and estimated cost of an evaluation."""
+    """Show the runs, differences of strategies and estimated cost of an evaluation."""
     estimate, differences = estimate_cost(plan), strategy_differences(plan)
     try:
         from toolreel.evals import gate_forecasts, power_sentence
@@ -28,37 +27,48 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     except MissingExtra as missing:
         power, gates = f"unknown: {missing}", ()
     if as_machine:
+        changes: list[Json] = [
+            {
+                "from": each.before,
+                "to": each.after,
+                "models": [*each.models],
+                "changes": [[one.key, one.before, one.after] for one in each.changes],
+            }
+            for each in differences
+        ]
+        names = ("requests", "prompt_tokens", "completion_tokens", "cost", "minutes")
         return say(
             {
                 "digest": plan.digest,
                 "runs": plan.count,
                 "plan": plan.tree(),
-                "asked": shown_url(plan.endpoint.chat_url),
-                "configurations": {
-                    model: {each.name: _configuration(plan, model, each.name) for each in plan.strategies}
-                    for model in plan.models
-                },
-                "differences": [
-                    {
-                        "from": each.before,
-                        "to": each.after,
-                        "models": [*each.models],
-                        "changes": [_change(change) for change in each.changes],
-                    }
-                    for each in differences
-                ],
+                "differences": changes,
                 "estimate": {
-                    **{name: getattr(estimate, name) for name in _ESTIMATED},
-                    "minutes": round(estimate.minutes, 1),
+                    **{name: getattr(estimate, name) for name in names},
                     "unpriced": [*estimate.unpriced],
-                    "assumed": {"tool_run": str(TOOL_RUN), "control_run": str(CONTROL_RUN)},
                 },
                 "power": power,
                 "gates": [*gates],
             }
         )
-    _show_axes(plan)
-    _show_models(plan)
+    factors = (
+        (len(plan.pairs), "model and profile pairs"),
+        (len(plan.strategies), "strategies"),
+        (len(plan.endpoints), "endpoints"),
+        (len(plan.scenarios), "scenarios"),
+        (plan.trials, "trials"),
+    )
+    parts = " × ".join(f"{count} {what}" for count, what in factors if count > 1)
+    labelled(out, "runs", f"{plan.count:,} = {parts or '1'}")
+    labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
+    labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
+    scripts = all(map(kind_of, plan.models))
+    for name, endpoint in plan.endpoints.items():
+        label = f"at {name}" if name else "endpoint"
+        labelled(out, label, "none: all models are scripted" if scripts else _server(endpoint))
+    labelled(out, "plan", plan.digest[:_SHOWN])
+    for model, profiles in plan.profiles.items():
+        labelled(out, "model", f"{model}: {', '.join(profile.name for profile in profiles)}")
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
@@ -72,57 +82,18 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     return 0
 
 
-_ESTIMATED = ("requests", "prompt_tokens", "completion_tokens", "cost")
-
-
-def _configuration(plan: EvalPlan, model: str, strategy: str) -> dict[str, Json]:
-    found = configuration_under(plan, model, strategy)
-    return {"digest": found.digest, "configuration": parse(found.text)}
-
-
-def _change(change: Change) -> dict[str, Json]:
-    values = (("from", change.before), ("to", change.after))
-    return {"key": change.key, **{name: parse(value) for name, value in values if value is not None}}
-
-
-def _show_axes(plan: EvalPlan) -> None:
-    factors = (
-        (len(plan.pairs), "model and profile pairs"),
-        (len(plan.strategies), "strategies"),
-        (len(plan.endpoints), "endpoints"),
-        (len(plan.scenarios), "scenarios"),
-        (plan.trials, "trials"),
-    )
-    parts = " × ".join(f"{count} {what}" for count, what in factors if count > 1)
-    labelled(out, "runs", f"{plan.count:,} = {parts or '1'}")
-    labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
-    labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
-    for name in plan.endpoints:
-        endpoint = plan.endpoint_at(name)
-        provider = endpoint.provider or "a provider of which nothing is known (--provider)"
-        header = endpoint.api_key_header
-        where = "" if header.lower() == "authorization" else f" in {header}"
-        key = f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key"
-        headers = (f"{header} from {variable}" for header, variable in endpoint.headers_env)
-        words = ", ".join((shown_url(endpoint.chat_url), provider, key, *headers))
-        scripts = all(map(kind_of, plan.models))
-        label = f"at {name}" if name else "endpoint"
-        labelled(out, label, "none: all models are scripted" if scripts else words)
-    labelled(out, "plan", plan.digest[:_SHOWN])
-
-
-def _show_models(plan: EvalPlan) -> None:
-    names = tuple(strategy.name for strategy in plan.strategies)
-    rows = [
+def _server(endpoint: Endpoint) -> str:
+    """Where requests would go, and with which key."""
+    header = endpoint.api_key_header
+    where = "" if header.lower() == "authorization" else f" in {header}"
+    return ", ".join(
         (
-            model,
-            *(configuration_under(plan, model, name).digest[:_SHOWN] for name in names),
-            ", ".join(profile.name for profile in plan.profiles[model]),
+            shown_url(endpoint.chat_url),
+            endpoint.provider or "a provider of which nothing is known (--provider)",
+            f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key",
+            *(f"{name} from {variable}" for name, variable in endpoint.headers_env),
         )
-        for model in plan.models
-    ]
-    show_columns(out, ("model", *names, "profiles"), rows)
-    out.print(f"digests are those of {plan.scenarios[0].name} with the first profile", style="dim")
+    )
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:

@@ -7,24 +7,20 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from toolreel._cli.console import err, printable, withhold
 from toolreel._cli.errors import INTERRUPTED
 from toolreel._cli.options import NO_PRESETS
-from toolreel._driver import duration
-from toolreel._internal import counted
 from toolreel._secrets import key_notice
 from toolreel.evals import Spent
-from toolreel_core.evals import EvalPlan, Record, Sample, kind_of
+from toolreel_core.evals import EvalPlan, Record, kind_of
 
 if TYPE_CHECKING:
     from toolreel.evals import Connection, ExistingRuns
@@ -50,27 +46,6 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     if asks and unnamed and any(each.provider_defaults for each in plan.strategies):
         err.print(NO_PRESETS, style="yellow")
     return connection
-
-
-_SHOWN: Final = 4
-"""Runs under way that have a line: those that take longest."""
-
-
-class _Bar(Progress):
-    """How many runs have ended, and what is shown below it.
-
-    :param below: made anew whenever it is shown
-    """
-
-    def __init__(self, console: Console, below: Callable[[], Iterable[RenderableType]]) -> None:
-        self._below = below
-        columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn())
-        super().__init__(*columns, console=console, transient=True, expand=True)
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, then what is below it."""
-        yield self.make_tasks_table(self.tasks)
-        yield from self._below()
 
 
 _WORDS: Final = {
@@ -104,10 +79,15 @@ class EvaluationProgress:
         """Whether Ctrl-C has ended it."""
         self._before = 0
         self._since = time.monotonic()
-        self._running: dict[str, tuple[str, float]] = {}
-        self._bar: _Bar | None = None
+        self._bar: Progress | None = None
         if err.is_terminal and not err.is_dumb_terminal and not quiet:
-            self._bar = _Bar(err, self._below)
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}"),
+            )
+            self._bar = Progress(*columns, console=err, transient=True, expand=True)
             self._task = self._bar.add_task("", total=self._total)
 
     def found(self, found: ExistingRuns, /) -> None:
@@ -120,16 +100,9 @@ class EvaluationProgress:
             err.print("; ".join(parts))
         self._show()
 
-    def began(self, sample: Sample, /) -> None:
-        """Show a run that has begun; called from several threads."""
-        cell = sample.cell
-        name = f"{cell.model} {cell.strategy} {cell.scenario} #{sample.trial}"
-        self._running[sample.key] = printable(name), time.monotonic()
-
     def ended(self, record: Record, /) -> None:
         """Count a run, and print its result."""
         self._spent = self._spent.after(record, self._prices)
-        self._running.pop(record.key, None)
         self._results[record.verdict.result] += 1
         if record.verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
@@ -190,19 +163,7 @@ class EvaluationProgress:
 
     def _show(self) -> None:
         if self._bar:
-            self._bar.update(self._task, completed=self._done)
-
-    def _below(self) -> Iterator[RenderableType]:
-        """The counts in words, then a line for each run under way."""
-        yield from Text(self.status_text).wrap(err, err.width)
-        running, now = [*self._running.values()], time.monotonic()  # a copy, as other threads add to it
-        for name, since in running[:_SHOWN]:
-            end = f" {duration(round((now - since) * 1000 // 100 * 100))}"
-            line = Text(f"  {name}", style="dim")
-            line.truncate(max(1, err.width - len(end)), overflow="ellipsis")
-            yield line + Text(end, style="cyan")
-        if len(running) > _SHOWN:
-            yield Text(f"  and {counted(len(running) - _SHOWN, 'more run')}", style="dim")
+            self._bar.update(self._task, completed=self._done, description=self.status_text)
 
 
 def _duration(seconds: float) -> str:

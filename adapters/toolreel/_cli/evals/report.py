@@ -137,8 +137,7 @@ def _shown_progress() -> Callable[[int, int], None] | None:
     required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The file; for inspect a folder, for a log of each model and strategy, or FILE.json, if there is "
-    "only one.",
+    help="The file; for inspect a folder, for a log of each model and strategy.",
 )
 @json_option
 @reporting

@@ -18,8 +18,8 @@ from toolreel.evals import (
     proof_of,
     read_scenarios,
     sentences,
+    template,
     write_new,
-    write_template,
 )
 from toolreel_core._jsontext import Json
 
@@ -48,7 +48,7 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
     if name.endswith(".toml"):
         path, name = path or Path(name), Path(name).stem
     file = path or Path(f"{name}.toml")
-    write_template(name, file)
+    write_new(file, template(name))
     if as_machine:
         return say({"scenario": name, "file": str(file)})
     place = quote(str(file))

@@ -1,10 +1,10 @@
-"""``toolreel eval summarize``, and what other commands show like it: tables, JUnit, exit codes of gates."""
+"""``toolreel eval summarize``, and what other commands show like it: tables, exit codes of gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,20 +20,15 @@ GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
-_Options = ParamSpec("_Options")
-_Result = TypeVar("_Result")
 _NARROWEST: Final = 60
 
 
-def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _Result]:
-    """The options ``--markdown`` and ``--junit``."""
-    path = click.Path(dir_okay=False, path_type=Path)
-    for name, what in (
-        ("--junit", "Write JUnit XML there: a test case for each gate, and one for being complete."),
-        ("--markdown", "Write the tables there as Markdown."),
-    ):
-        command = click.option(name, type=path, metavar="FILE", help=what)(command)
-    return command
+markdown_option = click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the tables there as Markdown.",
+)
 
 
 @click.command("summarize", epilog=GATES_EPILOG)
@@ -52,14 +47,13 @@ def output_options(command: Callable[_Options, _Result]) -> Callable[_Options, _
     metavar="WHOLE",
     help="Join the directories, which are shards of one plan, in this new one.",
 )
-@output_options
+@markdown_option
 @json_option
 @reporting
 def summarize_command(
     folders: tuple[Path, ...],
     target: Path | None,
     markdown: Path | None,
-    junit: Path | None,
     as_machine: bool,
 ) -> int:
     """Summarize the runs in DIR, write the summary files there, and check the gates of the plan.
@@ -102,7 +96,6 @@ def summarize_command(
     lines = [*answer(findings), *head, *warnings(trials)]
     incomplete = incompleteness(trials, plan.options.min_coverage)
     write_files("Evaluation of tool calls", (*lines, incomplete), tables, markdown)
-    write_junit(junit, gates, incomplete)
     if as_machine:
         tree = summary_trees(trials, findings, results, plan)["summary.json"]
         say({**tree, "gates": gate_trees(gates)})
@@ -130,17 +123,6 @@ def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], m
         from toolreel.evals import as_markdown
 
         write_atomically(markdown, as_markdown(title, lines, tables))
-
-
-def write_junit(junit: Path | None, results: Iterable[GateResult], incomplete: str) -> None:
-    """Write what ``--junit`` asks for: green if and only if the gates pass, and all runs were made.
-
-    :raises ResultsError: if the file cannot be written
-    """
-    if junit:
-        from toolreel.evals import as_junit
-
-        write_atomically(junit, as_junit(results, incomplete))
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:

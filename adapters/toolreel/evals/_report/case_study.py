@@ -98,20 +98,21 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
     failed = [one for one in runs if not one.ok]
-    # Where most runs fail that it misses, what the provider refused or failed, and a control that is brittle.
-    (scenario, misses), *_ = Counter(one.cell.scenario for one in failed).most_common(1) or [("", 0)]
-    notes = [f"misses concentrated in {scenario} ({misses} of {len(failed)})"] * (2 * misses > len(failed))
-    refused = Counter(alias_of(one.category, one.status) for one in failed if not one.valid)
-    notes += [f"{name} ({count})" for name, count in refused.most_common()]
+    errors = Counter(alias_of(one.category, one.status) for one in failed)
+    notes = [f"{name} ({count})" for name, count in errors.most_common()]
+    # Where most runs fail that it misses.
+    for scenario, misses in Counter(one.cell.scenario for one in failed).most_common(1):
+        notes[:0] = [f"misses concentrated in {scenario} ({misses} of {len(failed)})"] * (
+            2 * misses > len(failed)
+        )
     advice = recommendation(runs).capitalize()
     if not all(one.ok for one in control):
-        notes.append(f"control passes {sum(one.ok for one in control)} of {len(control)}")
+        notes.append(f"control passes {_passed(_count(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
     cell = rows[0].cell
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
-    provider = plan.endpoint_at(cell.endpoint).provider
-    known = plan.presets.workaround(provider, cell.model).names if strategy.workarounds else ()
-    weaker = [f"{name} {percent(share)}" for name, share in shares.items() if share < shares[best]]
+    known = plan.presets.workaround(plan.endpoint_at(cell.endpoint).provider, cell.model).names
+    presets = (*(known if strategy.workarounds else ()), *strategy.presets)
     return {
         "profile": best,
         "tools": _count(runs),
@@ -121,9 +122,9 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         "profiles": " / ".join(
             _with_options(plan.presets.profile(name)) for name in shares if shares[name] == shares[best]
         ),
-        "preset": " + ".join((*known, *strategy.presets)) or "-",
+        "preset": " + ".join(presets) or "-",
         "advised": advice,
-        "advice": ", ".join((f"{percent(shares[best])} of tool runs", *weaker)),
+        "advice": ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
     }
 
 

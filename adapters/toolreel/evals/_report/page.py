@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, zip_longest
+from itertools import combinations
 from typing import Final
 
 from toolreel._internal import asset, framed
@@ -21,10 +21,11 @@ from toolreel.evals._report.rendering import (
     as_html,
     html_text,
     percent,
+    shortened,
     without_usual,
 )
-from toolreel.evals._report.run_data import cell_name, run_data, run_name
-from toolreel.evals._report.tables import RESULTS, failures_table, split_words, summary_tables
+from toolreel.evals._report.run_data import cell_name, run_data
+from toolreel.evals._report.tables import failures_table, flips_table, head_lines, split_words, summary_tables
 from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -39,6 +40,7 @@ from toolreel.evals._summary.totals import (
     warnings,
 )
 from toolreel_core._jsontext import Json
+from toolreel_core._plan import Change
 from toolreel_core.evals import (
     EvalPlan,
     Tally,
@@ -52,8 +54,6 @@ _FLIPS: Final = 24
 """Pairs that the page lists; a run leads to the others."""
 _NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
 """Results, those of runs that are most worth reading first."""
-_BOUNDED: Final = 400
-"""Characters of a setting that the page shows."""
 
 
 def report_page(
@@ -125,7 +125,7 @@ def _body(
     yield f'<p class="quiet">{html_text(begun)}</p>'
     yield '</header>\n<main id="main">'
     yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
-    yield from _gained_and_lost(made, plan)
+    yield from (as_html(each) for each in _gained_and_lost(made) if each.rows)
     yield (
         f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
         "command of a run plays it again from its cassette, offline, from the directory that "
@@ -134,8 +134,22 @@ def _body(
     )
     command = f"toolreel eval replay {shlex.quote(folder)} --check"
     yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
-    yield as_html(_provenance(results, plan, made, used))
-    yield as_html(_settings(plan))
+    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, header.created, folder)]
+    rows += [(f"strategy {each.name}", each.about) for each in plan.strategies]
+    rows += [
+        (f"{each.before} to {each.after}", "; ".join(f"{one.key}: {_change(one)}" for one in each.changes))
+        for each in strategy_differences(plan)
+    ]
+    served = ", ".join(sorted({who for one in made for who in one.served}))
+    rows += [
+        ("plan", plan.digest),
+        ("catalogue", header.catalogue),
+        ("answered by", served or "no reply says"),
+    ]
+    cost = "unknown" if used.cost is None else f"{used.cost:.6g}"
+    tokens = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
+    rows += [("used", f"{used.requests:,} requests, {tokens}, cost {cost}")]
+    yield as_html(TextTable("Provenance", ("what", "value"), tuple(rows)))
     yield "</main>"
 
 
@@ -207,85 +221,17 @@ def _heat(trials: Sequence[Trial]) -> Content:
     return Link(f"{shown}{split_words(trials)}", f"#cell={cell_name(trials[0].cell)}", style)
 
 
-def _gained_and_lost(made: Sequence[Trial], plan: EvalPlan) -> Iterator[str]:
-    """One task under two strategies of which one run passed: those that are unlike each other first."""
-    groups: dict[tuple[str, ...], list[tuple[Trial, Trial]]] = {}
+def _gained_and_lost(made: Sequence[Trial]) -> Iterator[TextTable]:
+    """Tasks that passed under one strategy and failed under another, pair by pair."""
     by_strategy = grouped(made, lambda one: one.cell.strategy)
-    for names in combinations(by_strategy, 2):
-        for one, other in pairs_of(by_strategy[names[0]], by_strategy[names[1]], "strategy"):
-            if one.valid and other.valid and one.ok != other.ok:
-                groups.setdefault((*names, one.cell.scenario, str(one.ok)), []).append((one, other))
-    flips = [pair for row in zip_longest(*groups.values()) for pair in row if pair]
-    yield '<section id="pairs" aria-labelledby="h-pairs"><h2 id="h-pairs">Gained and lost</h2>'
-    if not flips:
-        yield "<p>No task passed under one strategy and failed under another.</p></section>"
-        return
-    yield (
-        f"<p>{min(_FLIPS, len(flips))} of {len(flips):,} pairs: one task under two strategies, of which one "
-        "passed and the other did not. Each leads to both, with the place where they part.</p>"
-        '<ul class="pairs">'
-    )
-    for pair in flips[:_FLIPS]:
-        href = "#runs=" + ",".join(run_name(one.key) for one in pair)
-        one, label = pair[0], plan.label(pair[0].cell.task).replace(f":{pair[0].cell.strategy}", "")
-        said = ", ".join(
-            f'{html_text(each.cell.strategy)} <strong class="{"good" if each.ok else "bad"}">'
-            f"{RESULTS[each.outcome]}</strong>"
-            for each in pair
-        )
-        name = html_text(f"{label}, {one.cell.scenario}, trial {one.trial}")
-        yield f'<li><a href="{href}">{name}</a>: {said}</li>'
-    yield "</ul></section>"
+    for first, second in combinations(by_strategy, 2):
+        pairs = pairs_of(by_strategy[first], by_strategy[second], "strategy")
+        flips = [pair for pair in pairs if pair[0].valid and pair[1].valid and pair[0].ok != pair[1].ok]
+        for ok, name in ((True, first), (False, second)):
+            of_one = [pair for pair in flips if pair[0].ok is ok]
+            yield flips_table(of_one, f"only {name} passed, of {first} and {second}", ["strategy"], _FLIPS)
 
 
-def _provenance(results: Results, plan: EvalPlan, made: Sequence[Trial], used: Tally) -> TextTable:
-    header = results.header
-    served = grouped(made, lambda one: one.cell.model)
-    rows = (
-        ("plan", plan.digest),
-        ("catalogue", header.catalogue),
-        ("begun", header.created),
-        *((f"endpoint {name}".strip(), plan.endpoint_at(name).chat_url) for name in plan.endpoints),
-        ("versions", ", ".join(f"{name} {version}" for name, version in header.versions.items())),
-        ("taxonomy", str(header.taxonomy)),
-        ("runs", f"{plan.count:,} asked for, {used.runs:,} ended: {split_words(made)}"),
-        (
-            "used",
-            f"{used.requests:,} requests, {used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out "
-            f"({used.reasoning_tokens:,} of them reasoning), "
-            f"cost {'unknown' if used.cost is None else f'{used.cost:.6g}'}",
-        ),
-        ("scenarios", ", ".join(f"{each.name} (version {each.version})" for each in plan.scenarios)),
-        *(
-            (
-                f"{model} was answered by",
-                ", ".join(sorted({who for one in rows for who in one.served})) or "the replies do not say",
-            )
-            for model, rows in served.items()
-        ),
-    )
-    return TextTable("Provenance", ("what", "value"), rows)
-
-
-def _settings(plan: EvalPlan) -> TextTable:
-    rows: list[tuple[str, ...]] = [(each.name, "", each.about, "", "") for each in plan.strategies]
-    for each in strategy_differences(plan):
-        models = "all models" if each.models == plan.models else ", ".join(each.models)
-        rows += [
-            (
-                f"{each.before} to {each.after}",
-                models,
-                change.key,
-                *map(_bounded, (change.before, change.after)),
-            )
-            for change in each.changes
-        ]
-    return TextTable(
-        "Strategies and what they change", ("strategy", "models", "key", "before", "after"), tuple(rows)
-    )
-
-
-def _bounded(value: str | None) -> str:
-    if value is None:
-        return "not sent"
-    return value if len(value) <= _BOUNDED else f"{value[:_BOUNDED]} …"
+def _change(change: Change) -> str:
+    before, after = (shortened(value or "not sent") for value in (change.before, change.after))
+    return f"{before} to {after}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -13,7 +12,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._internal import printable
 from toolreel.evals._statistics import Difference, Rate
-from toolreel.evals._summary.gates import GateResult
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import Trial
 
@@ -253,40 +251,3 @@ def _html_cell(cell: Content, tag: str) -> str:
     text = html_text(cell.text)
     link = f'<a href="{escape(cell.href)}">{text}</a>' if cell.href else text
     return f"<{tag}{scope}{style}>{link}</{tag}>"
-
-
-_UNFIT: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even spelt as a reference."""
-_ELEMENTS: Final = {"failed": "failure", "undecided": "error", "passed": ""}
-"""What the case of a gate has in it that did not pass."""
-
-
-def as_junit(results: Iterable[GateResult], incomplete: str) -> str:
-    """JUnit XML, as build servers read it: a test case for each gate, and one for being complete.
-
-    What lacks runs or is undecided is an error.
-
-    :param incomplete: why it is; empty if all runs were made
-    """
-    cases = [("evaluation", "complete", "error" if incomplete else "", incomplete)]
-    cases += [("gates", str(one.gate), _ELEMENTS[one.standing], one.sentence) for one in results]
-    counts = {
-        "tests": str(len(cases)),
-        "failures": str(sum(element == "failure" for _, _, element, _ in cases)),
-        "errors": str(sum(element == "error" for _, _, element, _ in cases)),
-    }
-    root = ET.Element("testsuites", {"name": "toolreel eval", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": "gates", **counts})
-    for group, name, element, message in cases:
-        case = ET.SubElement(suite, "testcase", {"classname": group, "name": _fit(name)})
-        if element:
-            ET.SubElement(case, element, {"message": _fit(message)})
-        elif message:
-            ET.SubElement(case, "system-out").text = _fit(message)
-    ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
-
-
-def _fit(text: str) -> str:
-    """The text with what XML cannot hold spelt out."""
-    return _UNFIT.sub(lambda found: ascii(found[0])[1:-1], text)

@@ -18,8 +18,8 @@ from toolreel.evals._report.rendering import (
     shortened,
     where,
 )
-from toolreel.evals._statistics import Difference, pass_hat, rate_of, wilson_bounds
-from toolreel.evals._summary.comparison import Comparison, Row
+from toolreel.evals._statistics import pass_hat, rate_of, wilson_bounds
+from toolreel.evals._summary.comparison import Comparison, Flip, Row
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.totals import (
     COVERED,
@@ -31,7 +31,8 @@ from toolreel.evals._summary.totals import (
     grouped,
     recommendation,
 )
-from toolreel_core._jsontext import Json, Tree
+from toolreel.evals._summary.trial_table import trial_row
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, alias_of, category
 
 RESULTS: Final[dict[TrialOutcome, str]] = {
@@ -46,26 +47,18 @@ RESULTS: Final[dict[TrialOutcome, str]] = {
 
 def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
     """What was evaluated, and how the runs went; the last line names the directory."""
-    tally, options = Tally.of(trials), plan.options
-    tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
-    counts = (
-        f"runs={tally.runs}, ok={tally.ok}, fail={tally.outcomes['fail']}, "
-        f"unsupported={tally.outcomes['unsupported']}, void={tally.outcomes['void']}, "
-        f"missing={tally.outcomes['missing']}"
-    )
-    places = [f"{name}={shown_url(plan.endpoint_at(name).base_url)}" for name in plan.endpoints]
+    tally = Tally.of(trials)
+    outcomes: tuple[TrialOutcome, ...] = ("fail", "unsupported", "void", "missing")
+    counts = ", ".join(f"{name}={tally.outcomes[name]}" for name in outcomes)
+    places = (f"{name}={shown_url(plan.endpoint_at(name).base_url)}" for name in plan.endpoints)
     accepted = acceptance(trials, plan.options)
     part = f"{plan.count:,} of {plan.whole_count:,} runs; eval summarize joins the shards"
     return (
-        f"ts: {created}",
-        f"endpoint: {', '.join(place.removeprefix('=') for place in places)}",
+        f"ts: {created}, endpoint: {', '.join(place.removeprefix('=') for place in places)}",
         f"strategies: {', '.join(each.name for each in plan.strategies)}",
         f"scenarios: {', '.join(each.name for each in plan.scenarios)}",
         *([f"shard: {plan.shard} ({part})"] if plan.shard else []),
-        f"trials: {plan.trials}, tool_use_mode: {options.tool_use_mode}, "
-        f"tool_failure_policy: {options.tool_failure_policy}",
-        counts,
-        f"tool_scenarios_only: {tools.ok}/{tools.valid}, control_chat_only: {controls.ok}/{controls.valid}",
+        f"runs={tally.runs}, ok={tally.ok}, {counts}",
         *([f"accepted_void: {accepted}"] if accepted else []),
         f"full report: {folder}",
     )
@@ -209,11 +202,16 @@ def failures_table(made: Iterable[Trial], *, links: bool = False) -> TextTable:
     )
 
 
+FLIPS: Final[dict[Flip, str]] = {
+    "lost": "lost: only the first passed",
+    "gained": "gained: only the second passed",
+}
+
+
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
     valid = sum(one.valid and other.valid for one, other in found.pairs)
-    alone = (sum(bool(one.key) for one in side) - len(found.pairs) for side in found.sides)
-    first, second = alone
+    first, second = found.alone
     lines: tuple[str, ...] = (
         f"first: {found.first}",
         f"second: {found.second}",
@@ -247,8 +245,7 @@ def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTa
     )
     tables = (
         TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
-        _flips(found.flips("lost"), "lost: only the first passed", found.axes, most),
-        _flips(found.flips("gained"), "gained: only the second passed", found.axes, most),
+        *(flips_table(found.flips(kind), title, found.axes, most) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
         TextTable(
             "configurations",
@@ -275,21 +272,17 @@ def _row(row: Row) -> tuple[str, ...]:
     )
 
 
-def _flips(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+    """Pairs of which one passed; in the page, each leads to both runs, with the place where they part."""
     shown = pairs if most is None else pairs[:most]
-    rows = []
+    others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
+    rows = list[tuple[Content, ...]]()
     for first, second in shown:
         failed = second if first.ok else first
-        names = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
-        cell = first.cell
-        rows.append(
-            (
-                *(cell.scenario, str(first.trial), failed.category),
-                *(str(getattr(cell, axis)) for axis in names),
-                *(where(first), where(second), shortened(failed.hint or failed.error)),
-            )
-        )
-    others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
+        at = (str(getattr(first.cell, axis)) for axis in others)
+        where_ = where(first), where(second), shortened(failed.hint or failed.error)
+        name = Link(first.cell.scenario, f"#runs={first.key[:12]},{second.key[:12]}")
+        rows.append((name, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     more = len(pairs) - len(shown)
     notes = (f"and {more} more; --json and --markdown have all of them",) if more else ()
@@ -297,7 +290,7 @@ def _flips(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | N
 
 
 def comparison_tree(found: Comparison) -> dict[str, Json]:
-    """All of a comparison."""
+    """All of a comparison; a trial is a row of the table that ``eval export`` writes."""
     valid = sum(one.valid and other.valid for one, other in found.pairs)
     return {
         "first": found.first,
@@ -306,58 +299,41 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
         "pairs": {
             "valid": valid,
             "invalid": len(found.pairs) - valid,
-            "only_first": sum(bool(one.key) for one in found.sides[0]) - len(found.pairs),
-            "only_second": sum(bool(one.key) for one in found.sides[1]) - len(found.pairs),
+            **{f"only_{name}": count for name, count in zip(("first", "second"), found.alone, strict=True)},
         },
         "lacking": sum(one.lacking for side in found.sides for one in side),
         "accepted_void": sum(one.accepted for side in found.sides for one in side),
-        "rows": [_row_tree(row) for row in found.rows],
-        "gained": [_flip_tree(pair) for pair in found.flips("gained")],
-        "lost": [_flip_tree(pair) for pair in found.flips("lost")],
+        "rows": [
+            {
+                "axis": row.axis or None,
+                "value": row.value or None,
+                **{
+                    f"{name}_side": Tally.of(side).counts()
+                    for name, side in zip(("first", "second"), row.trials, strict=True)
+                },
+                "pairs": dict(row.pairs),
+                "difference": asdict(row.shown) if row.shown else None,
+                "p_holm": row.p_holm,
+                "these_scenarios": asdict(row.these) if row.these else None,
+            }
+            for row in found.rows
+        ],
+        **{
+            kind: [
+                {
+                    "scenario": one.cell.scenario,
+                    "trial": one.trial,
+                    "first": trial_row(one),
+                    "second": trial_row(other),
+                }
+                for one, other in found.flips(kind)
+            ]
+            for kind in FLIPS
+        },
         "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},
         "configurations": [
             {"change": line, "pairs": count, "example": example} for line, count, example in found.changes
         ],
-    }
-
-
-def _row_tree(row: Row) -> Tree:
-    return {
-        "axis": row.axis or None,
-        "value": row.value or None,
-        **{
-            name: {key: Tally.of(side).counts()[key] for key in ("ok", "valid", "rate")}
-            for name, side in zip(("first", "second"), row.trials, strict=True)
-        },
-        "pairs": dict(row.pairs),
-        **_difference_tree(row.shown),
-        "p_holm": row.p_holm,
-        "scenarios_such_as_these": _difference_tree(row.sample) if row.sample else None,
-        "these_scenarios": _difference_tree(row.these) if row.these else None,
-    }
-
-
-def _difference_tree(found: Difference | None) -> Tree:
-    tree = asdict(found) if found else dict.fromkeys(Difference.__dataclass_fields__)
-    return {**tree, "p": tree.pop("p_value")}
-
-
-def _flip_tree(pair: Pair) -> Tree:
-    first, second = pair
-    return {
-        **asdict(first.cell),
-        "trial": first.trial,
-        **{
-            name: {
-                "strategy": one.cell.strategy,
-                "key": one.key,
-                "result": one.outcome,
-                "category": one.category or None,
-                "error": one.error or None,
-                "cassette": one.cassette or None,
-            }
-            for name, one in (("first", first), ("second", second))
-        },
     }
 
 

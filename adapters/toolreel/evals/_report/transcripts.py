@@ -9,7 +9,7 @@ from typing import Final
 from toolreel._driver import describe_outcome
 from toolreel._internal import cut_to
 from toolreel._replay import TurnSummary, story
-from toolreel.evals._replay.replay import rerun
+from toolreel.evals._replay import rerun
 from toolreel_core._conversation import shown_content, wire_tree
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json

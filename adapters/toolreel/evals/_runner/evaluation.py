@@ -14,7 +14,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Generic, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
@@ -48,56 +48,49 @@ _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
-class WorkerPool(Generic[_Job, _Result]):
-    """Runs jobs in a few threads.
+def ended_in_threads(
+    jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: Event
+) -> Iterator[list[_Result]]:
+    """Run jobs in a few threads; yield the results of all that have ended since.
 
-    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole.
+    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole. What
+    went wrong in a thread is raised once what had ended by then was yielded.
 
-    :param run: called in a thread, with one job at a time
     :param stop: once it is set, no further job is begun; those under way still end
     """
+    lock, working = threading.Lock(), threads
+    ended: queue.SimpleQueue[tuple[_Result] | BaseException | None] = queue.SimpleQueue()
 
-    def __init__(
-        self, jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: threading.Event
-    ) -> None:
-        self._jobs = jobs
-        self._run = run
-        self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[tuple[_Result] | BaseException | None] = queue.SimpleQueue()
-        self._working = threads
-        self._stop = stop
-        for _ in range(threads):
-            threading.Thread(target=self._work, daemon=True).start()
-
-    def next_ended(self) -> tuple[list[_Result], BaseException | None]:
-        """Wait for the next job that ends.
-
-        :return: the results of all jobs that have ended by then, and none when there are no more; and what
-            went wrong in this program
-        """
-        found, error = list[_Result](), None
-        while self._working and not ((found or error) and self._ended.empty()):
-            ended = self._ended.get()
-            if ended is None:
-                self._working -= 1
-            elif isinstance(ended, tuple):
-                found += ended
-            else:
-                error = error or ended
-        return found, error
-
-    def _work(self) -> None:
+    def work() -> None:
         try:
             while True:
-                with self._lock:
-                    job = None if self._stop.is_set() else next(self._jobs, None)
+                with lock:
+                    job = None if stop.is_set() else next(jobs, None)
                 if job is None:
                     break
-                self._ended.put((self._run(job),))
-        except BaseException as error:  # noqa: BLE001 - told to the thread that waits, which raises it
-            self._ended.put(error)
+                ended.put((run(job),))
+        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+            ended.put(error)
         finally:
-            self._ended.put(None)
+            ended.put(None)
+
+    for _ in range(threads):
+        threading.Thread(target=work, daemon=True).start()
+    while working:
+        found, error = list[_Result](), None
+        while working and not ((found or error) and ended.empty()):
+            one = ended.get()
+            if one is None:
+                working -= 1
+            elif isinstance(one, tuple):
+                found += one
+            else:
+                error = error or one
+        if found:
+            yield found
+        if error:
+            stop.set()
+            raise error
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -155,14 +148,10 @@ class EvaluationOutcome:
 
 
 class Watcher(Protocol):
-    """Receives the progress of an evaluation; called from one thread, but for ``began``."""
+    """Receives the progress of an evaluation; called from one thread."""
 
     def found(self, found: ExistingRuns, /) -> None:
         """Called once, before the first run."""
-        ...
-
-    def began(self, sample: Sample, /) -> None:
-        """Called before each run, in the thread that makes it."""
         ...
 
     def ended(self, record: Record, /) -> None:
@@ -209,8 +198,6 @@ def evaluate(
         guard = CostGuard(plan.budget, prices, stop, found.spent.cost)
 
         def run_one(job: Job) -> Record:
-            if watcher:
-                watcher.began(job.sample)
             cell, name = job.sample.cell, cassette_name(job.sample)
             with recorder.context(job, name) as (context, saved):
                 record = run_job(job, replace(context, endpoint=guard.guarded(context.endpoint, cell)))
@@ -233,11 +220,7 @@ def evaluate(
         if why := spent.over(plan.budget, 0):
             stop.set()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
-        runs, error = WorkerPool(jobs, plan.jobs, run_one, stop), None
-        while error is None:
-            ended, error = runs.next_ended()
-            if not ended and error is None:
-                break
+        for ended in ended_in_threads(jobs, plan.jobs, run_one, stop):
             for record in journal.append(*ended):
                 made += 1
                 spent = spent.after(record, prices)
@@ -245,9 +228,6 @@ def evaluate(
                     watcher.ended(record)
                 if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
                     stop.set()
-        if error is not None:
-            stop.set()
-            raise error
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import glob
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._catalogue import built_in, is_built_in, select_scenarios
@@ -119,25 +118,25 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     others = [word for word in given if not names_a_file(word)]
     if not files:
         return select_scenarios(others)
-    unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
     own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
-    wanted = any(not word.startswith("!") for word in others)
-    built_in = (
-        select_scenarios(word for word in others if word.lstrip("!").lower() not in _own_names(own))
-        if wanted
-        else ()
+    names = [each.name for each in own]
+    for name in names:
+        if is_built_in(name):
+            raise ConfigError(f"scenarios: {name!r} is a built-in scenario; choose another name for yours")
+        if names.count(name) > 1:
+            raise ConfigError(f"scenarios: there are two scenarios {name!r}; rename one")
+    unwanted = {word[1:].strip().lower() for word in others if word.startswith("!")}
+    of_catalogue = [word for word in others if word.lstrip("!").lower() not in names]
+    wanted = any(not word.startswith("!") for word in of_catalogue)
+    chosen = (
+        *(select_scenarios(of_catalogue) if wanted else ()),
+        *(each for each in own if each.name not in unwanted),
     )
-    chosen = (*built_in, *(each for each in own if each.name not in unwanted))
-    _check_names(own)
     if not chosen:
         raise ConfigError(
             f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
         )
     return chosen
-
-
-def _own_names(own: Iterable[Scenario]) -> frozenset[str]:
-    return frozenset(each.name for each in own)
 
 
 def paths_of(word: str) -> list[Path]:
@@ -151,18 +150,6 @@ def paths_of(word: str) -> list[Path]:
     if not found:
         raise ConfigError(f"scenarios: no file fits {word!r}")
     return [Path(each) for each in found]
-
-
-def _check_names(own: Sequence[Scenario]) -> None:
-    seen = set[str]()
-    for each in own:
-        if is_built_in(each.name):
-            raise ConfigError(
-                f"scenarios: {each.name!r} is a built-in scenario; choose another name for yours"
-            )
-        if each.name in seen:
-            raise ConfigError(f"scenarios: there are two scenarios {each.name!r}; rename one")
-        seen.add(each.name)
 
 
 SUFFIXES: Final = (".toml", ".jsonl", ".py")
@@ -195,51 +182,8 @@ def read_toml_scenario(path: Path) -> Scenario:
     """
     text = read_file(path, EvalPlanError, _MISSING)
     return read_toml(
-        str(path), text, lambda tree: _built(with_real_tools(tree, path.parent), path, text), EvalPlanError
+        str(path), text, lambda tree: scenario_of(with_real_tools(tree, path.parent)), EvalPlanError
     )
-
-
-def _built(tree: dict[str, Any], path: Path, text: str) -> Scenario:
-    try:
-        return scenario_of(tree)
-    except PlaceError as error:
-        if line := _line_of_item(text, error.place):
-            raise EvalPlanError(f"{path}, line {line}: {error}") from None
-        raise
-
-
-_HEAD: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
-"""The head of an array of tables, which is one scenario."""
-_TITLE: Final = re.compile(r"\s*\[[\w\[]")
-"""The head of any table."""
-_NAME: Final = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']""")
-"""The line with the name of a scenario."""
-
-
-def _line_of_item(text: str, place: tuple[str, ...]) -> int:
-    """The line of a ``[[tool]]`` or ``[[check]]``, of a key in it if there is one; 0 for other places."""
-    if len(place) < 2:
-        return 0
-    kind, label, *keys = place
-    for number, (first, rows) in enumerate(_items(text, kind), 1):
-        if label in {str(number), *(found[1] for row in rows if (found := _NAME.match(row)))}:
-            wanted = re.compile(rf"\s*{re.escape(keys[0])}\s*=") if keys else _HEAD
-            return next((first + place for place, row in enumerate(rows) if wanted.match(row)), first)
-    return 0
-
-
-def _items(text: str, kind: str) -> list[tuple[int, list[str]]]:
-    """The tables of an array: the line of each, and all of its lines."""
-    items, inside = list[tuple[int, list[str]]](), False
-    for number, row in enumerate(text.splitlines(), 1):
-        if _TITLE.match(row):
-            head = _HEAD.match(row)
-            inside = head is not None and head[1] == kind
-            if inside:
-                items.append((number, []))
-        if inside:
-            items[-1][1].append(row)
-    return items
 
 
 def _of_lines(path: Path) -> tuple[Scenario, ...]:

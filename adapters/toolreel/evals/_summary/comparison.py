@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Results
@@ -31,6 +31,8 @@ from toolreel_core.evals import (
     Trial,
     incompleteness,
 )
+
+Flip: TypeAlias = Literal["gained", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +85,18 @@ class Comparison:
 
     @property
     def unrelated(self) -> str:
-        """Why there is nothing to compare, and what would help; empty if any run has a partner."""
+        """Why there is nothing to compare; empty if any run has a partner."""
         if self.pairs:
             return ""
-        apart: dict[str, str] = {}
-        for axis in ("scenario", *AXES):
-            ours, others = (
-                dict.fromkeys(getattr(one.cell, axis) for one in side if one.key) for side in self.sides
-            )
-            if axis not in self.axes and not {*ours} & {*others}:
-                apart[axis] = f"{axis}: {', '.join(ours)} and {', '.join(others)}"
-        what = (
-            f"the two differ in {'; '.join(apart.values())}"
-            if apart
-            else "they have no trial of the same cell"
-        )
-        said = f"No run of the one has the same task as a run of the other: {what}"
-        if not apart or "scenario" in apart:
-            return f"{said}."
-        return f"{said}; to compare them, add {' '.join(f'--as {axis}' for axis in (*self.axes, *apart))}."
+        apart = (axis for axis in ("scenario", *AXES) if axis not in self.axes)
+        names = [axis for axis in apart if not _values(self.sides[0], axis) & _values(self.sides[1], axis)]
+        why = f"they have no {' and no '.join(names)} in common" if names else "they share no trial"
+        return f"No run of the one has the same task as a run of the other: {why}."
 
     @property
     def incomplete(self) -> str:
         """What lacks, in a sentence; empty if nothing."""
-        lacking = sum(one.lacking for side in self.sides for one in side)
-        if lacking:
+        if lacking := sum(one.lacking for side in self.sides for one in side):
             return f"Incomplete (runs missing or void: {lacking})."
         first, second = self.sides
         # Within one evaluation, its share of void runs is that of both sides.
@@ -123,7 +112,13 @@ class Comparison:
         names = self.second, self.first
         return Sides(second, first, self.axes, names, options.trials, options.min_coverage)
 
-    def flips(self, kind: Literal["gained", "lost"]) -> list[Pair]:
+    @property
+    def alone(self) -> tuple[int, int]:
+        """Number of runs of each side that have no partner."""
+        first, second = (sum(bool(one.key) for one in side) - len(self.pairs) for side in self.sides)
+        return first, second
+
+    def flips(self, kind: Flip) -> list[Pair]:
         """The pairs of which the second passed and the first did not, or the other way round."""
         valid = (pair for pair in self.pairs if pair[0].valid and pair[1].valid)
         return [(one, two) for one, two in valid if one.ok != two.ok and two.ok == (kind == "gained")]
@@ -134,20 +129,26 @@ class Comparison:
         return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
 
 
-def compare(
-    folder: Path | str, others: Sequence[str], by: str = "", pairing: Sequence[str] = ()
-) -> Comparison:
+def _values(side: Iterable[Trial], axis: str) -> set[str]:
+    return {getattr(one.cell, axis) for one in side if one.planned or one.key}
+
+
+def _one_each(first: set[str], second: set[str]) -> bool:
+    return len(first) == len(second) == 1 and first != second
+
+
+def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
     """Compare two sides.
+
+    Two directories that have one value each of an axis, and not the same, such as one model, are compared
+    over it.
 
     :param others: another directory; or, within one, two values
     :param by: the axis of these values
-    :param pairing: axes of which each of two directories has one value, and that do not count in pairs
     :raises ResultsError: if a directory has no evaluation
     :raises ConfigError: if these are not two sides
     """
     if by:
-        if pairing:
-            raise ConfigError(f"--as is about two directories; within one, --by {by} says what is compared")
         if len(others) != 2:
             raise ConfigError(f"--by {by}: name a directory and two values, such as raw production")
         opened = [Results.open(folder)]
@@ -164,15 +165,13 @@ def compare(
             if value not in groups:
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
         tables = [tuple(groups[value]) for value in names]
-    for axis in pairing:
-        for results, table in zip(opened, tables, strict=True):
-            values = dict.fromkeys(getattr(one.cell, axis) for one in table if one.planned)
-            if len(values) > 1:
-                raise ConfigError(
-                    f"--as {axis}: {results.path} has {len(values)}, {', '.join(values)}; it pairs "
-                    f"directories that have one {axis} each"
-                )
-    axes, sides = (by,) if by else tuple(pairing), (tables[0], tables[1])
+    sides = tables[0], tables[1]
+    differing = (axis for axis in AXES if len(_values(sides[0], axis) | _values(sides[1], axis)) == 2)
+    axes = (
+        (by,)
+        if by
+        else tuple(axis for axis in differing if all(len(_values(side, axis)) == 1 for side in sides))
+    )
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
     known = [{record.digest: record.configuration for record in each.records()} for each in opened]

@@ -217,10 +217,8 @@ def _regression(
         least = scenarios_to_tell(gate.limit, found.comparisons)
         if gate.about == THESE:
             there, more = f"{count(found.runs, 'run')} on {there}", "more trials"
-        elif found.scenarios < least:
-            more = f"{least} or more"
         else:
-            there, more = f"{there} on {found.models} models", "more models"
+            more = f"{least} or more"
         return (
             "undecided",
             f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolreel._internal import counted
-from toolreel.evals._statistics import MODELS_OF_A_SAMPLE, SPREAD, WITHIN, detectable, scenarios_to_tell
+from toolreel.evals._statistics import SPREAD, WITHIN, detectable, scenarios_to_tell
 from toolreel.evals._summary.gates import GateResult, Sides, check_gates
 from toolreel_core.evals import (
     EvalPlan,
@@ -35,20 +35,15 @@ def power_sentence(plan: EvalPlan) -> str:
         return "no tool scenario, so nothing to compare"
     by_model = len(plan.strategies) == 1 and len(plan.models) > 1
     pairs = plan.count // len(plan.scenarios) // (len(plan.models) if by_model else len(plan.strategies))
-    models = len(plan.models) if not by_model and len(plan.models) >= MODELS_OF_A_SAMPLE else 0
     there = f"{counted(scenarios, 'scenario')} of {counted(pairs, 'pair')} each"
-    there += f", on {models} models" if models else ""
     basis = (
         f"if differences vary by {100 * SPREAD:.0f} points among scenarios, and {100 * WITHIN:.0f} % of "
         "trials disagree by chance: an assumption"
     )
-    found = [detectable(scenarios, pairs)]
-    found += [detectable(models, pairs * scenarios / models)] if models else []
-    known = [each for each in found if each is not None]
-    if len(known) == len(found):
-        most = max(known)
+    found = detectable(scenarios, pairs)
+    if found is not None:
         return (
-            f"with {there}, differences of about {100 * most:.0f} points can be seen (for scenarios such as "
+            f"with {there}, differences of about {100 * found:.0f} points can be seen (for scenarios such as "
             f"these; power 80 %, level 5 %, {basis})"
         )
     least = max(2 * scenarios_to_tell(), scenarios + 1)

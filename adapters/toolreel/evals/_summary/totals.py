@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from statistics import fmean
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from toolreel._internal import counted as number
@@ -228,10 +227,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         what: tuple(Total.of(name, rows, plan.trials) for name, rows in groups.items())
         for what, groups in by.items()
     }
-    notes = [
-        *(note for what, groups in by.items() for note in _notes(what, groups)),
-        *filter(None, (_best_profile(model, profiles[model]) for model in several)),
-    ]
+    notes = (note for what, groups in by.items() for note in _notes(what, groups))
     return Findings(
         Total.of("all runs", trials, plan.trials),
         totals["strategies"],
@@ -263,35 +259,6 @@ def _notes(what: str, groups: Mapping[str, Iterable[Trial]]) -> Iterator[str]:
         )
 
 
-def _best_profile(model: str, trials: Iterable[Trial]) -> str:
-    """The sampling profile with the highest rate, without the luck that made it the best.
-
-    It is chosen on the odd trials and judged on the even ones, and the other way round; the mean of both is
-    what a choice like this is worth.
-    """
-    profiles = grouped(counted(trials), lambda one: one.cell.profile)
-
-    def rates(*remainders: int) -> dict[str, float]:
-        found = {
-            name: rate_of(one for one in rows if one.trial % 2 in remainders)
-            for name, rows in profiles.items()
-        }
-        return {name: rate.rate for name, rate in found.items() if rate}
-
-    whole, odd, even = rates(0, 1), rates(1), rates(0)
-    if len(whole) < 2:
-        return ""
-    best = max(whole, key=lambda name: whole[name])
-    other = "one trial of each cell does not tell how much of it is luck"
-    chosen = [
-        by.get(max(half, key=lambda name: half[name], default="")) for half, by in ((odd, even), (even, odd))
-    ]
-    known = [rate for rate in chosen if rate is not None]
-    if len(known) == 2:
-        other = f"judged on the other half of its trials: {100 * fmean(known):.1f} %"
-    return f"models: best of {len(whole)} profiles of {model}: {best}, {100 * whole[best]:.1f} %; {other}"
-
-
 _NAMED: Final = 4
 """Candidates that a sentence names; it counts more of them."""
 
@@ -302,75 +269,51 @@ def answer(findings: Findings) -> tuple[str, ...]:
         *_best("model", "models", findings.models, findings.contrasts["models"]),
         *_best("strategy", "strategies", findings.strategies, findings.contrasts["strategies"]),
     )
-    known = findings.whole.rate
+    rate = findings.whole.rate
     return found or (
-        f"{_rate(findings.whole)} of the tool scenarios pass."
-        if known
+        f"{100 * rate.rate:.1f} % (95 % interval {rate}) of the tool scenarios pass."
+        if rate
         else "No run says anything about a model yet.",
     )
 
 
 def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]) -> Iterator[str]:
-    known = {total.name: total for total in totals if total.rate}
-    value = {name: total.rate.rate if total.rate else 0.0 for name, total in known.items()}
-    ranked = sorted(known, key=lambda name: (-value[name], name))
-    if len(ranked) < 2:
+    rates = {total.name: total.rate for total in totals if total.rate}
+    if len(rates) < 2:
         return
-    best, *others = ranked
-    found = {
-        each.second if each.first == best else each.first: (each, 1 if each.second == best else -1)
-        for each in contrasts
-        if best in {each.first, each.second}
-    }
-    p_values = {name: found[name][0].difference.p_value if name in found else 1.0 for name in others}
+    best, *others = sorted(rates, key=lambda name: (-rates[name].rate, name))
+    p_values, cells = dict.fromkeys(others, 1.0), dict[str, Sequence[PairedCell]]()
+    for each in contrasts:
+        if best in {each.first, each.second}:
+            other = each.second if each.first == best else each.first
+            p_values[other] = each.difference.p_value
+            cells[other] = [cell.turned for cell in each.cells] if each.first == best else each.cells
+    # By how much, on the tasks that both have.
+    ahead, next_best = "", cells.get(others[0], ())
+    if measured := difference(next_best):
+        ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval(measured)})"
+    highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
-    # By how much: on the tasks that both have where they were compared, else the difference of the rates.
-    ahead, alone = f"{100 * (value[best] - value[others[0]]):+.1f} points over {others[0]}", ""
-    if others[0] in found:
-        contrast, sign = found[others[0]]
-        measured = contrast.difference
-        ahead = (
-            f"{100 * sign * measured.difference:+.1f} points over {others[0]} "
-            f"(95 % interval {_ends(measured, sign)})"
-        )
-        here = difference(contrast.cells, THESE)
-        if here and len(others) == 1 and here.p_value <= ALPHA and sign * here.difference > 0:
-            alone = (
-                f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
-                f"(95 % interval {_ends(here, sign)}, p {here.p_value:.2g})"
-            )
     if not equals:
         rest = f"the other {len(others)}" if len(others) > 1 else others[0]
         yield (
-            f"{best} is the best {one} for scenarios such as these: {_rate(known[best])}, {ahead}; a test "
-            f"separates it from {rest} (p {max(p_values.values()):.3g}, Holm)."
+            f"{best} is the best {one} for scenarios such as these: {highest}; a test separates it from "
+            f"{rest} (p {max(p_values.values()):.3g}, Holm)."
         )
         return
-    alike = [name for name in equals if value[name] == value[best]]
-    highest = (
-        f"{_named([best, *alike])} have the highest rate, {_rate(known[best])}, and no test separates {best}"
-        if alike
-        else f"{best} has the highest rate, {_rate(known[best])}, {ahead}, but no test separates it"
-    )
+    alone, here = "", difference(next_best, THESE) if len(others) == 1 else None
+    if here and here.p_value <= ALPHA and here.difference > 0:
+        alone = (
+            f"; on these {here.scenarios} scenarios alone, {best} is shown to be better ({_interval(here)}, "
+            f"p {here.p_value:.2g})"
+        )
+    named = ", ".join(equals[:_NAMED]) + (f" and {len(equals) - _NAMED} others" if equals[_NAMED:] else "")
     yield (
-        f"Undecided which of the {len(ranked)} {several} is best for scenarios such as these: {highest} from "
-        f"{_named(equals)} (p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm){alone}."
+        f"Undecided which of the {len(rates)} {several} is best for scenarios such as these: {best} has the "
+        f"highest rate, {highest}, but no test separates it from {named} "
+        f"(p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm){alone}."
     )
 
 
-def _rate(total: Total) -> str:
-    rate = total.rate
-    return f"{100 * rate.rate:.1f} % (95 % interval {rate})" if rate else "no valid run"
-
-
-def _ends(found: Difference, sign: int) -> str:
-    """The ends of the interval of a difference, of one side or of the other."""
-    low, high = sorted((sign * found.low, sign * found.high))
-    return f"{100 * low:+.1f} to {100 * high:+.1f}"
-
-
-def _named(names: Sequence[str]) -> str:
-    if len(names) > _NAMED:
-        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+def _interval(found: Difference) -> str:
+    return f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from threading import Barrier, Event
 
-from toolreel.evals import WorkerPool
+import pytest
+
+from toolreel.evals import ended_in_threads
 
 
 def test_those_that_have_ended_meanwhile_come_together() -> None:
@@ -18,14 +20,11 @@ def test_those_that_have_ended_meanwhile_come_together() -> None:
             others_done.wait()
         return job
 
-    pool = WorkerPool(iter(range(10)), 2, run, Event())
+    ended = ended_in_threads(iter(range(10)), 2, run, Event())
+    found = next(ended)  # the generator begins the threads
     others_done.wait()
-    found, _ = pool.next_ended()
     last.set()
-    while len(found) < 10:
-        found += pool.next_ended()[0]
-    assert found[:8] == [*range(1, 9)]
-    assert {*found} == {*range(10)}
+    assert {*found, *(each for several in ended for each in several)} == {*range(10)}
 
 
 def test_what_ended_before_an_error_is_told_too() -> None:
@@ -34,9 +33,8 @@ def test_what_ended_before_an_error_is_told_too() -> None:
             raise LookupError(job)
         return job
 
-    pool, found, error = WorkerPool(iter(range(9)), 1, run, Event()), list[int](), None
-    while not error:
-        ended, error = pool.next_ended()
-        found += ended
+    found = list[int]()
+    ended = ended_in_threads(iter(range(9)), 1, run, Event())
+    with pytest.raises(LookupError):
+        [*map(found.extend, ended)]
     assert found == [0, 1]
-    assert isinstance(error, LookupError)

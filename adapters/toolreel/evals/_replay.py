@@ -1,0 +1,348 @@
+"""Replay recorded runs offline, and judge them with the present checks.
+
+The journal and the cassettes are all that is stored of an evaluation. Since worlds are values, everything
+else can be recomputed from them.
+
+A replay requires byte-identical requests. Another configuration encodes the conversation differently, so
+there a recorded reply is used if the provider-neutral content of the request is the same
+(:mod:`toolreel_core.evals._request_divergence`). A request with other options, such as a constraint, is
+another request: what the model would have said to it, only the model can tell. Replies are used in their
+order, each at most once.
+
+Bisecting holds the replies of a run fixed and varies only its configuration, so what turns a run is a
+setting, and never chance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+import httpx
+
+from toolreel._internal import CassetteError, ResultsError
+from toolreel.cassette import Recording, replayed
+from toolreel.evals._configuration_differences import configuration_differences
+from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
+from toolreel.evals._runner.connection import catalogue_of, offline_context, replay_context
+from toolreel.evals._runner.evaluation import jobs_of, recorded_job
+from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
+from toolreel.http import HttpEndpoint
+from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._internal import unknown_name
+from toolreel_core._jsontext import Tree
+from toolreel_core.evals import (
+    TAXONOMY,
+    Configuration,
+    EvalPlan,
+    Key,
+    Record,
+    RequestContent,
+    Verdict,
+    first_divergence,
+    keys_between,
+    record_line,
+    request_content,
+    with_keys,
+)
+
+
+class RecordedAnswers(httpx.BaseTransport):
+    """Answers from a recording.
+
+    :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+    """
+
+    def __init__(self, recording: Recording, *, held: bool = False) -> None:
+        self._path = recording.path
+        self._held = held
+        self._left = [(self._content(one.body), one) for one in recording.exchanges]
+        self._last: RequestContent | None = None
+        """What the recorded run asked last, of what has been passed."""
+        self._asked = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The next recorded answer to the same; what was asked between was of the recorded strategy alone.
+
+        :raises toolreel.ReplayMismatch: if there is none
+        """
+        self._asked += 1
+        asked = self._content(request.read())
+        for place, (content, exchange) in enumerate(self._left, 1):
+            if content == asked:
+                self._last, self._left = content, self._left[place:]
+                return replayed(exchange.answer, self._path, request)
+        # What the recorded run asked at this place; the last that it asked, if it asked nothing more.
+        expected = next((content for content, _ in self._left), self._last)
+        what, how = first_divergence(expected, asked)
+        raise ReplayMismatch(f"it parts from the recording at request {self._asked} by {what}: {how}")
+
+    def _content(self, body: bytes) -> RequestContent:
+        content = request_content(cast("Tree", json.loads(body)))
+        return content.conversation if self._held else content
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run that has ended, with all that it takes to make it again, offline."""
+
+    job: Job
+    record: Record
+    folder: Path
+    """The directory that its cassette is relative to."""
+    url: str
+    """Where it was recorded."""
+
+    @classmethod
+    def of(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
+        """A run of a plan, under the configuration that it had.
+
+        :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
+        """
+        url = plan.endpoint_at(record.cell.endpoint).chat_url
+        return cls(recorded_job(plan, record), record, folder, url)
+
+    def replayed(self) -> Record:
+        """The record that its cassette gives now.
+
+        What no replay has is as the record says: times, and where the run was made.
+
+        :raises CassetteError: if there is no cassette, or it cannot be read or trusted
+        :raises toolreel.ReplayMismatch: if the run would ask something else now
+        """
+        record = self.record
+        with replay_context(self.folder, record.cassette, self.url, self.job, record.attempts) as context:
+            return _timed(replace(run_job(self.job, context), cassette=record.cassette), record)
+
+    def under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
+        """The verdict about the run under another configuration, by its recorded replies.
+
+        :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+        :raises toolreel.ReplayMismatch: if the recording does not answer what it asks
+        """
+        recording, job = recording_of(self.folder, self.record.cassette), self.job
+        with HttpEndpoint(self.url, transport=RecordedAnswers(recording, held=held)) as endpoint:
+            context = offline_context(endpoint, self.record.attempts[-1:])
+            return run_job(replace(job, configuration=configuration), context).verdict
+
+
+def _timed(record: Record, measured: Record) -> Record:
+    """A record with the times and servers of another, attempt by attempt and request by request."""
+    attempts = [*record.attempts]
+    for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
+        asked = [*attempt.asked]
+        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
+            asked[place] = replace(request, ms=before.ms)
+        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked), base_url=then.base_url)
+    return replace(record, attempts=tuple(attempts))
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run that was replayed."""
+
+    record: Record
+    """As it is in the journal."""
+    now: Record | None = None
+    """Its record as replayed now; ``None`` if it could not be replayed."""
+    drift: str = ""
+    """Why it could not, or what differs now; empty if nothing does."""
+
+
+def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
+    """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
+
+    Where the catalogue of presets has changed since, they are replayed under the configuration that they had.
+
+    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
+    :raises ResultsError: if the journal cannot be read
+    """
+    samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
+    job_for, same_catalogue = jobs_of(plan), results.header.catalogue == catalogue_of(plan)
+    for record in results.records():
+        if keys and not record.key.startswith(tuple(keys)):
+            continue
+        sample = samples.get((record.cell, record.trial))
+        if sample is None:
+            yield Replayed(record, drift="the plan does not ask for it any longer")
+            continue
+        job, url = job_for(sample), plan.endpoint_at(record.cell.endpoint).chat_url
+        changed = configuration_differences(record.configuration, job.configuration.text)
+        # Presets of another version of toolreel are no matter of this run; another plan is.
+        if changed and same_catalogue:
+            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
+            continue
+        job = recorded_job(plan, record) if changed else job
+        try:
+            now = RecordedRun(job, record, results.path, url).replayed()
+        except (ReplayMismatch, CassetteError) as error:
+            yield Replayed(record, drift=str(error))
+            continue
+        before, after = record_line(record), record_line(now)
+        drift = "another record: " + "; ".join(configuration_differences(before, after))
+        yield Replayed(record, now, "" if before == after else drift)
+
+
+def rerun(record: Record, plan: EvalPlan, folder: Path) -> Exchanges:
+    """The last attempt of a run: out of its cassette, or by the script that spoke in it.
+
+    It is made under the configuration of its record, whatever presets say today.
+
+    :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
+    :raises toolreel.ReplayMismatch: if the run would ask something else now
+    """
+    made = RecordedRun.of(record, plan, folder)
+    job = made.job
+    if job.scenario.version != record.version:
+        now = job.scenario.version
+        raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
+    if job.configuration.digest != record.digest:
+        raise CassetteError("its configuration is not the one that its digest names; restore the journal")
+    with replay_context(folder, record.cassette, made.url, job, record.attempts) as context:
+        *_, last = [converse(case := job.case, job.plan(case), context) for _ in record.attempts]
+    return last
+
+
+def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
+    """Write an evaluation with the present verdicts into a new directory, with the cassettes.
+
+    :param runs: all of them, each with a record as replayed now
+    :raises ResultsError: if there is something already, or it cannot be written
+    """
+    if (folder / "header.json").exists():
+        raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
+    with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
+        for again in runs:
+            journal.append(again.now or again.record)
+        copy_recordings(results.path, [again.record.cassette for again in runs], folder)
+
+
+Fate: TypeAlias = Literal["gained", "lost", "unchanged", "undecided"]
+"""``gained``: the second strategy wins what the first loses, by the same replies; ``lost``: the other way
+round; ``undecided``: a verdict is missing, or says nothing about the model."""
+FATES: Final[tuple[Fate, ...]] = get_args(Fate)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudged:
+    """One recorded run under two strategies, and the settings that decide between them."""
+
+    record: Record
+    before: Verdict | None = None
+    after: Verdict | None = None
+    why: str = ""
+    """Why a verdict is missing."""
+    keys: tuple[Key, ...] = ()
+    """In which the two configurations differ, if that was searched."""
+    alone: tuple[Key, ...] = ()
+    """Those that turn the run without any other."""
+    needed: tuple[Key, ...] = ()
+    """A set that turns the run, of which none can be left out: a single key if there is one."""
+
+    @property
+    def fate(self) -> Fate:
+        """What becomes of the run."""
+        if self.before is None or self.after is None or self.reason:
+            return "undecided"
+        failed = self.before.result == "fail", self.after.result == "fail"
+        return "unchanged" if failed[0] == failed[1] else "gained" if failed[0] else "lost"
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided, in words."""
+        unfit = (each for each in (self.before, self.after) if each and not each.valid)
+        return self.why or next((f"it is {each.result}: {each.category}" for each in unfit), "")
+
+
+def rejudged(
+    results: Results, plan: EvalPlan, strategy: str, first: str = "", keys: Collection[str] = ()
+) -> Iterator[Rejudged]:
+    """Put recorded replies through a strategy.
+
+    Those of all other strategies, each compared with the strategy that it was recorded under; a reply counts
+    only as the answer to a request of the same content. With ``first``, the replies of both strategies go
+    through both, whatever else would have made the model reply otherwise, and a run that the first loses and
+    the second wins is bisected.
+
+    :param strategy: a name, or a tag that means one strategy
+    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
+    :raises ResultsError: if there are no such runs
+    :raises ConfigError: if there is no such strategy, or the word means several
+    """
+    second, first = _strategy(plan, strategy), first and _strategy(plan, first)
+    if first == second:
+        raise ConfigError(f"both strategies are {first!r}; name two")
+    names = tuple(filter(None, (first, second)))
+    plan = replace(plan, options=replace(plan.options, strategies=names))
+    some, known = False, dict[str, None]()
+    for record in results.records():
+        known[name := record.cell.strategy] = None
+        if (name in names if first else name != second) and record.key.startswith(tuple(keys) or ""):
+            some = True
+            yield _rejudged(record, plan, results.path, (first or name, second), held=bool(first))
+    if first and not {*names} & {*known}:
+        raise ResultsError(f"{results.path}: {unknown_name('strategy', first, known)}")
+    if not some:
+        of = " or ".join(names) if first else f"another strategy than {second}"
+        raise ResultsError(f"{results.path}: no run of {of} is meant")
+
+
+def _strategy(plan: EvalPlan, word: str) -> str:
+    """The name of the one strategy that a name or a tag means."""
+    named = replace(plan, options=replace(plan.options, strategies=(word,)))
+    names = [each.name for each in named.strategies]
+    if len(names) > 1:
+        raise ConfigError(f"{word!r} means several strategies: {', '.join(names)}; name one")
+    return names[0]
+
+
+def _rejudged(
+    record: Record, plan: EvalPlan, folder: Path, names: tuple[str, str], *, held: bool
+) -> Rejudged:
+    if not record.cassette:
+        return Rejudged(record, why="the run was not recorded")
+    try:
+        run = RecordedRun.of(record, plan, folder)
+        before: Verdict | None = run.replayed().verdict
+    except (ConfigError, ReplayMismatch, CassetteError) as error:
+        return Rejudged(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
+
+    def verdict(configuration: Configuration) -> tuple[Verdict | None, str]:
+        try:
+            return run.under(configuration, held=held), ""
+        except ReplayMismatch as error:
+            return None, str(error).partition(": ")[0]
+
+    # The configuration that was recorded is one of the two; the plan says what the other is.
+    one, other = (
+        run.job.configuration
+        if name == record.cell.strategy
+        else plan.configuration(replace(record.cell, strategy=name))
+        for name in names
+    )
+    no_before = no_after = ""
+    if held:
+        before, no_before = verdict(one)
+    after, no_after = verdict(other)
+    judged = Rejudged(record, before, after, no_before or no_after)
+    if not held or judged.fate != "gained":
+        return judged
+
+    def turns(some: tuple[Key, ...]) -> bool:
+        try:
+            found, _ = verdict(with_keys(one, other, some))
+        except ConfigError:  # these settings contradict each other
+            return False
+        return found is not None and found.valid and found.result != "fail"
+
+    keys = keys_between(one, other)
+    alone = tuple(key for key in keys if turns((key,)))
+    needed = alone[:1] or keys
+    if not alone:
+        for key in keys:
+            fewer = tuple(each for each in needed if each != key)
+            needed = fewer if turns(fewer) else needed
+    return replace(judged, keys=keys, alone=alone, needed=needed)

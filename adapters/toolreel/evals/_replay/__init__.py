@@ -1,1 +1,0 @@
-"""Replay, rescore and promote the runs of an evaluation."""

@@ -1,0 +1,150 @@
+"""A new scenario file, and the proof of an oracle: its scripts run, and each must get a certain verdict.
+
+A check that cannot fail finds nothing; so every check is also asked whether some script fails it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, assert_never
+
+from toolreel._driver import InstantClock
+from toolreel._internal import EvalPlanError
+from toolreel.evals._runner.endpoints import ScriptedEndpoint
+from toolreel.evals._runner.trial import RunContext, converse, live_tools
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, check_scenario_name, judge
+
+
+def template(name: str) -> str:
+    """The text of a new scenario file: complete, commented, and its oracle holds.
+
+    :raises ConfigError: if the name is none
+    """
+    check_scenario_name(name)
+    return (files("toolreel.evals") / "scenarios/template.toml").read_text("utf-8").replace("NAME", name, 1)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet.
+
+    :raises EvalPlanError: if it is, or cannot be written
+    """
+    try:
+        if path.exists():
+            raise EvalPlanError(f"{path}: exists already; choose another file (--out)")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EvalPlanError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+SEEDS: Final = 20
+"""Trials that a proof draws."""
+_REAL_SEEDS: Final = 2
+"""Those of a scenario with real tools, which may start a server each time."""
+_WANTED: Final[Mapping[Kind, Result]] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
+"""The verdict that the script of each kind must get."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptProof:
+    """The verdicts of one script."""
+
+    kind: Kind
+    wanted: Result
+    verdicts: tuple[Verdict, ...]
+    """One a seed."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every trial got the expected verdict."""
+        return all(verdict.result == self.wanted for verdict in self.verdicts)
+
+    @property
+    def contrary(self) -> Verdict | None:
+        """The first unexpected verdict."""
+        return next((verdict for verdict in self.verdicts if verdict.result != self.wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdicts of a scenario's scripts."""
+
+    scenario: str
+    scripts: tuple[ScriptProof, ...]
+    never_failed: tuple[str, ...]
+    """Checks that no script fails: nothing shows that they can."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every script got the expected verdict."""
+        return all(each.holds for each in self.scripts)
+
+
+def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
+    """Run the scripts of a scenario under several seeds; its real tools, if it has any, run for real.
+
+    :param seeds: by default 20, or 2 where tools are real
+    :raises ConfigError: if it has no scripts
+    """
+    trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
+    cases = [str(seed) for seed in range(1, trials + 1)]
+    first = scenario.begin(cases[0])
+    found, failed = list[ScriptProof](), set[str]()
+    for kind, wanted in _WANTED.items():
+        if kind != "skipping" or (first.scripts and first.scripts.skipping is not None):
+            runs = [_run(scenario, kind, seed) for seed in cases]
+            found.append(ScriptProof(kind, wanted, tuple(verdict for verdict, _ in runs)))
+            failed.update(name for _, names in runs for name in names)
+    names = (check.name for check in first.checks if check.name != ANSWERED)
+    return Proof(scenario.name, tuple(found), tuple(name for name in names if name not in failed))
+
+
+def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[str]]:
+    """The verdict of one trial, and the names of the checks that find something."""
+    case = scenario.begin(seed)
+    if case.scripts is None:
+        raise ConfigError(
+            f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
+        )
+    plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
+    endpoint = ScriptedEndpoint(kind, case.scripts)
+    tools = live_tools(scenario, seed)
+    seen = converse(case, plan, RunContext(endpoint, InstantClock(), outside=tools)).evidence
+    return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
+
+
+def sentences(proof: Proof) -> Iterator[str]:
+    """What a person reads: a line a script, and what to write where one is wrong."""
+    for each in proof.scripts:
+        trials = len(each.verdicts)
+        wrong = [verdict for verdict in each.verdicts if verdict.result != each.wanted]
+        if not wrong:
+            yield f"{each.kind}: {each.wanted} in all {trials} trials"
+            continue
+        found = wrong[0]
+        yield f"{each.kind}: {found.result} in {len(wrong)} of {trials} trials, where {each.wanted} is wanted"
+        yield from (f"  {reason}" for reason in (found.category, *found.reasons) if reason)
+        yield f"  {_remedy(each.kind, found)}"
+    for name in proof.never_failed:
+        yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
+
+
+def _remedy(kind: Kind, found: Verdict) -> str:
+    match kind:
+        case "good":
+            return "mend the script, or the check that it does not meet"
+        case "bad":
+            return (
+                "no check notices what it does wrong: add a [[check]] that does, or let it do something wrong"
+            )
+        case "skipping":
+            if found.result == "pass":
+                return 'give the check of the hard part layer = "exercise", or leave the script out'
+            return 'it has to do the task; give what it may skip layer = "exercise"'
+        case _:
+            assert_never(kind)

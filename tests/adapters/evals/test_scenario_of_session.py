@@ -1,0 +1,236 @@
+"""Recorded sessions as scenarios: the real recordings in cassettes/, and sessions made for the test."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.servers.chat_server import replying, serving
+from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
+from toolreel._cli import check_command, from_command
+from toolreel._internal import EvalPlanError
+from toolreel.cassette import use_cassette
+from toolreel.evals import (
+    Results,
+    draft_of,
+    evaluate,
+    name_of,
+    planned,
+    read_scenarios,
+    read_toml_scenario,
+)
+from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel_core._jsontext import Json, parse
+from toolreel_core.evals import at
+
+CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
+MODEL = "local--qwen2.5-coder-1.5b"
+WITH_TOOLS = ("empty-final", "false-claim", "mcp-time", "nudged", "recovered", "tool-error", "workspace")
+
+
+def made(*arguments: object) -> Result:
+    return CliRunner().invoke(from_command, [*map(str, arguments)])
+
+
+def check(path: Path) -> Result:
+    return CliRunner().invoke(check_command, [str(path), "--trials", "2"])
+
+
+@pytest.mark.parametrize("name", WITH_TOOLS)
+@pytest.mark.parametrize("ending", ["", ".yaml", ".journal.jsonl"])
+def test_a_real_recording_becomes_a_scenario_that_holds(name: str, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / "it.toml"
+    said = made(CASSETTES / name / f"{MODEL}{ending}", "--out", path)
+    assert said.exit_code == 0, said.stderr
+    assert "its checks hold" in said.stdout
+    assert check(path).exit_code == 0
+    text, told = path.read_text(), " ".join(said.stderr.split())
+    for decision in draft_of(CASSETTES / name / f"{MODEL}{ending}").decisions:
+        assert f"# Decide: {decision}\n" in text
+        assert f"Decide: {decision}." in told
+
+
+def test_what_the_session_did_is_what_is_checked() -> None:
+    draft = draft_of(CASSETTES / "workspace" / MODEL)
+    arguments = {"path": "/release/status", "value": "ready", "version": 7}
+    assert draft.tree["check"] == [
+        {"effects": [{"tool": "state_patch", "with": arguments}]},
+        {"called": "state_get", "layer": "exercise"},
+    ]
+    assert draft.name == name_of(f"workspace/{MODEL}") == "workspace_local_qwen2_5_coder_1_5b"
+
+
+def test_a_session_without_tools_makes_no_scenario(tmp_path: Path) -> None:
+    for name in ("chat", "openai-sdk"):
+        said = made(CASSETTES / name / f"{MODEL}.yaml", "--out", tmp_path / "it.toml")
+        assert said.exit_code == 2
+        assert "the session has no tools, so there is nothing to check" in said.stderr
+    assert "there is no run 9" in made(CASSETTES / "openai-sdk" / f"{MODEL}.yaml", "--run", 9).stderr
+    assert made(tmp_path / "none.yaml").exit_code == 2
+    assert made(tmp_path / "none.journal.jsonl").exit_code == 2
+
+
+def test_a_cassette_of_another_client_needs_no_journal(tmp_path: Path) -> None:
+    folder = CASSETTES / "evals" / "weak" / "cassettes"
+    cassette = next(path for path in sorted(folder.rglob("one_after_another*.yaml")) if "/raw/" in str(path))
+    said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps", "--json")
+    assert said.exit_code == 0, said.stderr
+    tree = json.loads(said.stdout)
+    assert tree["scenario"] == "lamps"
+    assert tree["holds"] is (check(tmp_path / "it.toml").exit_code == 0)
+    assert any("the good script results in" in each for each in tree["decide"]), (
+        "its answer looks like a call"
+    )
+
+
+def find_stock(part: str) -> dict[str, Any]:
+    """How many there are."""
+    COUNT.append(part)
+    return {"pieces": 3 + len(COUNT), "note": None if part == "pin" else "{wow}"}
+
+
+COUNT: list[str] = []
+
+
+@tool(read_only=False)
+def order(part: str, pieces: int) -> str:
+    """Order some."""
+    return f"{pieces} of {part} ordered"
+
+
+def conversation(path: Path) -> Path:
+    """A journal of three exchanges: the same call with two results, one with a null, and one that fails."""
+    COUNT.clear()
+    tools = PythonTools([find_stock, order])
+    plan = Plan.of(
+        model="m",
+        messages=[
+            {"role": "system", "content": "You sell {things}."},
+            {"role": "user", "content": "How many pins are there?"},
+        ],
+        tools=tools.surface,
+        config=LoopConfig(tool_use_mode="relaxed"),
+    )
+    endpoint = ScriptedEndpoint(
+        [
+            calling(("find_stock", {"part": "pin"})),
+            saying("There are 4."),
+            calling(("find_stock", {"part": "pin"}), ("find_stock", {"part": "nail"})),
+            calling(("order", {"part": "pin"})),
+            calling(("order", {"part": "pin", "pieces": 5})),
+            saying("I ordered 5, since there are 6 nails."),
+            saying("You are welcome."),
+        ]
+    )
+    ports = Ports(endpoint, tools)
+    with FileJournal(path, plan) as journal:
+        done = run(plan, ports, journal=journal)
+        done = speak(done, "Order as many as there are now.", ports, journal=journal)
+        speak(done, "Thanks for {it}!", ports, journal=journal)
+    return path
+
+
+def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
+    draft = draft_of(conversation(tmp_path / "talk.journal.jsonl"), "pins")
+    assert draft.proof.holds
+    assert draft.decisions == (
+        "1 call failed in the recording, and the good script makes none that failed",
+        "null is left out, in schemas, arguments and results: TOML has none",
+        "by their names, find_stock only reads, order does something; effect = true is for one that "
+        "does something",
+    )
+    tree = draft.tree
+    assert tree["user"] == [
+        "How many pins are there?",
+        "Order as many as there are now.",
+        "Thanks for {{it}}!",
+    ]
+    assert tree["system"] == "You sell {{things}}."
+    assert at(tree, "/tool/0/name") == "find_stock"
+    assert at(tree, "/tool/0/answers") == [
+        {"when": {"part": "pin"}, "then": {"pieces": 4}, "times": 1},
+        {"when": {"part": "pin"}, "then": {"pieces": 5}},
+        {"when": {"part": "nail"}, "then": {"pieces": 6, "note": "{{wow}}"}},
+    ]
+    assert tree["check"] == [
+        {"effects": [{"tool": "order", "with": {"part": "pin", "pieces": 5}}]},
+        {"called": "find_stock", "layer": "exercise"},
+        {"says": [4], "exchange": 1},
+        {"says": [5, 6], "exchange": 2},
+    ]
+
+
+def test_the_file_is_the_draft_and_runs_in_an_evaluation(tmp_path: Path) -> None:
+    journal = conversation(tmp_path / "talk.journal.jsonl")
+    path = tmp_path / "pins.toml"
+    assert made(journal, "--name", "pins", "--out", path).exit_code == 0
+    assert parse(read_toml_scenario(path).tree) == json.loads(json.dumps(draft_of(journal, "pins").tree))
+    tree: dict[str, Json] = {
+        "eval": {
+            "add_models": ["scripted:good", "scripted:bad"],
+            "scenarios": [str(path)],
+            "strategies": ["raw"],
+        }
+    }
+    evaluate(planned(None, tree, environ={}), tmp_path / "results")
+    found = [record.verdict.result for record in Results.open(tmp_path / "results").records()]
+    assert found == ["pass", "fail"]
+    assert read_scenarios(path)[0].begin("1").follow_ups[-1] == "Thanks for {it}!"
+
+
+def test_a_name_is_checked(tmp_path: Path) -> None:
+    assert "expected small letters" in made(CASSETTES / "workspace" / MODEL, "--name", "A b").stderr
+    assert name_of("2/3.yaml") == "session_2_3"
+    tools = PythonTools([order])
+    silent = Plan.of(model="m", messages=[{"role": "system", "content": "x"}], tools=tools.surface)
+    with FileJournal(tmp_path / "it.journal.jsonl", silent) as journal:
+        run(silent, Ports(ScriptedEndpoint([saying("x")]), tools), journal=journal)
+    with pytest.raises(EvalPlanError, match="the user said nothing"):
+        draft_of(tmp_path / "it.journal.jsonl")
+
+
+PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+LOOK: Json = {
+    "type": "function",
+    "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}},
+}
+
+
+def talk(client: httpx.Client, url: str, content: Json) -> None:
+    """One tool loop of a client that is not toolreel."""
+    messages: list[Json] = [{"role": "user", "content": content}]
+    for _ in range(2):
+        asked = {"model": "m", "messages": messages, "tools": [LOOK]}
+        message = client.post(f"{url}/chat/completions", json=asked).json()["choices"][0]["message"]
+        messages.append(message)
+        messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": '{"seen": 4}'}
+            for call in message.get("tool_calls") or ()
+        ]
+
+
+def test_runs_and_pictures_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "any.yaml"
+    picture: Json = {"type": "image_url", "image_url": {"url": PIXEL}}
+    replies = [calling(("look", {"at": "it"})), saying("There are 4.")]
+    with (
+        serving(*map(replying, (*replies, *replies))) as server,
+        use_cassette(path, mode="record") as session,
+        httpx.Client(transport=session.transport(httpx.HTTPTransport())) as client,
+    ):
+        talk(client, server.url, "How many?")
+        talk(client, server.url, [{"type": "text", "text": "And here?"}, picture])
+    last = draft_of(path)
+    assert last.tree["user"] == "And here?"
+    assert last.decisions[:2] == (
+        "images and files of the user (1) are left out; say in words what they show",
+        "the recording has 1 other run with tools; this is the last one, and --run N takes another",
+    )
+    first = draft_of(path, number=1)
+    assert (first.tree["user"], len(first.decisions)) == ("How many?", 1)
