@@ -14,20 +14,11 @@ import trio
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import (
-    Agent,
-    AgentEvent,
-    AgentRun,
-    AsyncSystemClock,
-    ConfigError,
-    EndpointConfigError,
-    ReplayMismatch,
-    RunEnded,
-    SystemClock,
-    TextDelta,
-    read_journal,
-    tool,
-)
+from toolreel import Agent, AgentRun, ConfigError, ReplayMismatch, tool
+from toolreel.errors import EndpointConfigError
+from toolreel.journals import read_journal
+from toolreel.ports import AsyncSystemClock, SystemClock
+from toolreel.stream_events import AgentEvent, RunEnded, TextDelta
 from toolreel.testing import LiveSide, Reel, ReelFiles, ScriptedEndpoint, calling, saying, streaming
 
 STOCK = {"pin": 4, "shim": 0}
