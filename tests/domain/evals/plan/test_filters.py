@@ -9,12 +9,9 @@ import pytest
 from tests.evals_values import CATALOGUE
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING
 from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import (
     Filter,
-    applies,
-    auto_profile,
     comma_separated,
     profiles_for,
     select_models,
@@ -136,18 +133,3 @@ def test_a_model_is_run_with_the_profiles_that_are_for_it_or_the_default() -> No
     assert names(profiles_for(CATALOGUE, "a/two", everything)) == ["default", "hot"]
     assert names(profiles_for(CATALOGUE, "b/three", hot)) == ["default"]
     assert names(profiles_for(CATALOGUE, "b/three", hot, enforce=False)) == ["hot"]
-
-
-def test_auto_is_the_first_that_is_recommended_for_a_model_or_the_default() -> None:
-    assert auto_profile(CATALOGUE, "a/one:fast").name == "one_recommended"
-    assert auto_profile(CATALOGUE, "b/three").name == "default"
-    hot = select_profiles(CATALOGUE, ("hot",))
-    assert names(profiles_for(CATALOGUE, "a/one:fast", hot, auto=True)) == ["one_recommended", "hot"]
-    assert names(profiles_for(CATALOGUE, "b/three", (), auto=True)) == ["default"]
-
-
-def test_a_profile_applies_letter_for_letter() -> None:
-    profile = SamplingProfile("p", NOTHING, ("a/one*",))
-    assert applies(profile, "a/one:fast")
-    assert not applies(profile, "A/One:fast")
-    assert applies(SamplingProfile("p", NOTHING), "whatever")
