@@ -41,9 +41,10 @@ import httpx
 
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, AsyncStock, Scripted
-from toolreel import AsyncEndpoint, AsyncPorts, arun
+from toolreel import AsyncPorts, arun
 from toolreel._driver import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
+from toolreel.ports import AsyncEndpoint
 
 TURNS: Final = 10
 _BODY: Final = b'{"model":"m","messages":[]}'

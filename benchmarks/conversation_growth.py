@@ -12,9 +12,8 @@ C calls is exact on any machine.
 from __future__ import annotations
 
 from benchmarks.core_growth import ROUNDS, TURNS, after, calls, cpu, reply, turn
-from toolreel import ReplyReceived, State, UserSpoke
 from toolreel.testing import saying
-from toolreel_core import step
+from toolreel_core import ReplyReceived, State, UserSpoke, step
 from toolreel_core._jsontext import canonical
 
 EXCHANGES = (10, 200)

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from time import process_time
 from types import FrameType
 
-from toolreel import Json, LoopConfig, Plan, ReplyReceived, State, ToolDefinition, ToolReturned
+from toolreel import LoopConfig, Plan
 from toolreel.testing import calling
-from toolreel_core import AwaitingReply, start, step
+from toolreel_core import AwaitingReply, Json, ReplyReceived, State, ToolDefinition, ToolReturned, start, step
 from toolreel_core._jsontext import canonical
 from toolreel_core._schema import compiled
 

@@ -31,8 +31,9 @@ import httpx
 from benchmarks.servers.scripted import scripted_server
 from benchmarks.servers.session import PLAN, RESULT, TOOLS, AsyncStock, Scripted, Stock
 from benchmarks.shared.callgrind import instructions
-from toolreel import AsyncEndpoint, AsyncPorts, Endpoint, Ports, arun, run
+from toolreel import AsyncPorts, Ports, arun, run
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.ports import AsyncEndpoint, Endpoint
 
 ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 from time import perf_counter, process_time
 
-from toolreel import InstantClock, Ports, run
+from toolreel import Ports, run
 from toolreel.evals import (
     ExistingRuns,
     Results,
@@ -34,6 +34,7 @@ from toolreel.evals import (
     planned,
     write_summaries,
 )
+from toolreel.ports import InstantClock
 from toolreel_core.evals import EvalPlan, Record, Sample, kind_of
 
 TRIALS = (15, 145)

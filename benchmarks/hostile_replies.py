@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable
 from time import process_time
 
-from toolreel import LoopConfig, ToolDefinition, ToolSurface
-from toolreel_core import normalize_reply
+from toolreel import LoopConfig
+from toolreel_core import ToolDefinition, ToolSurface, normalize_reply
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import unstreamed
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel import LoopConfig, Plan, ToolDefinition, ToolSurface
+from toolreel import LoopConfig, Plan
 from toolreel_core import (
     Completed,
     Event,
@@ -22,7 +22,9 @@ from toolreel_core import (
     ReplyReceived,
     RunTool,
     SendRequest,
+    ToolDefinition,
     ToolReturned,
+    ToolSurface,
     Wait,
     WaitElapsed,
     start,

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from statistics import median
 from time import process_time
 
-from toolreel import LoopConfig, ToolDefinition, ToolSurface
-from toolreel_core import normalize_reply
+from toolreel import LoopConfig
+from toolreel_core import ToolDefinition, ToolSurface, normalize_reply
 from toolreel_core._jsontext import Json
 
 ROUNDS = 25

@@ -31,25 +31,14 @@ import httpx
 
 from benchmarks.servers.scripted import answer_body
 from benchmarks.servers.session import PLAN, Scripted, Stock
-from toolreel import (
-    Endpoint,
-    Event,
-    MemoryJournal,
-    Performer,
-    Plan,
-    Ports,
-    Recorded,
-    Rehearsal,
-    ReplyReceived,
-    SendRequest,
-    parse_journal,
-    run,
-)
+from toolreel import Plan, Ports, run
 from toolreel._driver import Wanted
 from toolreel._replay import TapedEndpoint
 from toolreel.cassette import KEPT, Recording, RecordTransport, ReplayTransport, recording
 from toolreel.http import HttpEndpoint
-from toolreel_core import fold
+from toolreel.journals import MemoryJournal, Recorded, Rehearsal, parse_journal
+from toolreel.ports import Endpoint, Performer
+from toolreel_core import Event, ReplyReceived, SendRequest, fold
 from toolreel_core._settings import PATHS
 
 TURNS: Final = 10

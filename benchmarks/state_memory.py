@@ -29,8 +29,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Final
 
 from benchmarks.core_growth import PLAN, reply
-from toolreel import ReplyReceived, State, ToolReturned
-from toolreel_core import start, step
+from toolreel_core import ReplyReceived, State, ToolReturned, start, step
 from toolreel_core._jsontext import canonical
 
 TURNS: Final = 1_000

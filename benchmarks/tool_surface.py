@@ -10,7 +10,8 @@ from collections.abc import Callable
 from time import process_time
 from typing import TypeVar
 
-from toolreel import ConfigError, LoopConfig, Plan, ToolDefinition
+from toolreel import ConfigError, LoopConfig, Plan
+from toolreel_core import ToolDefinition
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolSource, ToolSurface, compose, masked
 

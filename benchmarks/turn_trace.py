@@ -34,22 +34,15 @@ from typing import Final
 
 import httpx
 
-from toolreel import (
-    Event,
-    Plan,
-    Ports,
-    PythonTools,
-    SendRequest,
-    Tool,
-    definition_of,
-    read_journal,
-    run,
-)
+from toolreel import Plan, Ports, PythonTools, Tool, run
 from toolreel._driver import Wanted, unwatch, watch_logs, watch_with
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
+from toolreel.journals import read_journal
 from toolreel.testing import calling, saying
+from toolreel.tools import definition_of
+from toolreel_core import Event, SendRequest
 
 __all__ = ["Trace", "as_text", "plain", "steps", "without_building_blocks"]
 

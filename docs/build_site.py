@@ -25,6 +25,9 @@ INDEX: Final = "docs/README.md"
 PLAYGROUND: Final = "docs/playground"
 """A page with files of its own, which is built and not rendered."""
 
+MOST_PAGES: Final = 50
+"""Files of a linked folder that become pages; of a larger one, only the names are listed."""
+
 _LINK: Final = re.compile(r"(?<=\]\()(?P<path>[^()#:\s]+)(?=[#)])")
 _SHIM: Final = re.compile(r'<script src="https://[^"]+/iframe-worker/shim"[^>]*></script>')
 _ELSEWHERE: Final = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^>]*>')
@@ -98,12 +101,16 @@ def _files(folder: Path) -> str:
         for path in folder.rglob("*")
         if path.is_file() and not {"__pycache__", ".hypothesis"} & set(path.parts)
     )
-    return f"# {folder.relative_to(ROOT)}\n\n" + "".join(f"- [{file}]({file})\n" for file in files)
+    # Each link is a page of the site: an example's files are worth one, those of all tests are not.
+    linked = len(files) <= MOST_PAGES
+    return f"# {folder.relative_to(ROOT)}\n\n" + "".join(
+        f"- [{file}]({file})\n" if linked else f"- `{file}`\n" for file in files
+    )
 
 
 def _source(path: Path) -> str:
     """A page that shows a file."""
-    source, name = path.read_text("utf-8"), path.relative_to(ROOT)
+    source, name = path.read_text("utf-8", "replace"), path.relative_to(ROOT)
     if path.suffix != ".ipynb":
         return f"# {name}\n\n````{path.suffix[1:]}\n{source}\n````\n"
     shown = []

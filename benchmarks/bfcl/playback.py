@@ -12,7 +12,8 @@ from benchmarks.bfcl.shapes import Asked
 from benchmarks.bfcl.strategies import Strategy, plan
 from benchmarks.bfcl.tools import surface
 from benchmarks.bfcl.worlds import Deed, World, parameters
-from toolreel import Completed, Endpoint, Ports, UserMessage, run
+from toolreel import Completed, Ports, UserMessage, run
+from toolreel.ports import Endpoint
 from toolreel_core._conversation import Transcript
 from toolreel_core._protocol import CallRejected
 

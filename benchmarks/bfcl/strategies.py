@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from toolreel import Message, Plan, Preset, ToolSurface
+from toolreel import Plan, Preset
 from toolreel.presets import shipped
+from toolreel_core import Message, ToolSurface
 
 __all__ = ["STRATEGIES", "Strategy", "plan"]
 

@@ -15,8 +15,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from benchmarks.bfcl.cases import Case
-from toolreel import Json, RunTool, ToolError, ToolReturned
+from toolreel import ToolError
 from toolreel.tools import failure, keywords, succeeded
+from toolreel_core import Json, RunTool, ToolReturned
 
 __all__ = ["Deed", "World", "parameters", "public"]
 

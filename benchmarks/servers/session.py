@@ -6,7 +6,8 @@ import json
 from typing import Final
 
 from benchmarks.servers.scripted import answer_body
-from toolreel import LoopConfig, Plan, ReplyReceived, RunTool, SendRequest, ToolDefinition, ToolReturned
+from toolreel import LoopConfig, Plan
+from toolreel_core import ReplyReceived, RunTool, SendRequest, ToolDefinition, ToolReturned
 from toolreel_core._jsontext import Json, canonical
 
 __all__ = ["PLAN", "RESULT", "TOOLS", "AsyncStock", "Scripted", "Stock"]

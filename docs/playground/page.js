@@ -72,11 +72,7 @@
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
   let total = 1;
   worker.onmessage = ({ data }) => {
-    if (data.failure && ready) {
-      waiting = false;
-      at("results").setAttribute("aria-busy", "false");
-      fail(`This reply could not be read, which is a fault of toolreel; please report it. ${data.failure}`);
-    } else if (data.failure) fail(`Python could not be started: ${data.failure}`);
+    if (data.failure && !ready) fail(`Python could not be started: ${data.failure}`);
     else if (data.bytes) total = data.bytes;
     else if (data.loaded) {
       at("progress").value = data.loaded / total;
@@ -91,7 +87,8 @@
     } else {
       waiting = false;
       at("failure").hidden = true;
-      show(data);
+      if (data.failure) fail(`This reply could not be read, which is a fault of toolreel. Please report it: ${data.failure}`);
+      else show(data);
       at("results").setAttribute("aria-busy", String(changed));
       if (changed) ask();
     }
@@ -117,7 +114,7 @@
   };
   at("examples").append(...buttons);
   choose(examples[0]);
-  // Who pastes another kind of reply rarely thinks of saying so. Typing changes nothing here.
+  // People who paste another kind of reply rarely say so first. Typing leaves the choice as it is.
   const isBody = (text) => {
     if (/^\s*(data|event):/.test(text)) return true;
     try {

@@ -41,35 +41,34 @@ A line that is wrong gets an answer with "error", which names the field; its run
 
 
 def main(arguments: list[str]) -> int:
-    """Answer lines until there are no more; returns the exit code."""
-    match arguments:
-        case []:
-            return _serve()
-        case ["-h" | "--help"]:
-            text = HELP
-        case ["--schema"]:
-            text = json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n"
-        case _:
-            sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
-            return 2
-    sys.stdout.write(text)
-    return 0
-
-
-def _serve() -> int:
-    session, lines, answers = HostSession(), sys.stdin.buffer, sys.stdout.buffer
+    """Answer lines until there are no more, or print what was asked for; returns the exit code."""
     try:
-        for line in lines:
-            # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.
-            answer = session.answer(line.decode("utf-8", "replace").rstrip("\r\n"))
-            answers.write(answer.encode() + b"\n")
-            answers.flush()
+        match arguments:
+            case []:
+                _serve()
+            case ["-h" | "--help"]:
+                sys.stdout.write(HELP)
+            case ["--schema"]:
+                sys.stdout.write(json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n")
+            case _:
+                sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
+                return 2
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The host is gone. Python flushes stdout once more as it ends, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _serve() -> None:
+    session, answers = HostSession(), sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.
+        answer = session.answer(line.decode("utf-8", "replace").rstrip("\r\n"))
+        answers.write(answer.encode() + b"\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

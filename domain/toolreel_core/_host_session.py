@@ -48,8 +48,6 @@ from toolreel_core._replies import Delta, EventStream, Stream, stream_in
 _KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
 _EXTRAS: Final = ("state", "journal")
 """What a line may ask for ``with`` the answer."""
-
-
 _NO_CHUNKS: Final[PVector[str]] = pvector()
 _Given: TypeAlias = Event | HttpResponse | HttpChunk
 
@@ -142,7 +140,9 @@ class HostSession:
             lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
         left = {number: effect for number, effect in run.waiting.items() if number != ref}
         waiting = {**({} if after.state.outcome else left), **_by_ref(after.effects)}
-        return self._keep(name, _Run(after.state, waiting), after, extras, lines)
+        # What answers no effect comes while others go on, such as a response that is arriving.
+        arriving = run if ref is None else _Run(before, {})
+        return self._keep(name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines)
 
     def _keep(
         self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
@@ -240,7 +240,8 @@ def _name(message: Tree) -> str | None:
 
 def _extras(message: Tree) -> Sequence[str]:
     extras = message.get("with", ())
-    if not isinstance(extras, Sequence) or isinstance(extras, str) or not {*extras} <= {*_EXTRAS}:
+    listed = isinstance(extras, Sequence) and not isinstance(extras, str)
+    if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
         raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
     return cast("Sequence[str]", extras)
 

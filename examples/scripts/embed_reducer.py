@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from toolreel import (
+from toolreel import Completed, Plan
+from toolreel_core import (
     ApprovalGiven,
     AskApproval,
-    Completed,
     Event,
     Finish,
     Json,
     Outcome,
-    Plan,
     ReplyReceived,
     RunTool,
     SendRequest,
@@ -30,8 +29,12 @@ from toolreel import (
     ToolReturned,
     Wait,
     WaitElapsed,
+    dump,
+    load_effect,
+    load_state,
+    start,
+    step,
 )
-from toolreel_core import dump, load_effect, load_state, start, step
 
 STOCK = {"pin": 4, "shim": 0}
 

@@ -21,7 +21,8 @@ from fastapi import Body, Depends, FastAPI, HTTPException
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
-from toolreel import Agent, Run, RunEnded, StreamEvent, TextDelta, TextWithdrawn, ToolResult, astream_on, tool
+from toolreel import Agent, Run, astream_on, tool
+from toolreel.stream_events import RunEnded, StreamEvent, TextDelta, TextWithdrawn, ToolResult
 from toolreel_core import (
     ApprovalGiven,
     AskApproval,

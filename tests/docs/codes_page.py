@@ -47,7 +47,7 @@ def page() -> str:
             ),
             _section(
                 "Notes",
-                "What a run logs. `run.notes` has them, `from toolreel import notes` their classes; "
+                "What a run logs. `run.notes` has them, `from toolreel_core import notes` their classes; "
                 "`assert_reel(run).noted(name)` and `.never_noted(name)` check them.",
                 ((tag(kind), f"`{kind.__name__}`: {_first_line(kind)}") for kind in get_args(Note)),
             ),

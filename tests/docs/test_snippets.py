@@ -85,6 +85,20 @@ def test_pages_and_examples_import_public_names_only() -> None:
     assert not private
 
 
+def test_every_example_is_listed_and_says_what_it_needs() -> None:
+    """check_install.py runs those that do."""
+    folder = ROOT / "examples"
+    scripts = sorted((folder / "scripts").glob("*.py"))
+    projects = sorted({path.parent for path in folder.glob("*/*.*")} - {folder / "scripts"})
+    index = (folder / "README.md").read_text("utf-8")
+    links = re.findall(r"^\| \[[^]]+\]\(([^)]+)\)", index, re.MULTILINE)
+    assert sorted(folder / link for link in links) == sorted([*projects, *scripts])
+    assert all(script.read_text("utf-8").startswith("# /// script\n") for script in scripts)
+    for project in projects:
+        assert (project / "pyproject.toml").exists()
+        assert any(block.runs for block in blocks_of(project / "README.md")), project
+
+
 def imported(code: str) -> Iterator[tuple[str, str]]:
     """Each name of toolreel that is imported, with its package."""
     for node in ast.walk(ast.parse(code)):

@@ -21,7 +21,6 @@ from toolreel.evals import (
     plan_of_header,
     read_header,
     replays,
-    schema_of,
     sharded,
     write_summaries,
 )
@@ -92,7 +91,6 @@ def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path
     (folder, *_) = shards(plan_of(eval={"trials": 3}), tmp_path, 2)
     header = json.loads((folder / "header.json").read_text())
     assert header["shard"] == "1/2"
-    assert schema_of("header")["properties"]["shard"]
     results = Results.open(folder)
     plan = plan_of_header(results.header)
     assert str(plan.shard) == "1/2"

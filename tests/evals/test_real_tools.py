@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
 
-import jsonschema
 import pytest
 
 from tests.evals.own_scenario_files import played, written
@@ -26,7 +25,6 @@ from toolreel.evals import (
     rejudged,
     replays,
     rerun,
-    schema_of,
 )
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Tree
@@ -162,14 +160,6 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
     with pytest.raises(ReplayMismatch, match="the run calls"):
         promoted.verdict({"config": {"max_turns": 9}})
-
-
-def test_a_record_with_results_fits_its_schema(folder: Path, tmp_path: Path) -> None:
-    path = folder / "order.toml"
-    tree: Tree = {"eval": {"add_models": ["scripted:good"], "scenarios": [str(path)], "strategies": ["raw"]}}
-    evaluate(planned(None, tree, environ={}), tmp_path / "results")
-    for line in (tmp_path / "results" / "journal.jsonl").read_text().splitlines():
-        jsonschema.validate(json.loads(line), schema_of("record"))
 
 
 def test_the_proof_runs_the_tools(folder: Path) -> None:

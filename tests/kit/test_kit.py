@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 
 from tests.kit.scripts import SCRIPTS
 from tests.kit.write import FOLDER, Play
-from toolreel import read_journal, replay
+from toolreel import replay
+from toolreel.journals import read_journal
 from toolreel_core._host_session import message_schema
 from toolreel_core._protocol import encode
 

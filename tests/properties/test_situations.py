@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from toolreel import LoopConfig, Plan, ToolDefinition, ToolSurface
+from toolreel import LoopConfig, Plan
 from toolreel_core import (
     Completed,
     Event,
@@ -20,7 +20,9 @@ from toolreel_core import (
     ReplyReceived,
     RunTool,
     SendRequest,
+    ToolDefinition,
     ToolReturned,
+    ToolSurface,
     Wait,
     WaitElapsed,
     start,

@@ -49,7 +49,7 @@ class Underway:
     def take(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
         """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
 
-        :raises toolreel.ProtocolError: if the event does not fit the state
+        :raises toolreel.errors.ProtocolError: if the event does not fit the state
         """
         at = step(self.state, event)
         self.answered.append(Answered(effect, event))

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
         all_records,
         read_header,
         recording_of,
-        schema_of,
         write_atomically,
         write_json,
     )

@@ -18,9 +18,8 @@ import secrets
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, Literal, Self, TypeAlias, cast
+from typing import IO, Any, Final, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
@@ -135,20 +134,6 @@ def write_json(path: Path, tree: Tree) -> None:
     """
     # A tree may have mappings that json does not know.
     write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
-
-
-StoredFile: TypeAlias = Literal["header", "record"]
-"""``header`` is the whole of ``header.json``, ``record`` one line of ``journal.jsonl``."""
-
-
-def schema_of(what: StoredFile) -> dict[str, Any]:
-    """The schema of a stored file, in draft 2020-12.
-
-    >>> schema_of("record")["properties"]["tools_sent"]
-    {'type': 'boolean'}
-    """
-    text = files("toolreel.evals").joinpath(f"schema/{what}-{VERSION}.json").read_text("utf-8")
-    return cast("dict[str, Any]", json.loads(text))
 
 
 _HEADER: Final = "header.json"

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         async_transport,
         sync_transport,
     )
+    from toolreel_core._protocol import response_event
 else:
     from toolreel._internal.lazy import face
 
@@ -54,4 +55,6 @@ else:
 __all__ = [
     "AsyncHttpEndpoint",
     "HttpEndpoint",
+    "failure_event",
+    "response_event",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack
 
 from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import AsyncPorts, ImmediateClock, Incoming, InstantClock, Observer, Ports
+from toolreel._internal import EndpointConfigError
 from toolreel.testing._reel_recording import ReelJournal, ReelRecording, naming_exchange
 from toolreel.tools import Tool
 from toolreel_core._conversation import Messages
@@ -104,6 +105,9 @@ class _InReel(Agent[Value_co]):
         """The server of the reel, if it has one; while recording else that of the agent."""
         reel = self._reel
         if reel.recording and not reel.live.base_url:
-            return super()._connection()
+            try:
+                return super()._connection()
+            except EndpointConfigError as error:
+                raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
         key = reel.live.api_key_env if reel.recording else None
         return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}

@@ -11,22 +11,21 @@ from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.peers.task import MODEL, PROMPT, stock
 from toolreel import (
-    AsyncEndpoint,
     AsyncPorts,
     AsyncPythonTools,
     Completed,
-    Endpoint,
     LoopConfig,
-    Outcome,
     Plan,
     Ports,
     PythonTools,
-    Resting,
     Tool,
     arun,
     run,
 )
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.ports import AsyncEndpoint, Endpoint
+from toolreel.results import Resting
+from toolreel_core import Outcome
 
 __all__ = ["aopened", "arunning", "opened", "running"]
 

@@ -17,13 +17,10 @@ from toolreel import (
     Agent,
     Always,
     AsyncPythonTools,
-    CatalogueError,
     Completed,
     ConfigError,
-    EndpointConfigError,
     Fallback,
     LoopConfig,
-    MemoryJournal,
     Never,
     OutcomeError,
     Preset,
@@ -39,6 +36,8 @@ from toolreel import (
 )
 from toolreel._driver import ImmediateEndpoint, Resting
 from toolreel._replay import story
+from toolreel.errors import CatalogueError, EndpointConfigError
+from toolreel.journals import MemoryJournal
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import CostUnknown, dump, load_state
 from toolreel_core._text_calls import MARKED

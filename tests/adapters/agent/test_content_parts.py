@@ -14,23 +14,11 @@ import pytest
 import trio
 
 from tests.servers.chat_server import replying, serving
-from toolreel import (
-    Agent,
-    AgentEvent,
-    AgentRun,
-    Audio,
-    ConfigError,
-    File,
-    Image,
-    RunEnded,
-    ToolResult,
-    attach,
-    read_journal,
-    replay,
-    tool,
-)
+from toolreel import Agent, AgentRun, Audio, ConfigError, File, Image, attach, replay, tool
 from toolreel._replay import Driver
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.journals import read_journal
+from toolreel.stream_events import AgentEvent, RunEnded, ToolResult
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, fold, load_state
 from toolreel_core._conversation import Part, parts_of

@@ -16,24 +16,11 @@ import trio
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import (
-    Agent,
-    AgentEvent,
-    AgentRun,
-    CancelRequested,
-    Completed,
-    ConfigError,
-    MemoryJournal,
-    RunEnded,
-    TextDelta,
-    ToolResult,
-    ToolStarted,
-    parse_journal,
-    read_journal,
-    replay,
-    tool,
-)
+from toolreel import Agent, AgentRun, Completed, ConfigError, replay, tool
+from toolreel.journals import MemoryJournal, parse_journal, read_journal
+from toolreel.stream_events import AgentEvent, RunEnded, TextDelta, ToolResult, ToolStarted
 from toolreel.testing import ScriptedEndpoint, calling, saying, streaming
+from toolreel_core import CancelRequested
 
 
 def stock(part: str) -> int:
@@ -178,7 +165,7 @@ def test_a_reply_goes_on_in_the_same_fold(way: Way) -> None:
 
 
 def replay_of(plan: Any, journal: MemoryJournal) -> str:
-    from toolreel import Rehearsal
+    from toolreel.journals import Rehearsal
 
     return Rehearsal(parse_journal(journal.text)).play(plan).text
 

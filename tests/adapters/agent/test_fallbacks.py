@@ -16,20 +16,15 @@ from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel import (
     Agent,
-    AsyncEndpoints,
     AsyncPorts,
     ConfigError,
-    EndpointCost,
-    Endpoints,
     Fallback,
     FileJournal,
     Plan,
     Ports,
     Price,
     Run,
-    RunEnded,
     arun,
-    read_journal,
     replay,
     resume,
     run,
@@ -39,6 +34,10 @@ from toolreel._cli import as_json
 from toolreel._driver import ImmediateEndpoint
 from toolreel.durable import Limits, limited
 from toolreel.http import HttpEndpoint
+from toolreel.journals import read_journal
+from toolreel.ports import AsyncEndpoints, Endpoints
+from toolreel.results import EndpointCost
+from toolreel.stream_events import RunEnded
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import FallbackPlan, LoopConfig, ReplayMismatch
 

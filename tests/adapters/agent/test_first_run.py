@@ -10,19 +10,10 @@ from typing import Any
 import pytest
 
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel import (
-    Agent,
-    CassetteError,
-    Fallback,
-    LoopConfig,
-    OutcomeError,
-    Plan,
-    Run,
-    RunEnded,
-    replay,
-    run,
-)
+from toolreel import Agent, Fallback, LoopConfig, OutcomeError, Plan, Run, replay, run
+from toolreel.errors import CassetteError
 from toolreel.http import HttpEndpoint
+from toolreel.stream_events import RunEnded
 from toolreel.testing import saying
 
 ONCE: dict[str, Any] = {"max_tries": 1}

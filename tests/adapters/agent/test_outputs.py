@@ -15,8 +15,9 @@ from pydantic import BaseModel, field_validator
 
 from tests.adapters.agent.typing_of_agents import Order, Stock, typed
 from tests.samples import complaint
-from toolreel import Agent, AgentRun, ConfigError, OutcomeError, OutputError, output_of, replay, tool
+from toolreel import Agent, AgentRun, ConfigError, OutcomeError, output_of, replay, tool
 from toolreel._agent import AgentSettings
+from toolreel.errors import OutputError
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 
 FOUR = calling(("final_answer", {"part": "pin", "count": 4}))

@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from tests.servers.chat_server import replying, serving
-from toolreel import Agent, ConfigError, EndpointConfigError, OutcomeError, Run
+from toolreel import Agent, ConfigError, OutcomeError, Run
+from toolreel.errors import EndpointConfigError
 from toolreel.http import HttpEndpoint
 from toolreel.testing import saying
 

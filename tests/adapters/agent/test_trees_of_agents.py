@@ -18,22 +18,8 @@ import trio
 from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
-from toolreel import (
-    Agent,
-    AgentRun,
-    AsyncRehearsal,
-    Changes,
-    MemoryJournal,
-    Rehearsal,
-    Run,
-    Spent,
-    ago_on,
-    fork,
-    go_on,
-    read_journal,
-    replay,
-    resume,
-)
+from toolreel import Agent, AgentRun, Changes, Run, Spent, ago_on, fork, go_on, replay, resume
+from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, read_journal
 from toolreel.testing import calling, saying
 
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "cost": 0.5}

@@ -12,26 +12,21 @@ from toolreel import (
     Agent,
     AgentRun,
     Always,
-    AssistantMessage,
-    Json,
     LoopConfig,
-    Message,
-    Outcome,
     OutcomeError,
     Plan,
     Preset,
     PythonTools,
-    Resting,
-    RunEnded,
-    RunUsage,
     SystemMessage,
-    TextDelta,
     Tool,
     UserMessage,
     output_of,
     tool,
 )
+from toolreel.results import Resting, RunUsage
+from toolreel.stream_events import RunEnded, TextDelta
 from toolreel.testing import ScriptedEndpoint, saying
+from toolreel_core import AssistantMessage, Json, Message, Outcome
 
 
 def stock(part: str) -> int:

@@ -9,23 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel import (
-    Completed,
-    Json,
-    LoopConfig,
+from toolreel import Completed, LoopConfig, Plan, Ports, PythonTools, output_of, stream
+from toolreel.stream_events import (
     PartialOutput,
-    Plan,
-    Ports,
-    PythonTools,
     RunEnded,
     StreamEvent,
     TextDelta,
     TextWithdrawn,
     ToolStarted,
-    output_of,
-    stream,
 )
 from toolreel.testing import ScriptedEndpoint, saying, streaming
+from toolreel_core import Json
 
 COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 

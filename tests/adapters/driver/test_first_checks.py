@@ -20,11 +20,11 @@ from toolreel import (
     Ports,
     PythonTools,
     arun,
-    masked,
     run,
 )
 from toolreel._driver import ImmediateEndpoint
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel_core import masked
 
 
 def stock(part: str) -> int:

@@ -8,24 +8,32 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel import (
-    AskApproval,
     AsyncPorts,
     Completed,
     ConfigError,
-    Event,
     Plan,
     Ports,
-    ProtocolError,
     PythonTools,
-    State,
     aperform,
     perform,
     run,
     tool,
 )
 from toolreel._driver import ImmediateEndpoint
+from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core import Finish, dump, load_effect, load_state, pending, start, step
+from toolreel_core import (
+    AskApproval,
+    Event,
+    Finish,
+    State,
+    dump,
+    load_effect,
+    load_state,
+    pending,
+    start,
+    step,
+)
 
 
 @tool(needs_approval=True)

@@ -10,24 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel import (
-    Completed,
-    Json,
-    LoopConfig,
-    PartialOutput,
-    Plan,
-    Ports,
-    PythonTools,
-    RunEnded,
-    StreamEvent,
-    TextDelta,
-    TextWithdrawn,
-    output_of,
-    stream,
-)
+from toolreel import Completed, LoopConfig, Plan, Ports, PythonTools, output_of, stream
 from toolreel._driver import PartialAnswer, ToolCallDelta
+from toolreel.stream_events import PartialOutput, RunEnded, StreamEvent, TextDelta, TextWithdrawn
 from toolreel.testing import ScriptedEndpoint, calling, streaming
-from toolreel_core import OutputSpec
+from toolreel_core import Json, OutputSpec
 
 OBJECT = {"type": "object", "properties": {"part": {"type": "string"}, "count": {"type": "integer"}}}
 

@@ -32,34 +32,16 @@ from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
 from toolreel import (
     Always,
-    AsyncEndpoint,
     AsyncPorts,
     AsyncPythonTools,
-    CancelRequested,
     Completed,
-    Endpoint,
-    InstantClock,
     LoopConfig,
-    MemoryJournal,
-    NoteMade,
     Plan,
     Ports,
     PythonTools,
-    ReasoningDelta,
     ReplayMismatch,
-    ReplyReceived,
-    Resting,
-    RunEnded,
-    SendRequest,
-    StreamEvent,
-    TextDelta,
-    TextWithdrawn,
-    ToolCallDelta,
-    ToolResult,
-    ToolStarted,
     astream,
     astream_on,
-    parse_journal,
     run,
     stream,
     stream_on,
@@ -76,7 +58,22 @@ from toolreel.cassette import (
     recording,
 )
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.journals import MemoryJournal, parse_journal
+from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
+from toolreel.results import Resting
+from toolreel.stream_events import (
+    NoteMade,
+    ReasoningDelta,
+    RunEnded,
+    StreamEvent,
+    TextDelta,
+    TextWithdrawn,
+    ToolCallDelta,
+    ToolResult,
+    ToolStarted,
+)
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming
+from toolreel_core import CancelRequested, ReplyReceived, SendRequest
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import fold
 from toolreel_core._protocol import Settled

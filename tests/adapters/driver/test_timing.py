@@ -18,28 +18,17 @@ from tests.samples import complaint
 from toolreel import (
     Agent,
     AsyncPorts,
-    EffectTime,
-    Event,
     FileJournal,
     LoopConfig,
-    MemoryJournal,
     Plan,
     Ports,
     Price,
     PythonTools,
-    ReplyReceived,
     Run,
-    RunEnded,
-    RunTool,
-    SendRequest,
-    Timing,
     Tool,
-    ToolReturned,
     arun,
     astream,
     fork,
-    parse_journal,
-    read_journal,
     replay,
     resume,
     run,
@@ -51,7 +40,11 @@ from toolreel._internal import JournalError
 from toolreel._journal import companion, sealed, unfinished
 from toolreel._replay import DRIVERS, Driver, recover_runs
 from toolreel.cassette import Recording
+from toolreel.journals import MemoryJournal, parse_journal, read_journal
+from toolreel.results import EffectTime, Timing
+from toolreel.stream_events import RunEnded
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel_core import Event, ReplyReceived, RunTool, SendRequest, ToolReturned
 from toolreel_core._jsontext import JsonText
 from toolreel_core._protocol import ApprovalGiven, AskApproval, RequestFailed
 from toolreel_core._replies import Delta

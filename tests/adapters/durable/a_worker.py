@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from tests.adapters.durable.shop import Shop
-from toolreel import DurableError
 from toolreel.durable import Worker
+from toolreel.errors import DurableError
 
 __all__ = ["work"]
 

@@ -18,8 +18,8 @@ from tests.adapters.durable.a_worker import work
 from tests.adapters.durable.processes import FORKING
 from tests.adapters.durable.shop import Did, Shop, plan_of, undisturbed
 from tests.servers.postgres import Postgres
-from toolreel import DurableError
 from toolreel.durable import DurableRuns, Worker
+from toolreel.errors import DurableError
 
 PARTS = 3
 """So each run has seven effects: four requests and three calls."""

@@ -11,8 +11,9 @@ import pytest
 import sqlalchemy as sa
 from dbos._schemas.system_database import SystemSchema
 
-from toolreel import DurableError, Plan, Ports
+from toolreel import Plan, Ports
 from toolreel.durable import DurableRuns, Worker, close_database, database_url, open_database
+from toolreel.errors import DurableError
 from toolreel.testing import ScriptedEndpoint, saying
 
 PLAN = Plan.of(model="m", messages="Hello!")

@@ -14,9 +14,11 @@ from tests.adapters.durable.limits_worker import Noting
 from tests.adapters.durable.shop import Shop, plan_of
 from tests.patience import HANG
 from tests.servers.postgres import Postgres
-from toolreel import DurableError, Endpoints, Plan, Ports, run
+from toolreel import Plan, Ports, run
 from toolreel._driver import ending_at
 from toolreel.durable import BOUNDS, DurableRuns, Limits, Performed, Present, Worker, limited, text
+from toolreel.errors import DurableError
+from toolreel.ports import Endpoints
 from toolreel.testing import ScriptedEndpoint
 from toolreel_core import RunTool, ToolReturned
 

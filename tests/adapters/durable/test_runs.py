@@ -12,10 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
-from toolreel import AsyncPorts, DurableError, Endpoints, Plan, Ports, PythonTools, run, tool
+from toolreel import AsyncPorts, Plan, Ports, PythonTools, run, tool
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.durable import DurableRuns, Worker, claim, database_url, open_database
+from toolreel.errors import DurableError
 from toolreel.http import AsyncHttpEndpoint
+from toolreel.ports import Endpoints
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
     BudgetSpent,

@@ -154,15 +154,6 @@ def test_the_same_results_give_the_same_bytes(results: Results, page: str) -> No
     assert "2026-11-22T08:30:00Z" in page
 
 
-def test_the_page_begins_with_what_one_has_to_know(page: str) -> None:
-    said = " ".join(" ".join(Strict(page).said).split())
-    assert "Evaluation of 3 models" in said
-    assert "Complete: every run of the plan has ended" in said
-    assert "models are compared on" in said
-    assert "production over raw" in said
-    assert said.index("of the 3 models is best") < said.index("strategies, without controls")
-
-
 def test_each_cell_of_the_heat_map_has_its_rate_and_leads_to_its_runs(page: str) -> None:
     """Scenarios stand under their pack; the control, which all pass, is in no mean of it."""
     table = page.partition('<table class="heat"')[2].partition("</table>")[0]
@@ -178,18 +169,6 @@ def test_each_cell_of_the_heat_map_has_its_rate_and_leads_to_its_runs(page: str)
     assert "100% (34.2 to 100 %): 2 passed without the hard part" in skipping
     assert re.match(r'<a href="#cell=[0-9a-f]{12}">', skipping)
     assert 'class="heat10"' in table
-
-
-def test_runs_are_listed_with_what_plays_them_again(
-    results: Results, trials: tuple[Trial, ...], page: str
-) -> None:
-    index = data_of(page, "run-index")
-    assert [run[2] for run in index["runs"]] == [one.key[:12] for one in trials]
-    assert [index["texts"][run[4]] for run in index["runs"]] == [one.category for one in trials]
-    assert index["folder"] == results.path.name
-    assert {run[8] for run in index["runs"]} == {1}
-    assert str(results.path.parent) not in page
-    assert 'href="#category=task.outcome:final"' in page
 
 
 def test_a_run_is_told_turn_by_turn_from_its_cassette(trials: tuple[Trial, ...], page: str) -> None:

@@ -18,9 +18,10 @@ import urllib3
 from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.dripping_server import answering
-from toolreel import ReplayMismatch, ReplyReceived, RequestFailed, failure_event, response_event
-from toolreel.http import HttpEndpoint
+from toolreel import ReplayMismatch
+from toolreel.http import HttpEndpoint, failure_event, response_event
 from toolreel.testing import saying
+from toolreel_core import ReplyReceived, RequestFailed
 
 SHORT: Final = 0.3
 """Seconds that a client waits for a server that is silent; a connection may take as long as it wants."""

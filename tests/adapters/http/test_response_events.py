@@ -79,6 +79,7 @@ def test_an_exchange_that_was_given_up_says_of_what_kind(
         ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10_000),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
+        ({"retry-after": "Wed, 31 Feb 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-1"}, None),
         ({"retry-after": "1 Jan 99999999999999999999 00:00:00 GMT", "date": "1 Jan 2026 00:00:00 GMT"}, None),

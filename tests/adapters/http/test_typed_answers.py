@@ -14,9 +14,7 @@ from tests.servers.chat_server import Answer, chunk, replying, serving, streamin
 from toolreel import (
     AsyncPorts,
     AsyncPythonTools,
-    InvalidOutput,
     LoopConfig,
-    MemoryJournal,
     Plan,
     Ports,
     PythonTools,
@@ -27,7 +25,9 @@ from toolreel import (
     run,
 )
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.journals import MemoryJournal
 from toolreel.testing import calling, saying
+from toolreel_core import InvalidOutput
 from toolreel_core._jsontext import Json, canonical
 
 

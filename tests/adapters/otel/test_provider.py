@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolreel import AsyncPorts, Endpoints, Ports
+from toolreel import AsyncPorts, Ports
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.otel import Server, server_of
+from toolreel.ports import Endpoints
 from toolreel.testing import ScriptedEndpoint
 from toolreel_core._settings import WireForm
 

@@ -14,14 +14,16 @@ from tests.replay.sessions import held
 from tests.servers.chat_server import Answer, serving
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from tests.servers.quirky_provider import Asked, Profile, Said, provider
-from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, ToolMessage, read_journal, run
+from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, run
 from toolreel._internal import CassetteError
 from toolreel._journal import companion
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
+from toolreel.journals import read_journal
 from toolreel.presets import shipped
 from toolreel.probe import Probed, probe, replay_probe
 from toolreel.tools import PythonTools
+from toolreel_core import ToolMessage
 from toolreel_core._probe import Probing
 from toolreel_core._text_calls import MARKED
 

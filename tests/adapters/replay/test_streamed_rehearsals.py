@@ -13,27 +13,15 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.servers.chat_server import Answer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import (
-    AsyncPorts,
-    AsyncRehearsal,
-    CancelRequested,
-    LoopConfig,
-    MemoryJournal,
-    Plan,
-    Ports,
-    PythonTools,
-    Rehearsal,
-    StreamEvent,
-    TextDelta,
-    astream,
-    parse_journal,
-    stream,
-)
+from toolreel import AsyncPorts, LoopConfig, Plan, Ports, PythonTools, astream, stream
 from toolreel._driver import ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
 from toolreel.cassette import RecordTransport, recording, replaying
 from toolreel.http import HttpEndpoint
+from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, parse_journal
+from toolreel.stream_events import StreamEvent, TextDelta
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming
+from toolreel_core import CancelRequested
 
 
 def stock(part: str) -> int:

@@ -11,19 +11,11 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, field_validator
 
 from tests.samples import complaint
-from toolreel import (
-    Completed,
-    ConfigError,
-    Json,
-    Output,
-    OutputError,
-    Plan,
-    Ports,
-    PythonTools,
-    output_of,
-    run,
-)
+from toolreel import Completed, ConfigError, Plan, Ports, PythonTools, output_of, run
+from toolreel.errors import OutputError
+from toolreel.results import Output
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, saying
+from toolreel_core import Json
 from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core._protocol import MaxTurns
 

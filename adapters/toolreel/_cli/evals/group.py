@@ -15,7 +15,7 @@ _COMMANDS: Final = (
         "Find the settings that turn lost runs into won ones.",
     ),
     LazyCommand(
-        "compare", "evals.compare:compare_command", "Compare two evaluations, or two strategies of one."
+        "compare", "evals.summarize:compare_command", "Compare two evaluations, or two strategies of one."
     ),
     LazyCommand("export", "evals.report:export_command", "Write an evaluation in another program's format."),
     LazyCommand("promote", "evals.replay:promote_command", "Make a regression test of a recorded run."),

@@ -14,19 +14,11 @@ import trio
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import (
-    Agent,
-    AgentEvent,
-    AgentRun,
-    AsyncSystemClock,
-    ConfigError,
-    ReplayMismatch,
-    RunEnded,
-    SystemClock,
-    TextDelta,
-    read_journal,
-    tool,
-)
+from toolreel import Agent, AgentRun, ConfigError, ReplayMismatch, tool
+from toolreel.errors import EndpointConfigError
+from toolreel.journals import read_journal
+from toolreel.ports import AsyncSystemClock, SystemClock
+from toolreel.stream_events import AgentEvent, RunEnded, TextDelta
 from toolreel.testing import LiveSide, Reel, ReelFiles, ScriptedEndpoint, calling, saying, streaming
 
 STOCK = {"pin": 4, "shim": 0}
@@ -187,6 +179,16 @@ def test_without_a_server_of_the_reel_the_agent_records_from_its_own_and_its_key
     # A replay needs neither the server nor the key.
     assert asked(Reel(files), Agent("m", base_url=server.url, api_key_env="NOT_SET_HERE")) == "Hello."
     assert KEY not in "".join(path.read_text("utf-8") for path in files.cassette.parent.iterdir())
+
+
+def test_recording_without_any_server_says_how_to_name_one(
+    files: ReelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    agent = Reel(files, recording=True).agent(Agent("m"))
+    with pytest.raises(EndpointConfigError, match=r"base_url=.*; or give pytest --reel-live-url URL$"):
+        agent.run("Hi.")
 
 
 def test_an_endpoint_of_ones_own_is_refused(files: ReelFiles) -> None:

@@ -15,8 +15,9 @@ import trio
 from tests.adapters.driver.immediate import ImmediateApprover
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel import Always, ConfigError, Plan, PythonTools, ReplayMismatch, Run, read_journal, tool
+from toolreel import Always, ConfigError, Plan, PythonTools, ReplayMismatch, Run, tool
 from toolreel.cassette import Vary
+from toolreel.journals import read_journal
 from toolreel.testing import LiveSide, Reel, ReelFiles, calling, saying
 
 STOCK = {"pin": 4, "shim": 0}

@@ -1,0 +1,47 @@
+"""Errors, each with the place and the remedy. All are a ``ToolreelError``."""
+
+from toolreel._internal import (
+    AdapterError,
+    CassetteError,
+    CatalogueError,
+    DurableError,
+    EndpointConfigError,
+    EvalPlanError,
+    ForkError,
+    JournalError,
+    McpConfigError,
+    McpServerError,
+    MissingExtra,
+    OutputError,
+    ResultsError,
+    SecretFound,
+    SecretRulesError,
+    SkillError,
+    TokenizerError,
+    ToolModuleError,
+    VaryError,
+)
+from toolreel_core import ProtocolError
+
+__all__ = [
+    "AdapterError",
+    "CassetteError",
+    "CatalogueError",
+    "DurableError",
+    "EndpointConfigError",
+    "EvalPlanError",
+    "ForkError",
+    "JournalError",
+    "McpConfigError",
+    "McpServerError",
+    "MissingExtra",
+    "OutputError",
+    "ProtocolError",
+    "ResultsError",
+    "SecretFound",
+    "SecretRulesError",
+    "SkillError",
+    "TokenizerError",
+    "ToolModuleError",
+    "VaryError",
+]

@@ -1,0 +1,41 @@
+"""What a program may implement: endpoints, tool hosts, approvers, clocks, journals, performers."""
+
+from toolreel._driver import (
+    Approver,
+    AsyncApprover,
+    AsyncClock,
+    AsyncEndpoint,
+    AsyncEndpoints,
+    AsyncLater,
+    AsyncPerformer,
+    AsyncSystemClock,
+    AsyncToolHost,
+    Clock,
+    Endpoint,
+    Endpoints,
+    InstantClock,
+    Journal,
+    Performer,
+    SystemClock,
+    ToolHost,
+)
+
+__all__ = [
+    "Approver",
+    "AsyncApprover",
+    "AsyncClock",
+    "AsyncEndpoint",
+    "AsyncEndpoints",
+    "AsyncLater",
+    "AsyncPerformer",
+    "AsyncSystemClock",
+    "AsyncToolHost",
+    "Clock",
+    "Endpoint",
+    "Endpoints",
+    "InstantClock",
+    "Journal",
+    "Performer",
+    "SystemClock",
+    "ToolHost",
+]
