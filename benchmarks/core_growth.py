@@ -20,9 +20,10 @@ from types import FrameType
 
 from toolreel import LoopConfig, Plan
 from toolreel.testing import calling
-from toolreel_core import AwaitingReply, Json, ReplyReceived, State, ToolDefinition, ToolReturned, start, step
+from toolreel_core import Json, ReplyReceived, State, ToolDefinition, ToolReturned, start, step
 from toolreel_core._jsontext import canonical
 from toolreel_core._schema import compiled
+from toolreel_core.phases import AwaitingReply
 
 LENGTHS = (10, 100, 1_000)
 ROUNDS = 400

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from time import process_time
 
 from toolreel import LoopConfig
-from toolreel_core import ToolDefinition, ToolSurface, normalize_reply
+from toolreel_core import ToolDefinition, ToolSurface
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import unstreamed
+from toolreel_core.replies import normalize_reply
 
 MOST = 256 * 1024
 LIMIT = 500.0

@@ -14,8 +14,9 @@ from statistics import median
 from time import process_time
 
 from toolreel import LoopConfig
-from toolreel_core import ToolDefinition, ToolSurface, normalize_reply
+from toolreel_core import ToolDefinition, ToolSurface
 from toolreel_core._jsontext import Json
+from toolreel_core.replies import normalize_reply
 
 ROUNDS = 25
 TIMES = 100

@@ -49,6 +49,7 @@ def main() -> None:
         run(script, "--help", cwd=elsewhere, expect="Usage")
         run(script, "demo", cwd=elsewhere, expect=SAME)
         run(script, "presets", cwd=elsewhere, expect="default_tool_calling")
+        run(script, "run", "--help", cwd=elsewhere, expect="Usage")  # which offers tools of every other extra
         assert not list(elsewhere.iterdir()), "the demo left files behind"
 
         say("the examples, each with what it says that it needs")

@@ -27,7 +27,6 @@ from toolreel_core import (
     Note,
     Plan,
     Preset,
-    Presets,
     ReplyReceived,
     RunTool,
     SendRequest,
@@ -35,14 +34,14 @@ from toolreel_core import (
     ToolDefinition,
     ToolSurface,
     Wait,
-    messages_to,
-    normalize_reply,
     note_sentence,
     notes,
     start,
     step,
-    text_calls,
 )
+from toolreel_core.catalogues import Presets
+from toolreel_core.content import messages_to
+from toolreel_core.replies import normalize_reply, text_calls
 
 _TRIED: Final[Sequence[tuple[str, Mapping[str, Json]]]] = (
     ("defaults", {}),

@@ -54,7 +54,9 @@ def _arrows(package: Path) -> dict[str, set[str]]:
     arrows: dict[str, set[str]] = {}
     for module in modules(package):
         source = _entry(module.name)
-        if source not in GLUE:
+        # A public module at the top, such as `toolreel.errors`, only lists names.
+        lists = module.name.count(".") == 1 and not module.is_package and not source.startswith("_")
+        if source not in GLUE and not lists:
             targets = {_entry(name) for name in _imports(module) if name.startswith(f"{package.name}.")}
             arrows.setdefault(source, set()).update(targets - {source} - GLUE)
     return arrows

@@ -33,7 +33,15 @@ PUBLIC = [
     "toolreel.tools.mcp",
     "toolreel.tools.skills",
     "toolreel_core",
+    "toolreel_core.catalogues",
+    "toolreel_core.codec",
+    "toolreel_core.content",
     "toolreel_core.evals",
+    "toolreel_core.outcomes",
+    "toolreel_core.phases",
+    "toolreel_core.replies",
+    "toolreel_core.tools",
+    "toolreel_core.transforms",
 ]
 """Every path that may be imported from outside; ``toolreel.tools`` only holds those below it."""
 PACKAGES = [module for module in MODULES if module.is_package and module.name in PUBLIC]
@@ -69,6 +77,11 @@ def test_all_is_sorted_and_true(package: Module) -> None:
     loaded = importlib.import_module(package.name)
     assert names == sorted(set(names), key=order)
     assert [name for name in names if not hasattr(loaded, name)] == []
+
+
+@pytest.mark.parametrize("package", ["toolreel", "toolreel_core"])
+def test_a_reader_can_know_all_names(package: str) -> None:
+    assert len(exported(package)) <= 60
 
 
 def test_nothing_private_lists_its_names() -> None:

@@ -30,7 +30,7 @@ def test_a_page_is_written_here_under_the_name_of_the_recording(
 
 
 OWN = """
-from toolreel_core import register_transform
+from toolreel_core.transforms import register_transform
 from toolreel_core._conversation import register_history_policy
 from toolreel_core._settings import register_estimator
 

@@ -15,9 +15,9 @@ import pytest
 from benchmarks.hostile_replies import CONFIGS, PIECES, PLACES, cost
 from tests.properties.growth import RUNS, superlinear
 from tests.properties.growth import cost as cpu
-from toolreel_core import text_calls
 from toolreel_core._jsontext import Json, read
 from toolreel_core._text_calls import DIALECTS
+from toolreel_core.replies import text_calls
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 TOOLS = ("ping", "search_docs", "stock_lookup", "get_weather", "read_file")

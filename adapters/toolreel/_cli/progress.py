@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -17,7 +17,6 @@ from rich.text import Text
 
 from toolreel._cli.console import err, printable, running_scrub
 from toolreel._driver import Lap, Run, Wanted, cost_in_words, duration
-from toolreel.tools.mcp import CallProgressed, McpNews, describe
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -32,6 +31,9 @@ from toolreel_core._protocol import (
     notes,
 )
 from toolreel_core._replies import Delta
+
+if TYPE_CHECKING:
+    from toolreel.tools.mcp import McpNews
 
 _SHOWN: Final = 5
 """Steps that stay on the screen."""
@@ -186,6 +188,8 @@ class RunProgress:
 
     def show_mcp_event(self, news: McpNews, /) -> None:
         """Show an event of an MCP server."""
+        from toolreel.tools.mcp import CallProgressed, describe  # an extra, which is there if a server is
+
         if isinstance(news, CallProgressed):
             if self._drawn:
                 self._show(printable(describe(news)))

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +19,13 @@ from toolreel._cli.shared_option import SharedOption
 from toolreel._driver import ToolHost
 from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools
-from toolreel.tools.mcp import McpListener, read_mcp_servers
+from toolreel.tools.mcp import read_mcp_servers
 from toolreel_core._jsontext import Json
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, largest, masked, shares
+
+if TYPE_CHECKING:  # where --mcp is not given, a command does without the extra
+    from toolreel.tools.mcp import McpListener
 
 # The tools of a command, from ``--tools``, ``--mcp`` and ``--skills`` combined.
 

@@ -145,4 +145,4 @@ class EndpointConfigError(AdapterError, ValueError):
 
 for _error in [*vars().values()]:
     if isinstance(_error, type) and issubclass(_error, AdapterError):
-        _error.__module__ = "toolreel"  # a traceback then names it by the path from which users import it
+        _error.__module__ = "toolreel.errors"  # a traceback names the path from which users import it

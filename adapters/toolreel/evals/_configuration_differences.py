@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
-from toolreel_core._plan import Change, differences
-from toolreel_core.evals import EvalPlan
+from toolreel_core.evals import EvalPlan, Key, keys_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +17,18 @@ class StrategyDifference:
     before: str
     after: str
     models: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Key, ...]
 
 
 def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
     """From each strategy to the next; models for which the same changes stand together."""
     found, first = list[StrategyDifference](), next(iter(plan.cells()))
     for before, after in pairwise(strategy.name for strategy in plan.strategies):
-        groups: dict[tuple[Change, ...], list[str]] = {}
+        groups: dict[tuple[Key, ...], list[str]] = {}
         for model in plan.models:
             cell = replace(first, model=model, profile=plan.profiles[model][0].name)
-            one, other = (plan.configuration(replace(cell, strategy=name)).preset for name in (before, after))
-            groups.setdefault(differences(one, other), []).append(model)
+            one, other = (plan.configuration(replace(cell, strategy=name)) for name in (before, after))
+            groups.setdefault(keys_between(one, other), []).append(model)
         found += (
             StrategyDifference(before, after, tuple(models), changes) for changes, models in groups.items()
         )

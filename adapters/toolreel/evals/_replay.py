@@ -235,10 +235,8 @@ class Rejudged:
     after: Verdict | None = None
     why: str = ""
     """Why a verdict is missing."""
-    keys: tuple[Key, ...] = ()
-    """In which the two configurations differ, if that was searched."""
     alone: tuple[Key, ...] = ()
-    """Those that turn the run without any other."""
+    """Settings that turn the run without any other."""
     needed: tuple[Key, ...] = ()
     """A set that turns the run, of which none can be left out: a single key if there is one."""
 
@@ -345,4 +343,4 @@ def _rejudged(
         for key in keys:
             fewer = tuple(each for each in needed if each != key)
             needed = fewer if turns(fewer) else needed
-    return replace(judged, keys=keys, alone=alone, needed=needed)
+    return replace(judged, alone=alone, needed=needed)

@@ -59,6 +59,11 @@ class _Exchange(NamedTuple):
     replies: list[tuple[str, list[_Call]]]
 
     @property
+    def calls(self) -> list[_Call]:
+        """All of them."""
+        return [call for _, made in self.replies for call in made]
+
+    @property
     def answer(self) -> str:
         """The text that ends it; empty if calls do."""
         text, calls = self.replies[-1] if self.replies else ("", [])
@@ -117,12 +122,34 @@ def draft_of(
     exchanges = _exchanges(run, {message.content for message in spoken})
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
-    calls = [call for each in exchanges for _, made in each.replies for call in made]
-    offered = [tool for tool in plan.tools.definitions if tool.exposed]
     acts = {
         tool.outward: not tool.read_only and not _READING.search(tool.name.lower())
         for tool in plan.tools.definitions
     }
+    whole = escaped({"name": name, **_scenario(run, exchanges, acts)})
+    tree = as_tree(_without_null(whole))
+    proof = proof_of(scenario_of(tree), 1)
+    decisions = [*_left_out(run, spoken, exchanges)]
+    if whole != tree:
+        decisions.append("null is left out, in schemas, arguments and results: TOML has none")
+    if not number and len(with_tools) > 1:
+        others = counted(len(with_tools) - 1, "other run")
+        decisions.append(
+            f"the recording has {others} with tools; this is the last one, and --run N takes another"
+        )
+    guessed = (tool.outward for tool in plan.tools.definitions if tool.exposed and not tool.read_only)
+    if kinds := [f"{one} {'does something' if acts[one] else 'only reads'}" for one in guessed]:
+        decisions.append(f"by their names, {', '.join(kinds)}; effect = true is for one that does something")
+    for each in proof.scripts:
+        if (wrong := each.contrary) is not None:
+            reasons = "; ".join((wrong.category, *wrong.reasons))
+            decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
+    return Draft(name, tree, tuple(decisions), proof)
+
+
+def _scenario(run: Run, exchanges: Sequence[_Exchange], acts: Mapping[str, bool]) -> dict[str, Json]:
+    """The file's tables: tools with their results, what the calls that worked did, and scripts of them."""
+    calls = [call for each in exchanges for call in each.calls]
     worked = [call for call in calls if call.ok and call.name in acts]
     done: list[Json] = [
         {"tool": call.name, "with": call.arguments or {}} for call in worked if acts[call.name]
@@ -133,40 +160,18 @@ def draft_of(
     reading = dict.fromkeys(call.name for call in worked if not acts[call.name])
     checks += ({"called": called, **layer} for called in reading)
     system = "\n\n".join(message.content for message in run.messages if isinstance(message, SystemMessage))
-    user = [each.user for each in exchanges]
+    user: list[Json] = [each.user for each in exchanges]
+    offered = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     # A script that calls nothing could be right where no call worked.
     call: list[Json] = [] if worked else [{"call": offered[0].outward, "with": {}}]
-    whole = escaped(
-        {
-            "name": name,
-            "about": f"A recorded session: {' '.join(user[0].split())[:80]}",
-            **({"system": system} if system else {}),
-            "user": user[0] if len(user) == 1 else user,
-            "tool": [_tool(tool, calls, acts=acts[tool.outward]) for tool in offered],
-            "check": [*(checks or [{"at_most": 0}]), *_said(exchanges)],
-            "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(user))]},
-        }
-    )
-    tree = as_tree(_without_null(whole))
-    proof = proof_of(scenario_of(tree), 1)
-    decisions = [*_left_out(run, spoken, calls)]
-    if whole != tree:
-        decisions.append("null is left out, in schemas, arguments and results: TOML has none")
-    if not checks:
-        decisions.append("no call of the recording worked; say with a [[check]] what has to happen")
-    if not number and len(with_tools) > 1:
-        others = counted(len(with_tools) - 1, "other run")
-        decisions.append(
-            f"the recording has {others} with tools; this is the last one, and --run N takes another"
-        )
-    if guessed := [tool.outward for tool in offered if not tool.read_only]:
-        kinds = (f"{one} {'does something' if acts[one] else 'only reads'}" for one in guessed)
-        decisions.append(f"by their names, {', '.join(kinds)}; effect = true is for one that does something")
-    for each in proof.scripts:
-        if (wrong := each.contrary) is not None:
-            reasons = "; ".join((wrong.category, *wrong.reasons))
-            decisions.append(f"the {each.kind} script results in {wrong.result} ({reasons})")
-    return Draft(name, tree, tuple(decisions), proof)
+    return {
+        "about": f"A recorded session: {' '.join(exchanges[0].user.split())[:80]}",
+        **({"system": system} if system else {}),
+        "user": user[0] if len(user) == 1 else user,
+        "tool": [_tool(tool, calls, acts=acts[tool.outward]) for tool in offered],
+        "check": [*(checks or [{"at_most": 0}]), *_said(exchanges)],
+        "script": {"good": _good(exchanges, acts), "bad": [*call, *(["I don't know."] * len(user))]},
+    }
 
 
 def name_of(source: str) -> str:
@@ -276,17 +281,18 @@ def _good(exchanges: Sequence[_Exchange], acts: Mapping[str, bool]) -> list[Json
     return script
 
 
-def _left_out(run: Run, spoken: Sequence[UserMessage], calls: Sequence[_Call]) -> Iterator[str]:
+def _left_out(run: Run, spoken: Sequence[UserMessage], exchanges: Sequence[_Exchange]) -> Iterator[str]:
     """What of the recording is not in the scenario."""
+    calls = [call for each in exchanges for call in each.calls]
     if parts := sum(not isinstance(part, Text) for message in spoken for part in message.parts):
         yield f"images and files of the user ({parts}) are left out; say in words what they show"
     if not isinstance(run.outcome, Completed):
-        yield (
-            f"the session ended without an answer ({run.outcome.name}); "
-            "say what the right one would have been"
-        )
+        ended = f"the session ended without an answer ({run.outcome.name})"
+        yield f"{ended}; say what the right one would have been"
     if lost := sum(not call.ok for call in calls):
         yield f"{counted(lost, 'call')} failed in the recording, and the good script makes none that failed"
+    if lost == len(calls):
+        yield "no call of the recording worked; say with a [[check]] what has to happen"
 
 
 def _without_null(value: Json) -> Json:

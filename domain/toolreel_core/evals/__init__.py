@@ -43,24 +43,34 @@ gate
 
 # mypy: implicit-reexport
 
-from toolreel_core.evals._configuration_keys import Key, keys_between, with_keys
-from toolreel_core.evals._plan.cells import Cell, Sample, Shard
-from toolreel_core.evals._plan.cost_estimate import (
+from toolreel_core.evals._plan.configuration import (
+    STRATEGIES,
+    Configuration,
+    Key,
+    Strategy,
+    configuration_for,
+    harness_preset,
+    keys_between,
+    strategies_of,
+    with_keys,
+)
+from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
+from toolreel_core.evals._plan.eval_plan import (
     CONTROL_RUN,
     TOOL_RUN,
     AssumedRun,
+    Cell,
     Estimate,
+    EvalPlan,
+    Sample,
+    Shard,
     check_cost_cap,
     estimate_cost,
 )
-from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
-from toolreel_core.evals._plan.eval_plan import EvalPlan
 from toolreel_core.evals._plan.filters import (
-    Filter,
-    applies,
-    auto_profile,
     comma_separated,
     profiles_for,
+    select,
     select_models,
     select_profiles,
 )
@@ -70,7 +80,6 @@ from toolreel_core.evals._plan.gates import (
     THESE,
     About,
     Gate,
-    gate_from,
     gate_option,
     gates_of,
 )
@@ -83,14 +92,6 @@ from toolreel_core.evals._plan.options import (
     Options,
     environment,
     layered,
-)
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import (
-    STRATEGIES,
-    Strategy,
-    configuration_for,
-    harness_preset,
-    strategies_of,
 )
 from toolreel_core.evals._record import (
     VERSION,
@@ -108,13 +109,14 @@ from toolreel_core.evals._request_divergence import (
     first_divergence,
     request_content,
 )
-from toolreel_core.evals._runner import Retries, remaining_retries, retry_delay_ms
 from toolreel_core.evals._scenarios.checks import (
     ANSWERED,
     arguments_of,
+    came_back,
     checks_of,
     exercise,
     outcome,
+    signed,
 )
 from toolreel_core.evals._scenarios.claims import (
     admits_failure,
@@ -126,8 +128,17 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn, Sent, evidence_of
-from toolreel_core.evals._scenarios.scenario import PACK, Case, Check, Scenario
+from toolreel_core.evals._scenarios.scenario import (
+    PACK,
+    Case,
+    Check,
+    Evidence,
+    ObservedCall,
+    ObservedTurn,
+    Scenario,
+    Sent,
+    evidence_of,
+)
 from toolreel_core.evals._scenarios.scenario_file import (
     check_scenario_name,
     parameters_of,
@@ -148,7 +159,19 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
     scripted_stream,
 )
-from toolreel_core.evals._scenarios.wire_checks import came_back, signed
+from toolreel_core.evals._scenarios.workspace import Mishaps, Workspace
+from toolreel_core.evals._scenarios.world import (
+    Row,
+    TableWorld,
+    World,
+    alike,
+    at,
+    failure,
+    has_arguments,
+    steps,
+    success,
+    with_value,
+)
 from toolreel_core.evals._trials import (
     Tally,
     Trial,
@@ -165,20 +188,16 @@ from toolreel_core.evals._verdicts import (
     TAXONOMY,
     Category,
     Result,
+    Retries,
     Verdict,
     alias_of,
     category,
     judge,
     of_status,
     provider_hint,
+    remaining_retries,
+    retry_delay_ms,
 )
-from toolreel_core.evals._worlds.facts_and_draft import (
-    Mishaps,
-    Workspace,
-)
-from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
-from toolreel_core.evals._worlds.table_world import Row, TableWorld, alike, has_arguments
-from toolreel_core.evals._worlds.world import World, failure, success
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

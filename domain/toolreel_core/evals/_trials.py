@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chain
-from toolreel_core.evals._plan.cells import Cell
+from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._record import Record
 from toolreel_core.evals._verdicts import Result

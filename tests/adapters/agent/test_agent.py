@@ -39,8 +39,9 @@ from toolreel._replay import story
 from toolreel.errors import CatalogueError, EndpointConfigError
 from toolreel.journals import MemoryJournal
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core import CostUnknown, dump, load_state
+from toolreel_core import dump, load_state
 from toolreel_core._text_calls import MARKED
+from toolreel_core.outcomes import CostUnknown
 
 
 def stock(part: str) -> int:

@@ -15,7 +15,7 @@ import trio
 from tests.patience import HANG
 from toolreel import Agent, AgentRun, Price, Spent, tool
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core import BudgetSpent, ConversationSpent, CostUnknown
+from toolreel_core.outcomes import BudgetSpent, ConversationSpent, CostUnknown
 
 ASKS = calling(("ask_agent", {"prompt": "How many pins?"}))
 ON: list[Callable[..., AgentRun[Any]]] = [

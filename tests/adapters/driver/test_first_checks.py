@@ -24,7 +24,7 @@ from toolreel import (
 )
 from toolreel._driver import ImmediateEndpoint
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel_core import masked
+from toolreel_core.tools import masked
 
 
 def stock(part: str) -> int:

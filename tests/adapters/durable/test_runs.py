@@ -20,8 +20,6 @@ from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import Endpoints
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
-    BudgetSpent,
-    Cancelled,
     Completed,
     ConfigError,
     FallbackPlan,
@@ -31,6 +29,7 @@ from toolreel_core import (
     ToolReturned,
     ToolSurface,
 )
+from toolreel_core.outcomes import BudgetSpent, Cancelled
 
 POLL = 0.02
 LONG = 300.0

@@ -167,7 +167,6 @@ def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path)
         else:
             assert run["undecided"] == "it parts from the recording at request 2 by messages"
     assert [(key["alone"], key["together"]) for key in tree["settings"]] == [("0/3", "3/3")] * 2
-    assert {*tree["idle"]} == {"config.max_turns", "config.text_dialects+react", "request.top_p"}
 
 
 def test_a_setting_that_suffices_alone_is_the_whole_set(written: Path) -> None:

@@ -27,8 +27,8 @@ from toolreel import (
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import MemoryJournal
 from toolreel.testing import calling, saying
-from toolreel_core import InvalidOutput
 from toolreel_core._jsontext import Json, canonical
+from toolreel_core.outcomes import InvalidOutput
 
 
 class Stock(BaseModel):

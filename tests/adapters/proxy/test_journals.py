@@ -15,10 +15,11 @@ from tests.servers.chat_server import serving
 from tests.servers.proxy_server import proxying
 from toolreel._journal import read_journal
 from toolreel.proxy import JournalJob, JournalProcess, JournalQueue, ProxySettings, Route
-from toolreel_core import Tree, register_transform
+from toolreel_core import Tree
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Profile
+from toolreel_core.transforms import register_transform
 
 MANY = 50
 

@@ -32,7 +32,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
                 "from": each.before,
                 "to": each.after,
                 "models": [*each.models],
-                "changes": [[one.key, one.before, one.after] for one in each.changes],
+                "changes": [[str(one), one.before, one.after] for one in each.changes],
             }
             for each in differences
         ]
@@ -72,7 +72,10 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
-        lines = [f"{one.key}: {_shown(one.before)} → {_shown(one.after)}" for one in each.changes]
+        lines = [
+            f"{one}: {_shown(one.before)} → {_shown(one.after)}" if one.change else str(one)
+            for one in each.changes
+        ]
         for line in lines or ["the same configuration"]:
             labelled(out, "", line)
     _show_estimate(plan, estimate)

@@ -12,7 +12,6 @@ from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
 from toolreel.evals import (
-    Proof,
     draft_of,
     paths_of,
     proof_of,
@@ -89,29 +88,29 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
     ]
     failed = not all(proof.holds for proof in proofs)
     if as_machine:
-        say({"holds": not failed, "scenarios": [_tree(proof) for proof in proofs]})
+        trees: list[Json] = [
+            {
+                "scenario": proof.scenario,
+                "holds": proof.holds,
+                "scripts": {
+                    each.kind: {
+                        "wanted": each.wanted,
+                        "results": [verdict.result for verdict in each.verdicts],
+                        "reasons": [*each.contrary.reasons] if each.contrary else [],
+                    }
+                    for each in proof.scripts
+                },
+                "never_failed": [*proof.never_failed],
+            }
+            for proof in proofs
+        ]
+        say({"holds": not failed, "scenarios": trees})
         return FAILED if failed else 0
     for proof in proofs:
         out.print(printable(f"{proof.scenario}: {'holds' if proof.holds else 'does not hold'}"))
         for sentence in sentences(proof):
             out.print(printable(f"  {sentence}"))
     return FAILED if failed else 0
-
-
-def _tree(proof: Proof) -> dict[str, Json]:
-    return {
-        "scenario": proof.scenario,
-        "holds": proof.holds,
-        "scripts": {
-            each.kind: {
-                "wanted": each.wanted,
-                "results": [verdict.result for verdict in each.verdicts],
-                "reasons": [*each.contrary.reasons] if each.contrary else [],
-            }
-            for each in proof.scripts
-        },
-        "never_failed": [*proof.never_failed],
-    }
 
 
 @click.command(

@@ -40,9 +40,9 @@ from toolreel.evals._summary.totals import (
     warnings,
 )
 from toolreel_core._jsontext import Json
-from toolreel_core._plan import Change
 from toolreel_core.evals import (
     EvalPlan,
+    Key,
     Tally,
     Trial,
     acceptance,
@@ -137,7 +137,7 @@ def _body(
     rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, header.created, folder)]
     rows += [(f"strategy {each.name}", each.about) for each in plan.strategies]
     rows += [
-        (f"{each.before} to {each.after}", "; ".join(f"{one.key}: {_change(one)}" for one in each.changes))
+        (f"{each.before} to {each.after}", "; ".join(map(_change, each.changes)))
         for each in strategy_differences(plan)
     ]
     served = ", ".join(sorted({who for one in made for who in one.served}))
@@ -232,6 +232,6 @@ def _gained_and_lost(made: Sequence[Trial]) -> Iterator[TextTable]:
             yield flips_table(of_one, f"only {name} passed, of {first} and {second}", ["strategy"], _FLIPS)
 
 
-def _change(change: Change) -> str:
+def _change(change: Key) -> str:
     before, after = (shortened(value or "not sent") for value in (change.before, change.after))
-    return f"{before} to {after}"
+    return f"{change}: {before} to {after}" if change.change else str(change)

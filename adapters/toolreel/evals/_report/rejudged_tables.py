@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from toolreel.evals._replay import FATES, Rejudged
 from toolreel.evals._report.rendering import TextTable, rows_of
 from toolreel_core._jsontext import Tree
-from toolreel_core.evals import Key
 
 
 def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
@@ -29,8 +28,6 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
         )
     if first and not any(run.needed for run in runs):
         yield f"No run is turned, so no setting of {strategy} is needed by a recorded reply."
-    elif idle := _idle(runs):
-        yield f"These differences turn no run: {', '.join(idle)}"
 
 
 def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
@@ -48,7 +45,6 @@ def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> T
             for name, group in _groups(runs, first).items()
         },
         "settings": rows_of(_settings(runs)),
-        "idle": _idle(runs),
         "runs": rows_of(_runs(runs)),
     }
 
@@ -91,10 +87,3 @@ def _settings(runs: Sequence[Rejudged]) -> TextTable:
     )
     note = "alone: runs that this setting turns alone; together: runs that need it and others"
     return TextTable("settings that turn runs", ("setting", "change", "alone", "together"), rows, (note,))
-
-
-def _idle(runs: Sequence[Rejudged]) -> list[str]:
-    """The names of the keys that turn no run, though runs were turned by others."""
-    turning = {str(key) for run in runs for key in (*run.alone, *run.needed)}
-    keys: list[Key] = [key for run in runs for key in run.keys]
-    return [name for name in dict.fromkeys(map(str, keys)) if name not in turning]

@@ -33,7 +33,7 @@ from toolreel.evals._summary.totals import (
 )
 from toolreel.evals._summary.trial_table import trial_row
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, alias_of, category
+from toolreel_core.evals import Cell, EvalPlan, Tally, Trial, TrialOutcome, acceptance, alias_of, category
 
 RESULTS: Final[dict[TrialOutcome, str]] = {
     "pass": "passed",
@@ -137,12 +137,15 @@ def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
     return TextTable("pairs of candidates, for scenarios such as these", head, rows)
 
 
+_NO_FAILURE: Final = Trial(Cell("", "", "", ""), 0)
+
+
 def _tasks(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
         tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
-        failed = next((one for one in sorted(trials, key=lambda one: one.trial) if not one.ok), None)
+        failed = next((one for one in sorted(trials, key=lambda one: one.trial) if not one.ok), _NO_FAILURE)
         rows.append(
             (
                 *(cell.model, cell.profile, cell.strategy, cell.endpoint),
@@ -152,25 +155,18 @@ def _tasks(made: Sequence[Trial]) -> TextTable:
                 recommendation(trials),
                 f"{controls.ok}/{controls.valid}" if controls.valid else "",
                 percent(Tally.of(trials).coverage),
-                *(_failure(failed) if failed else ("",) * 5),
+                *(failed.category, where(failed), shortened(failed.hint or failed.error)),
             )
         )
     head = (
         *("model", "profile", "strategy", "endpoint", "passed", "rate", "95%", "recommended", "control"),
-        *("coverage", "category", "alias", "status", "sample", "error"),
+        *("coverage", "category", "sample", "error"),
     )
     note = (
         f"95%: Wilson's interval of these tool runs; recommended: it lies above {100 * WORKS:g} % "
         f"(conditional: with less than {100 * COVERED:g} % valid runs), or below it (no)"
     )
     return TextTable("models and strategies", head, tuple(rows), (note,))
-
-
-def _failure(one: Trial) -> tuple[str, ...]:
-    """Of a run that is no pass: category, the reference's name of it, status, recording and error."""
-    status = "" if one.status is None else str(one.status)
-    alias = alias_of(one.category, one.status)
-    return one.category, alias, status, where(one), shortened(one.hint or one.error)
 
 
 def _flaky(made: Iterable[Trial]) -> TextTable:

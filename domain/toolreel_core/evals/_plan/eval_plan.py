@@ -1,45 +1,143 @@
 """Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
 A plan is made of options, a catalogue of presets and models, and the scenarios that were chosen; the same
-parts always give the same plan. Runs are generated one by one, since a plan may have too many of them to keep
-in memory.
+parts always give the same plan. Its runs are samples of cells, which are combinations of its axes. They are
+generated one by one, since a plan may have too many of them to keep in memory.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Protocol, TypeVar
+from typing import Final, TypeVar
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, unknown_name
-from toolreel_core._jsontext import Json, Tree, canonical, digest, parse
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
-from toolreel_core.evals._plan.cells import Cell, Sample, Shard
+from toolreel_core._settings import Provider
+from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
-    Filter,
-    auto_profile,
     profiles_for,
+    select,
     select_models,
     select_profiles,
 )
 from toolreel_core.evals._plan.options import Budget, Options
-from toolreel_core.evals._plan.run_configuration import Configuration
-from toolreel_core.evals._plan.strategies import Strategy, configuration_for, strategies_of
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
 
+_FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+"""A shard, such as 1/3."""
 
-class _HasName(Protocol):
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several equal parts of an evaluation.
+
+    >>> Shard.of("2/3")
+    Shard(number=2, of_all=3)
+    """
+
+    number: int
+    """From 1 on."""
+    of_all: int
+    """How many shards there are."""
+
+    @classmethod
+    def of(cls, text: str) -> Shard:
+        """A shard as the command line and headers have it.
+
+        :raises ConfigError: if it is none
+        """
+        found = _FORM.fullmatch(text)
+        number, of_all = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= number <= of_all:
+            raise ConfigError(
+                f"expected a shard such as 1/3, the first of three, where the first number is at most the "
+                f"second; got {text!r}"
+            )
+        return cls(number, of_all)
+
+    def trials(self, cell: Cell, trials: int) -> range:
+        """Those of a cell's trials that are in this shard."""
+        first = (self.number - 1 - _turn(cell)) % self.of_all
+        return range(first + 1, trials + 1, self.of_all)
+
+    def __str__(self) -> str:
+        """As the command line has it."""
+        return f"{self.number}/{self.of_all}"
+
+
+def _turn(cell: Cell) -> int:
+    """How far from shard 1 the first trial of a cell is dealt out."""
+    return int(chain("shard", *cell.axes)[:12], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of the axes; its trials differ by chance alone."""
+
+    model: str
+    profile: str
+    """The sampling profile in use; ``auto`` is already resolved."""
+    strategy: str
+    scenario: str
+    """Empty: the cell stands for all scenarios, a *task*, which is one row of a table."""
+    endpoint: str = ""
+    """The name of the endpoint; empty where the plan has one without a name."""
+
     @property
-    def name(self) -> str: ...
+    def task(self) -> Cell:
+        """The cell without its scenario."""
+        return replace(self, scenario="")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All axes, in an order to sort by."""
+        return self.model, self.profile, self.strategy, self.endpoint, self.scenario
 
 
-_Item = TypeVar("_Item", bound=_HasName)
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run that a plan asks for."""
+
+    cell: Cell
+    trial: int
+    """From 1 on."""
+    version: int
+    """Of its scenario."""
+    configuration: str
+    """The digest of its effective configuration, in which the sampling is."""
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of everything that determines the run; of its endpoint, only a name, if it has one."""
+        cell = self.cell
+        return chain(
+            "sample",
+            *(cell.model, cell.profile, cell.strategy, cell.scenario),
+            *(str(self.version), self.configuration, str(self.trial)),
+            *(("endpoint", cell.endpoint) if cell.endpoint else ()),
+        )
+
+    @property
+    def seed(self) -> str:
+        """The seed that its case is drawn from, the same under all strategies, profiles and endpoints.
+
+        The runs of one trial therefore see the same conversation, and can be compared in pairs.
+        """
+        # Models and endpoints are compared in pairs too, so what is drawn must not depend on them.
+        cell = self.cell
+        # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
+        return chain("world", cell.scenario, str(self.version), "off", str(self.trial))
+
+
 _Found = TypeVar("_Found")
 
 
@@ -66,35 +164,29 @@ class EvalPlan:
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
         models = _at("models", lambda: select_models(presets, options.models, options.add_models))
-        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
-        auto, enforce = AUTO in Filter(options.profiles).inclusions, options.enforce_applicability
+        chosen = _at("profiles", lambda: select_profiles(presets, options.profiles))
+        auto, enforce = AUTO in map(str.lower, options.profiles), options.enforce_applicability
         known = strategies_of(parse(options.own_strategies), presets)
-        words = Filter(options.strategies or ("production",))
+        words = options.strategies or ("production",)
+        strategies = _at(
+            "strategies", lambda: select(words, "strategy", known, lambda each: (each.name, *each.tags))
+        )
+        spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
             place = ("endpoints", name) if name else ("endpoint",)
-            provider = endpoint.provider
-            if provider and not presets.defaults(provider).names:
-                raise PlaceError((*place, "provider"), unknown_name("provider", provider, presets.providers))
-            spelled = {*models, *(each.name for each in presets.models)}
+            if endpoint.provider and not presets.defaults(endpoint.provider).names:
+                what = unknown_name("provider", endpoint.provider, presets.providers)
+                raise PlaceError((*place, "provider"), what)
             for model, _ in endpoint.models:  # another name for a model that there is not changes nothing
                 if model not in spelled:
                     raise PlaceError((*place, "models", model), unknown_name("model", model, spelled))
-        scenarios = self.scenarios
-        if options.tool_use_mode == "disabled":
-            scenarios = tuple(each for each in scenarios if each.control)
-            if not scenarios:
-                what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
-                raise PlaceError(("eval", "scenarios"), what)
-        derived: Mapping[str, object] = {
-            "models": models,
-            "profiles": {
-                each: profiles_for(presets, each, select, auto=auto, enforce=enforce) for each in models
-            },
-            "strategies": _at(
-                "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
-            ),
-            "scenarios": scenarios,
-        }
+        disabled = options.tool_use_mode == "disabled"
+        scenarios = tuple(each for each in self.scenarios if each.control or not disabled)
+        if disabled and not scenarios:
+            what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
+            raise PlaceError(("eval", "scenarios"), what)
+        profiles = {each: profiles_for(presets, each, chosen, auto=auto, enforce=enforce) for each in models}
+        derived = {"models": models, "profiles": profiles, "strategies": strategies, "scenarios": scenarios}
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
@@ -165,7 +257,7 @@ class EvalPlan:
             self.presets,
             self.options,
             self.endpoint_at(cell.endpoint),
-            _named("strategy", cell.strategy, self.strategies),
+            _named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
@@ -178,22 +270,13 @@ class EvalPlan:
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
-        return _named("scenario", name, self.scenarios)
+        return _named("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
-        """The name of a cell in tables: its model, and the axes that vary.
-
-        A profile chosen by ``auto`` is marked ``auto=``.
-        """
-        words = self.options.profiles
+        """The name of a cell in tables: its model, and the axes that vary."""
         several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
-        auto = (
-            AUTO in Filter(words).inclusions
-            and cell.profile not in (each.name for each in select_profiles(self.presets, words))
-            and auto_profile(self.presets, cell.model).name == cell.profile
-        )
         parts = (
-            f"{f'{AUTO}=' if auto else ''}{cell.profile}" if several else "",
+            cell.profile if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
             cell.endpoint if len(self.endpoints) > 1 else "",
         )
@@ -224,9 +307,7 @@ class EvalPlan:
 
         :raises ConfigError: if the plan has none of that name
         """
-        if name not in self.endpoints:
-            raise ConfigError(unknown_name("endpoint", name, filter(None, self.endpoints)))
-        return self.endpoints[name]
+        return _named("endpoint", name, self.endpoints)
 
     @property
     def budget(self) -> Budget:
@@ -262,28 +343,123 @@ class EvalPlan:
         :raises ConfigError: if something that it names no longer exists
         """
         options = Options.of(tree["options"])
-        known = tuple(scenarios)
-        stored = tree["scenarios"]
-        wanted = stored if isinstance(stored, Mapping) else ()
-        return cls(
-            options,
-            presets.extended(Presets.of(parse(options.catalogue))),
-            tuple(_named("scenario", name, known[::-1]) for name in wanted),
-        )
+        known = {each.name: each for each in scenarios}
+        chosen = tuple(_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
+        return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
-def _named(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
-    for item in items:
-        if item.name == name:
-            return item
-    raise ConfigError(unknown_name(what, name, [item.name for item in items]))
+def _named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
+    if name not in items:
+        raise ConfigError(unknown_name(what, name, filter(None, items)))
+    return items[name]
 
 
 def _at(key: str, find: Callable[[], _Found]) -> _Found:
     """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
-    except PlaceError:
-        raise
     except ConfigError as error:
         raise PlaceError(("eval", key), str(error)) from None
+
+
+_SHOWN: Final = 5
+
+
+def check_cost_cap(plan: EvalPlan) -> None:
+    """Refuse a cap of the cost where the cost of a model will not be known.
+
+    It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
+
+    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
+    """
+    known = {
+        name: plan.presets.defaults(plan.endpoint_at(name).provider).changes()["provider"]
+        for name in plan.endpoints
+    }
+    places = [name for name in plan.endpoints if Provider.of(known[name]).reports_cost != "yes"]
+    unknown = _unpriced(plan, [model for model in plan.models if not kind_of(model)], places)
+    caps = {
+        ("budget", "max_cost"): plan.budget.max_cost,
+        ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
+    }
+    for place in (place for place, cap in caps.items() if unknown and cap is not None):
+        names = ", ".join(unknown[:_SHOWN])
+        names += f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else ""
+        where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
+        what = (
+            f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
+            "name a provider that reports costs, such as openrouter, or leave max_cost out and limit "
+            "max_tokens"
+        )
+        raise PlaceError(place, what)
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedRun:
+    """Assumed size of one run."""
+
+    requests: float
+    prompt_tokens: float
+    """Of all its requests together."""
+    completion_tokens: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """The assumption in words."""
+        tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
+        return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
+
+
+TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
+"""A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
+CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated requests, tokens, time and cost of a plan."""
+
+    runs: int
+    requests: float
+    prompt_tokens: float
+    completion_tokens: float
+    minutes: float
+    """With as many jobs as the plan has."""
+    cost: float | None
+    """Of the models that have a price, in its currency; ``None`` if none has."""
+    unpriced: tuple[str, ...]
+    """Models without a price, with their endpoints if there are several; they are unknown, not free."""
+
+
+def estimate_cost(plan: EvalPlan) -> Estimate:
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
+    controls = sum(scenario.control for scenario in plan.scenarios)
+    kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
+    shares = plan.task_count // len(plan.pairs) * plan.trials
+    requests, prompt, completion, seconds = (
+        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
+    )
+    pairs, places = len(plan.pairs), len(plan.endpoints)
+    prices = [plan.options.price(model, place) for model, _ in plan.pairs for place in plan.endpoints]
+    costs = [price.cost(prompt / places, completion / places) for price in prices if price]
+    return Estimate(
+        plan.count,
+        requests * pairs,
+        prompt * pairs,
+        completion * pairs,
+        seconds * pairs / 60 / plan.jobs,
+        sum(costs) if costs else None,
+        _unpriced(plan, plan.models, plan.endpoints),
+    )
+
+
+def _unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
+    """The models without a price at some of these endpoints, with its name if the plan has several."""
+    places = [*endpoints]
+    return tuple(
+        f"{model} at {place}" if len(plan.endpoints) > 1 else model
+        for model in models
+        for place in places
+        if plan.options.price(model, place) is None
+    )

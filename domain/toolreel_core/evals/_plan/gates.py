@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Table, unknown_name
+from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import parse
 from toolreel_core.evals._plan.options import Options
 
@@ -83,66 +83,19 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
 
     :raises PlaceError: if one is none; names the place and what is allowed
     """
-    trees, found = parse(options.gates), list[Gate]()
-    for tree in trees if isinstance(trees, list) else []:
-        table = Table.of(tree, "gate")
-        found.append(gate_from(table))
-        # Not in gate_from, which reads earlier plans of results too, and they may have been wrong about this.
-        if (metric := found[-1].metric) and metric not in METRICS:
-            raise table.complaint(unknown_name("metric", metric, METRICS))
-    return tuple(found)
-
-
-def gate_from(table: Table) -> Gate:
-    """A gate as a plan's table has it.
-
-    >>> print(gate_from(Table.of({"metric": "rate", "model": "m", "at_least": 0.85}, "gate")))
-    rate of m at least 0.85
-
-    :raises PlaceError: if it is none; names the place and what is allowed
-    """
-    tests = [key for key in ("no_regression_of", "nothing_broke_in") if key in table.values]
-    parts: dict[str, Any] = dict(zip(_PARTS, map(table.text, _PARTS), strict=True))
-    if not tests:
-        table.only("metric", "at_least", "at_most", *_PARTS)
-        if not (metric := table.text("metric")):
-            raise table.complaint("a gate has a metric, no_regression_of, or nothing_broke_in")
-        if ("at_least" in table.values) == ("at_most" in table.values):
-            raise table.complaint("a gate about a metric has either at_least or at_most")
-        side = "at_least" if "at_least" in table.values else "at_most"
-        sign: Literal[">=", "<="] = ">=" if side == "at_least" else "<="
-        return Gate("figure", _number(table, side), metric, sign, **parts)
-    table.only(tests[0], "against", "alpha", "margin", "about", "model", "scenario")
-    names = table.text(tests[0]), table.text("against")
-    if not all(names):
-        raise table.complaint(f"{tests[0]} and against each name a strategy")
-    if "margin" in table.values and "alpha" in table.values:
-        raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
-    # Of a single scenario there is no other statement.
-    about = THESE if parts["scenario"] else SAMPLE
-    about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
-    kind: GateKind = "nothing-broke" if tests[0] == "nothing_broke_in" else "no-regression"
-    kind = "margin" if "margin" in table.values else kind
-    limit = _number(table, "margin" if kind == "margin" else "alpha", _LEVEL)
-    if not 0 < limit < 1:
-        what = f"expected a number between 0 and 1, got {limit!r}"
-        raise table.complaint(what, "margin" if kind == "margin" else "alpha")
-    parts["strategy"] = names[0]
-    return Gate(kind, limit, **parts, against=names[1], about=about)
-
-
-def _number(table: Table, key: str, default: float | None = None) -> float:
-    value = table.values.get(key, default)
-    # Infinity and nan are numbers to TOML, and there is no limit that they could be.
-    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
-        raise table.complaint(f"expected a number, got {value!r}", key)
-    return value
+    trees = parse(options.gates)
+    found = tuple(_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
+    for metric in (gate.metric for gate in found if gate.metric and gate.metric not in METRICS):
+        raise PlaceError(("gate",), unknown_name("metric", metric, METRICS))
+    return found
 
 
 _WORDS: Final = re.compile(
     r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>[^\s=]+))?"
 )
-"""A gate: its name, the part that it is about, and the bound."""
+"""A gate of the command line: its name, the part that it is about, and the bound."""
+_TESTS: Final = {"no-regression": "alpha", "nothing-broke": "alpha", "margin": "margin"}
+"""Gates that compare, with what bounds them."""
 
 
 def gate_option(text: str) -> Gate:
@@ -151,36 +104,70 @@ def gate_option(text: str) -> Gate:
     :raises ConfigError: if they are none; says what would be one
     """
     found = _WORDS.fullmatch(text.strip())
-    if not found:
-        raise ConfigError(f"{text!r} is no gate; write such as no-regression or lower_bound>=0.85")
-    parts: dict[str, Any] = {}
-    words = [word.strip() for word in (found["part"] or "").split(",") if word.strip()]
-    for axis, _, value in (word.partition("=") for word in words if word != THESE):
-        if axis.strip() not in _PARTS:
-            raise ConfigError(f"{text!r}: {unknown_name('axis', axis.strip(), (*_PARTS, THESE))}")
-        if not value.strip():
-            raise ConfigError(f"{text!r}: {axis.strip()} has no value")
-        parts[axis.strip()] = value.strip()
-    # Of a single scenario there is no other statement.
-    about = THESE if THESE in words or "scenario" in parts else SAMPLE
-    name, sign, number = found["name"].replace("_", "-"), found["sign"], None
-    if found["number"] is not None:
+    tree = dict[str, Any]()
+    for word in filter(None, map(str.strip, ((found and found["part"]) or "").split(","))):
+        axis, _, value = map(str.strip, word.partition("="))
+        if word != THESE and axis not in _PARTS:
+            raise ConfigError(f"{text!r}: {unknown_name('axis', axis, (*_PARTS, THESE))}")
+        if word != THESE and not value:
+            raise ConfigError(f"{text!r}: {axis} has no value")
+        tree |= {"about": THESE} if word == THESE else {axis: value}
+    name, sign, number = found.group("name", "sign", "number") if found else ("", None, None)
+    if number is not None:
         try:
-            number = float(found["number"])
+            number = float(number)
         except ValueError:
-            raise ConfigError(f"{text!r}: {found['number']!r} is no number") from None
-        if number - number != 0:
-            raise ConfigError(f"{text!r}: {found['number']!r} is no number that a figure can have")
-    if name in {"no-regression", "margin", "nothing-broke"}:
-        if (sign or "=") != "=" or (name == "margin" and number is None) or len(parts) > 1:
-            raise ConfigError(f"{text!r} is no gate; write such as no-regression=0.01 or margin=0.1")
-        limit = _LEVEL if number is None else number
-        if not 0 < limit < 1:
-            raise ConfigError(f"{text!r}: expected a number between 0 and 1, got {limit!r}")
-        return Gate(cast("GateKind", name), limit, **parts, about=about)
-    if THESE in words:
-        raise ConfigError(f"{text!r} is no gate; {THESE} belongs to no-regression and margin")
-    if sign not in {">=", "<="} or number is None:
-        what = "write no-regression, margin, nothing-broke, or a metric with >= or <= and a number"
-        raise ConfigError(f"{text!r} is no gate; {what}")
-    return Gate("figure", number, found["name"], cast('Literal[">=", "<="]', sign), **parts)
+            raise ConfigError(f"{text!r}: {number!r} is no number") from None
+    bound = _TESTS.get(name.replace("_", "-"), "")
+    lacks = (bound == "margin" and number is None) or len({*tree} - {"about"}) > 1
+    if bound and sign in {None, "="} and not lacks:
+        tree |= {"nothing_broke_in" if name.startswith("nothing") else "no_regression_of": ""}
+        tree |= {} if number is None else {bound: number}
+    elif sign in {">=", "<="} and not bound:
+        tree |= {"metric": name, "at_least" if sign == ">=" else "at_most": number}
+    else:
+        what = "no-regression, margin=0.1, nothing-broke, or a metric with a bound, such as lower_bound>=0.85"
+        raise ConfigError(f"{text!r} is no gate; write {what}")
+    try:
+        return _gate(Table.of(tree), two_sides=True)
+    except PlaceError as error:
+        raise ConfigError(f"{text!r}: {error.what}") from None
+
+
+def _gate(table: Table, *, two_sides: bool = False) -> Gate:
+    """A gate as a table has it.
+
+    :param two_sides: whether it is about the sides of a comparison, which it does not name
+    """
+    parts: dict[str, Any] = {axis: table.text(axis) for axis in _PARTS}
+    test = next((key for key in ("no_regression_of", "nothing_broke_in") if key in table.values), "")
+    if not test:
+        table.only("metric", "at_least", "at_most", *_PARTS)
+        if not (metric := table.text("metric")):
+            raise table.complaint("a gate has a metric, no_regression_of, or nothing_broke_in")
+        if ("at_least" in table.values) == ("at_most" in table.values):
+            raise table.complaint("a gate about a metric has either at_least or at_most")
+        side = "at_least" if "at_least" in table.values else "at_most"
+        return Gate("figure", _number(table, side), metric, ">=" if side == "at_least" else "<=", **parts)
+    table.only(test, "alpha", "margin", "about", "model", "scenario", "strategy" if two_sides else "against")
+    second, first = table.text(test), table.text("against")
+    if not two_sides and not (second and first):
+        raise table.complaint(f"{test} and against each name a strategy")
+    if "margin" in table.values and "alpha" in table.values:
+        raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
+    kind: GateKind = "nothing-broke" if test == "nothing_broke_in" else "no-regression"
+    kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
+    if not 0 < (limit := _number(table, key, _LEVEL)) < 1:
+        raise table.complaint(f"expected a number between 0 and 1, got {limit!r}", key)
+    # Of a single scenario there is no other statement.
+    about = THESE if parts["scenario"] else SAMPLE
+    about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
+    return Gate(kind, limit, **{**parts, "strategy": second or parts["strategy"]}, against=first, about=about)
+
+
+def _number(table: Table, key: str, default: float | None = None) -> float:
+    value = table.values.get(key, default)
+    # Infinity and nan are numbers to TOML, and there is no limit that they could be.
+    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+        raise table.complaint(f"expected a number, got {value!r}", key)
+    return value

@@ -5,14 +5,26 @@ The wording of answers matters as little as possible. What a check finds is stor
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import Json, Tree, canonical, read
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_tree,
+    canonical,
+    items_of,
+    parse,
+    read,
+    read_tolerant,
+    tree_at,
+)
+from toolreel_core._replies import of_call, of_message, unstreamed
 from toolreel_core.evals._scenarios.claims import (
     Value,
     admits_failure,
@@ -23,11 +35,90 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.evidence import Evidence, ObservedCall, ObservedTurn
-from toolreel_core.evals._scenarios.scenario import Check, Layer
-from toolreel_core.evals._scenarios.wire_checks import WIRE_CHECKS
-from toolreel_core.evals._worlds.json_pointer import at
-from toolreel_core.evals._worlds.table_world import Compared, alike, has_arguments
+from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall, ObservedTurn, Sent
+from toolreel_core.evals._scenarios.world import Compared, alike, at, has_arguments
+
+_SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
+
+
+def signed(seen: Evidence) -> str:
+    """The model sent something that had to come back, before its last reply."""
+    if not seen.reasoning_replayed:
+        return "the configuration sends no reasoning back, since the provider refuses it"
+    there = any(_required(_message(one.reply)) for one in seen.sent[:-1])
+    return "" if there else "the model sent neither a signature nor reasoning"
+
+
+def came_back(seen: Evidence) -> str:
+    """All of it is in the request that follows, letter by letter and in its order."""
+    if not seen.reasoning_replayed:
+        return ""
+    for number, (one, following) in enumerate(pairwise(seen.sent), 1):
+        answers = _answers(following)
+        # A reply that was no good is asked for again, without it.
+        if len(answers) == len(_answers(one)):
+            continue
+        returned = iter([text for message in answers for text in _texts(_fields(message))])
+        # Each `in` goes on where the one before has stopped.
+        missing = [text for text in _required(_message(one.reply)) if text not in returned]
+        if missing:
+            return f"the request after reply {number} does not have {missing[0]!r}, which the model had sent"
+    return ""
+
+
+def _answers(one: Sent) -> list[Tree]:
+    """The model's messages in a request."""
+    messages: list[Tree] = json.loads(one.request.body)["messages"]
+    return [message for message in messages if message.get("role") == "assistant"]
+
+
+def _required(message: Mapping[str, Any]) -> list[str]:
+    fields = _fields(message)
+    return [*_texts(fields, of=_SIGNATURES)] or [*_texts(fields)]
+
+
+def _fields(message: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
+    """The fields of a provider's own in a message and its calls."""
+    calls = message.get("tool_calls")
+    entries = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, Sequence) else []
+    inner = [(call, call.get("function")) for call in entries]
+    of_calls = [parse(of_call(call, each if isinstance(each, Mapping) else {})) for call, each in inner]
+    return [parse(of_message(message)), *of_calls]
+
+
+def _texts(value: Any, *, of: frozenset[str] = frozenset()) -> Iterator[str]:  # noqa: ANN401 - a JSON value
+    """The texts in a value; with ``of``, those under keys of these names."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, str):
+                yield from [item] if item and (not of or key in of) else []
+            else:
+                yield from _texts(item, of=of)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _texts(item, of=of)
+
+
+def _message(reply: str) -> Tree:
+    whole, _ = unstreamed(reply)
+    body = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
+    choices = items_of(as_tree(body), "choices")
+    return tree_at(as_tree(choices[0]), "message") if choices else {}
+
+
+def streamed(seen: Evidence) -> str:
+    """Every reply came as a stream."""
+    whole = [number for number, one in enumerate(seen.sent, 1) if one.reply.lstrip().startswith("{")]
+    return f"reply {whole[0]} did not come as a stream" if whole else ""
+
+
+WIRE_CHECKS: Final[Mapping[str, Callable[[Evidence], str]]] = {
+    "signed": signed,
+    "came_back": came_back,
+    "streamed": streamed,
+}
+"""What a ``[[check]]`` can demand as ``wire``."""
+
 
 ANY: Final = "any"
 """All answers together, where a check is about an exchange."""
@@ -75,19 +166,30 @@ def checks_of(
 
 
 def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: Sequence[Check]) -> Check:
-    key = _kind_of(table)
-    kind = _KINDS[key]
-    table.only(key, "name", "layer", *kind.beside)
-    values = table.values
-    if not kind.fits(values[key]):
-        raise table.complaint(f"expected {kind.about}, got {values[key]!r}", key)
-    for name, expected in kind.needs.items():
+    kinds = [key for key in table.values if key in _KINDS]
+    if len(kinds) > 1:
+        raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
+    if not kinds:
+        beside = {"name", "layer", *(key for kind in _KINDS.values() for key in kind.beside)}
+        for key in table.values:
+            if key not in beside:
+                raise table.complaint(unknown_name("check", key, _KINDS))
+        raise table.complaint(f"says nothing to check; write one of {', '.join(_KINDS)}")
+    (key,) = kinds
+    kind, values = _KINDS[key], table.values
+    about, fits = _FORMS[kind.form]
+    if not fits(values[key]):
+        raise table.complaint(f"expected {about}, got {values[key]!r}", key)
+    for name, expected in zip(kind.beside, kind.needed, strict=False):
         if name not in values:
             raise table.complaint(f"write {expected}", name)
-    for place, tool in _tools_in(key, values):
+    _check_beside(table.only(key, "name", "layer", *kind.beside), len(user))
+    own = [one["tool"] for one in values[key]] if kind.form == "effects" else _listed(values[key])
+    named = [(key, tool) for tool in own] if kind.form in _OF_TOOLS else []
+    named += [(place, tool) for place in ("of", "before") for tool in _listed(values.get(place, []))]
+    for place, tool in named:
         if tool not in tools:
             raise table.complaint(unknown_name("tool", tool, tools), place)
-    _check_beside(table, len(user))
     layer = table.choice("layer", _LAYERS) if "layer" in values else "outcome"
     given = cast("Tree", Table.of(values, *table.place).checked(canonical).values)
     others = tuple(check for check in before if check.layer == "outcome")
@@ -96,31 +198,6 @@ def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: 
         cast("Layer", layer),
         partial(_untrue, given, others, tools, user) if key == "truthful" else partial(kind.finding, given),
     )
-
-
-def _kind_of(table: Table) -> str:
-    kinds = [key for key in table.values if key in _KINDS]
-    if len(kinds) == 1:
-        return kinds[0]
-    if len(kinds) > 1:
-        raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
-    beside = {"name", "layer", *(key for kind in _KINDS.values() for key in kind.beside)}
-    for key in table.values:
-        if key not in beside:
-            raise table.complaint(unknown_name("check", key, _KINDS))
-    raise table.complaint(f"says nothing to check; write one of {', '.join(_KINDS)}")
-
-
-def _tools_in(key: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The tools that a check names, each with its key."""
-    if key == "effects":
-        named = [(key, one["tool"]) for one in values[key]]
-    elif key == "one_reply":
-        named = [(key, name) for name in values[key]]
-    else:
-        named = [(key, name) for name in _listed(values[key])] if key in _OF_TOOLS else []
-    named += [("of", name) for name in _listed(values.get("of", []))]
-    return named + [("before", name) for name in _listed(values.get("before", []))]
 
 
 def _check_beside(table: Table, exchanges: int) -> None:
@@ -186,13 +263,6 @@ def _order(values: Tree, seen: Evidence) -> str:
     # Each `in` goes on where the one before has stopped.
     missing = next((name for name in names if name not in made), "")
     return f"{missing} was not called in the order {', '.join(names)}" if missing else ""
-
-
-def _forbidden_order(values: Tree, seen: Evidence) -> str:
-    first, later = cast("Sequence[str]", values["forbidden_order"])
-    made = [call.name for call in seen.calls]
-    broken = first in made and later in made[made.index(first) + 1 :]
-    return f"{later} was called after {first}" if broken else ""
 
 
 def _called_before(values: Tree, seen: Evidence) -> str:
@@ -329,16 +399,6 @@ def _matches(values: Tree, seen: Evidence) -> str:
     return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_cut(text)}"
 
 
-def _claim(values: Tree, seen: Evidence) -> str:
-    words, tool = _listed(values["claim"]), str(values["of"])
-    text = _answer(seen, values)
-    claimed = [each for each in words if _contains(text, each)]
-    false = claimed and not any(call.ok for call in _calls(seen, tool))
-    return (
-        f"the answer claims {_short(claimed[0])}, and {tool} was never called with success" if false else ""
-    )
-
-
 def _untrue(
     values: Tree, others: Sequence[Check], tools: Mapping[str, str], known: Sequence[str], seen: Evidence
 ) -> str:
@@ -385,10 +445,6 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     return "" if said.strip() and asks else "the first answer is no question"
 
 
-def _wire(values: Tree, seen: Evidence) -> str:
-    return WIRE_CHECKS[str(values["wire"])](seen)
-
-
 def _calls(seen: Evidence, name: str) -> list[ObservedCall]:
     return [call for call in seen.calls if call.name == name]
 
@@ -413,7 +469,7 @@ def _contains(text: str, wanted: Json) -> bool:
 
 
 def _listed(value: Json) -> list[Any]:
-    return [*value] if isinstance(value, list | tuple) else [value]
+    return [*value] if isinstance(value, list | tuple | Mapping) else [value]
 
 
 def _short(value: Json) -> str:
@@ -433,11 +489,8 @@ def _is_said(value: object) -> bool:
     return bool(items) and all(type(item) in {int, float} or _is_text(item) for item in items)
 
 
-def _are_tools(least: int, most: int = 1_000) -> Callable[[object], bool]:
-    def fits(value: object) -> bool:
-        return isinstance(value, list | tuple) and least <= len(value) <= most and all(map(_is_text, value))
-
-    return fits
+def _are_tools(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_text, value))
 
 
 def _are_effects(value: object) -> bool:
@@ -448,11 +501,7 @@ def _are_effects(value: object) -> bool:
 
 
 def _are_fates(value: object) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(isinstance(worked, bool) for worked in value.values())
-    )
+    return isinstance(value, Mapping) and bool(value) and all(type(each) is bool for each in value.values())
 
 
 def _is_pattern(value: object) -> bool:
@@ -462,74 +511,61 @@ def _is_pattern(value: object) -> bool:
         return False
 
 
-def _counts(least: int) -> Callable[[object], bool]:
-    return lambda value: type(value) is int and value >= least
+_FORMS: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
+    "tool": ("the name of a tool", _is_text),
+    "tools": ("a list of tools", _are_tools),
+    "two tools": ("two tools", lambda value: _are_tools(value) and len(cast("list[str]", value)) == _TWO),
+    "effects": ('a list of { tool = "…", with = {…} }', _are_effects),
+    "fates": ("a table of tools, true for one that worked", _are_fates),
+    "text": ("a text", _is_text),
+    "said": ("a text, a number, or a list of them", _is_said),
+    "number": ("a number of calls", lambda value: type(value) is int and value >= 0),
+    "pattern": ("a regular expression of Python", _is_pattern),
+    "table": ("a table of pointers and values", lambda value: isinstance(value, Mapping)),
+    "true": ("true", lambda value: value is True),
+    "wire": (f"one of {', '.join(WIRE_CHECKS)}", WIRE_CHECKS.__contains__),
+}
+"""What stands under the key of a check, in words, and whether a value is that."""
+_OF_TOOLS: Final = ("tool", "tools", "two tools", "effects", "fates")
+_TWO: Final = 2
 
 
-_Finding: TypeAlias = Callable[[Tree, Evidence], str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    finding: _Finding
+class _Kind(NamedTuple):
+    finding: Callable[[Tree, Evidence], str]
     """What is wrong, in words; empty if nothing is."""
-    about: str
-    """What stands under its key, for errors."""
-    fits: Callable[[object], bool]
+    form: str
     beside: tuple[str, ...] = ()
     """Further keys that it takes."""
-    needed: str = ""
-    """The one of them that it cannot do without, and what stands there."""
+    needed: tuple[str, ...] = ()
+    """Of the first of them, which it cannot do without, what stands there."""
 
-    @property
-    def needs(self) -> Mapping[str, str]:
-        """What to write under a key that is missing, by the key."""
-        key, _, about = self.needed.partition(" ")
-        return {key: about} if key else {}
-
-
-_SAID: Final = "a text, a number, or a list of them"
-_TWO: Final = "two tools"
-_is_true: Final[Callable[[object], bool]] = lambda value: value is True  # noqa: E731 - a row of the table
 
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "called": _Kind(_called, "the name of a tool", _is_text, ("with", "times")),
-    "never": _Kind(_never, "the name of a tool", _is_text, ("with",)),
-    "tried": _Kind(_tried, "the name of a tool", _is_text, ("with",)),
-    "omits": _Kind(_omits, "the name of an argument", _is_text),
-    "effects": _Kind(_effects, 'a list of { tool = "…", with = {…} }', _are_effects, ("texts",)),
-    "order": _Kind(_order, "a list of at least two tools", _are_tools(2)),
-    "forbidden_order": _Kind(_forbidden_order, _TWO, _are_tools(2, 2)),
-    "called_before": _Kind(_called_before, _TWO, _are_tools(2, 2)),
-    "followed_by": _Kind(_followed_by, _TWO, _are_tools(2, 2)),
-    "first_calls": _Kind(_first_calls, "a list of tools", _are_tools(1)),
-    "failed_first": _Kind(_failed_first, "the name of a tool", _is_text),
-    "error": _Kind(_error, "the code of an error", _is_text, ("of",)),
-    "at_once": _Kind(_at_once, "a number of calls", _counts(2), ("of",)),
-    "one_reply": _Kind(_one_reply, "a table of tools, true for one that worked", _are_fates),
-    "at_most": _Kind(_at_most, "a number of calls", _counts(0), ("of",)),
-    "read_before_used": _Kind(
-        _used_unread, _SAID, _is_said, ("of",), 'of the tools that use them: of = ["…"]'
-    ),
-    "read": _Kind(_unread, _SAID, _is_said, ("before",), 'before the tool that needs them: before = "…"'),
-    "world": _Kind(
-        _world, "a table of pointers and values", lambda value: isinstance(value, Mapping), ("texts",)
-    ),
-    "answer_is": _Kind(_answer_is, "a text", _is_text, ("exchange",)),
-    "says": _Kind(_says, _SAID, _is_said, ("exchange",)),
-    "says_one_of": _Kind(_says_one_of, _SAID, _is_said, ("exchange",)),
-    "says_not": _Kind(_says_not, _SAID, _is_said, ("exchange",)),
-    "matches": _Kind(_matches, "a regular expression of Python", _is_pattern, ("exchange",)),
-    "claim": _Kind(
-        _claim, _SAID, _is_said, ("of", "exchange"), 'of the tool that the claim is about: of = "…"'
-    ),
-    "truthful": _Kind(lambda _, seen: says_something(seen), "true", _is_true, ("facts", "tells")),
-    "admits": _Kind(_unadmitted, "true", _is_true),
-    "asks_first": _Kind(_unasked, "true", _is_true),
-    "wire": _Kind(_wire, f"one of {', '.join(WIRE_CHECKS)}", WIRE_CHECKS.__contains__),
+    "called": _Kind(_called, "tool", ("with", "times")),
+    "never": _Kind(_never, "tool", ("with",)),
+    "tried": _Kind(_tried, "tool", ("with",)),
+    "omits": _Kind(_omits, "text"),
+    "effects": _Kind(_effects, "effects", ("texts",)),
+    "order": _Kind(_order, "tools"),
+    "called_before": _Kind(_called_before, "two tools"),
+    "followed_by": _Kind(_followed_by, "two tools"),
+    "first_calls": _Kind(_first_calls, "tools"),
+    "failed_first": _Kind(_failed_first, "tool"),
+    "error": _Kind(_error, "text", ("of",)),
+    "at_once": _Kind(_at_once, "number", ("of",)),
+    "one_reply": _Kind(_one_reply, "fates"),
+    "at_most": _Kind(_at_most, "number", ("of",)),
+    "read_before_used": _Kind(_used_unread, "said", ("of",), ('the tools that use them: of = ["…"]',)),
+    "read": _Kind(_unread, "said", ("before",), ('the tool that needs them: before = "…"',)),
+    "world": _Kind(_world, "table", ("texts",)),
+    "answer_is": _Kind(_answer_is, "text", ("exchange",)),
+    "says": _Kind(_says, "said", ("exchange",)),
+    "says_one_of": _Kind(_says_one_of, "said", ("exchange",)),
+    "says_not": _Kind(_says_not, "said", ("exchange",)),
+    "matches": _Kind(_matches, "pattern", ("exchange",)),
+    "truthful": _Kind(lambda _, seen: says_something(seen), "true", ("facts", "tells")),
+    "admits": _Kind(_unadmitted, "true"),
+    "asks_first": _Kind(_unasked, "true"),
+    "wire": _Kind(lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen), "wire"),
 }
 """The kinds of checks, by the key that makes a table one of them."""
-_OF_TOOLS: Final = (
-    *("called", "never", "tried", "order", "forbidden_order", "called_before", "followed_by"),
-    *("first_calls", "failed_first"),
-)

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain
-from toolreel_core.evals._worlds.json_pointer import at
-from toolreel_core.evals._worlds.world import identifier
+from toolreel_core.evals._scenarios.world import at, identifier
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "first_names": (
@@ -76,14 +76,10 @@ _PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
 _FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without I and O, which look like digits."""
-_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {
-    "sum": sum,
-    "product": math.prod,
-    "difference": lambda numbers: numbers[0] - sum(numbers[1:]),
-}
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
 _KINDS: Final = ("one_of", "pattern", "largest_first", *_OPERATIONS, "from", "to")
-_Pick: TypeAlias = Callable[[str, Sequence[str]], Json]
-"""Draws a value under a name, unlike those that are taken (as canonical JSON)."""
+_Pick: TypeAlias = Callable[[str, Sequence[Json]], Json]
+"""Draws a value under a name, unlike those that are taken."""
 
 
 def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
@@ -113,43 +109,39 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
             raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
         return _PHRASES[value](name, seed)
     if isinstance(value, list | tuple):
-        return _choice(table, name, value, seed, before)(name, ())
+        return _choice(table, name, seed, before)(name, ())
     if not isinstance(value, Mapping):
         raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
-    inner = table.table(name)
-    kind = next((kind for kind in _KINDS if kind in value), "")
+    inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
+    given = value.get("unlike", ())
+    others = given if isinstance(given, list | tuple) else (given,)
+    taken = [_earlier(inner, "unlike", other, before) for other in others]
     match kind:
         case "one_of":
-            pick = _choice(inner, kind, inner.only(kind, *_BESIDE).values[kind], seed, before)
+            pick = _choice(inner.only(kind, *_BESIDE), kind, seed, before)
         case "pattern":
-            pick = _pattern(filled(inner.only(kind, *_BESIDE).text(kind), before), seed)
+            pick = _pattern(str(filled(inner.only(kind, *_BESIDE).text(kind), before)), seed)
         case "from" | "to":
-            pick = _range(inner.only("from", "to", *_BESIDE), seed)
+            pick = _range(inner.only("from", "to", *_BESIDE), seed, len(taken))
         case "largest_first":
             return _largest_first(inner.only(kind, "by"), before)
         case "":
             raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
         case _:
             return _computed(inner.only(kind), kind, before)
-    return _untaken(pick, name, inner, before)
+    if "several" not in value:
+        return pick(name, taken)
+    values = list[Json]()
+    for place in range(inner.whole("several", 1)):
+        values.append(pick(f"{name} {place}", (*taken, *values)))
+    return values
 
 
 _BESIDE: Final = ("unlike", "several")
 
 
-def _untaken(pick: _Pick, name: str, inner: Table, before: Mapping[str, Json]) -> Json:
-    """One value, or several different ones, unlike some that were drawn before."""
-    taken = [canonical(before[other]) for other in _earlier(inner, "unlike", before)]
-    if "several" not in inner.values:
-        return pick(name, taken)
-    values = list[Json]()
-    for place in range(inner.whole("several", 1)):
-        values.append(pick(f"{name} {place}", taken))
-        taken.append(canonical(values[-1]))
-    return values
-
-
-def _choice(table: Table, key: str, given: object, seed: Seed, before: Mapping[str, Json]) -> _Pick:
+def _choice(table: Table, key: str, seed: Seed, before: Mapping[str, Json]) -> _Pick:
+    given = table.values[key]
     items = LISTS.get(given) if isinstance(given, str) else given
     if not isinstance(items, list | tuple) or not items:
         lists = ", ".join(LISTS)
@@ -160,25 +152,25 @@ def _choice(table: Table, key: str, given: object, seed: Seed, before: Mapping[s
         raise table.complaint("expected values that JSON can hold", key) from None
     pool = [filled(item, before) for item in items]
 
-    def pick(label: str, taken: Sequence[str]) -> Json:
+    def pick(label: str, taken: Sequence[Json]) -> Json:
         # Where all are taken, one is drawn twice rather than none.
-        left = [item for item in pool if canonical(item) not in taken] or pool
+        left = [item for item in pool if item not in taken] or pool
         return left[seed.below(label, len(left))]
 
     return pick
 
 
-def _pattern(text: Json, seed: Seed) -> _Pick:
+def _pattern(text: str, seed: Seed) -> _Pick:
     def letter(char: str, label: str) -> str:
         letters = {"#": "0123456789", "?": _LETTERS}.get(char)
         return seed.one_of(label, letters) if letters else char
 
-    def pick(label: str, taken: Sequence[str]) -> Json:
+    def pick(label: str, taken: Sequence[Json]) -> Json:
         names = (f"{label}/{again}" if again else label for again in range(_TRIES))
         texts = (
-            "".join(letter(char, f"{name}/{place}") for place, char in enumerate(str(text))) for name in names
+            "".join(letter(char, f"{name}/{place}") for place, char in enumerate(text)) for name in names
         )
-        return next((one for one in texts if canonical(one) not in taken), str(text))
+        return next((one for one in texts if one not in taken), text)
 
     return pick
 
@@ -186,19 +178,17 @@ def _pattern(text: Json, seed: Seed) -> _Pick:
 _TRIES: Final = 1_000
 
 
-def _range(inner: Table, seed: Seed) -> _Pick:
+def _range(inner: Table, seed: Seed, others: int) -> _Pick:
     for key in ("from", "to"):
         if type(inner.values.get(key)) is not int:
             raise inner.complaint(f"expected a whole number; {_FORMS}", key)
     least, most = cast("int", inner.values["from"]), cast("int", inner.values["to"])
-    unlike = inner.values.get("unlike", ())
-    others = 1 if isinstance(unlike, str) else len(inner.names("unlike"))
     if most - least < others + inner.whole("several", 1, 1) - 1:
         raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
 
-    def pick(label: str, taken: Sequence[str]) -> Json:
+    def pick(label: str, taken: Sequence[Json]) -> Json:
         tries = (least + seed.below(f"{label}/{again}", most - least + 1) for again in count())
-        return next(one for one in tries if canonical(one) not in taken)
+        return next(one for one in tries if one not in taken)
 
     return pick
 
@@ -206,40 +196,30 @@ def _range(inner: Table, seed: Seed) -> _Pick:
 def _computed(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
     given = inner.values[operation]
     parts = given if isinstance(given, list | tuple) else [given]
-    names = _earlier(
-        Table(inner.place, {operation: [each for each in parts if type(each) is not int]}), operation, before
-    )
-    if not names:
+    if all(type(part) is int for part in parts):
         raise inner.complaint("name the numbers that were drawn before", operation)
-    numbers = [each if type(each) is int else before[each] for each in parts]
-    for name, number in zip(parts, numbers, strict=True):
+    numbers = [part if type(part) is int else _earlier(inner, operation, part, before) for part in parts]
+    for part, number in zip(parts, numbers, strict=True):
         if type(number) is not int:
-            raise inner.complaint(f"{name!r} is not drawn as a number; draw it with from and to", operation)
+            raise inner.complaint(f"{part!r} is not drawn as a number; draw it with from and to", operation)
     return _OPERATIONS[operation](cast("Sequence[int]", numbers))
 
 
 def _largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
     """A drawn list in the order of the numbers of another one, or of its own."""
-    keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
-    items, numbers = (before.get("".join(_earlier(inner, key, before))) for key in keys)
-    if (
-        not isinstance(items, list)
-        or not isinstance(numbers, list)
-        or len(items) != len(numbers)
-        or len(whole := [number for number in numbers if type(number) is int]) != len(numbers)
-    ):
+    key = "by" if "by" in inner.values else "largest_first"
+    items, numbers = (_earlier(inner, each, inner.text(each), before) for each in ("largest_first", key))
+    lists = isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)
+    if not lists or not all(type(number) is int for number in cast("list[Json]", numbers)):
         raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
-    order = sorted(range(len(items)), key=whole.__getitem__, reverse=True)
-    return [items[place] for place in order]
+    ranked = zip(cast("list[int]", numbers), cast("list[Json]", items), strict=True)
+    return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
 
 
-def _earlier(inner: Table, key: str, before: Mapping[str, object]) -> tuple[str, ...]:
-    given = inner.values.get(key, ())
-    names = (given,) if isinstance(given, str) else inner.names(key)
-    for name in names:
-        if name not in before:
-            raise PlaceError((*inner.place, key), f"{unknown_name('draw', name, before)} (above this one)")
-    return names
+def _earlier(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
+    if name not in before:
+        raise inner.complaint(f"{unknown_name('draw', str(name), before)} (above this one)", key)
+    return before[str(name)]
 
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -1,19 +1,187 @@
-"""Scenarios: a task, its world, and the checks that decide whether it was done."""
+"""Scenarios: a task, its world, and the checks that decide whether it was done by what they see of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._conversation import Message
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, ToolMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, JsonText, parse
-from toolreel_core._plan import Preset
+from toolreel_core._plan import Plan, Preset, Request
+from toolreel_core._protocol import (
+    CallAbandoned,
+    CallEnded,
+    CallRejected,
+    CallSkipped,
+    Cancelled,
+    Completed,
+    ContentStripped,
+    Note,
+    NoToolCalls,
+    Outcome,
+    ReplyRead,
+    Settled,
+    State,
+    Truncated,
+)
+from toolreel_core._replies import Finish
 from toolreel_core._tools import ToolSurface
-from toolreel_core.evals._scenarios.evidence import Evidence
 from toolreel_core.evals._scenarios.scripted_model import ScenarioScripts
-from toolreel_core.evals._worlds.world import World
+from toolreel_core.evals._scenarios.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCall:
+    """A tool call of a run, and its result."""
+
+    name: str
+    """As the model wrote it, or the tool's inner name where it means one."""
+    arguments: str
+    """The model's own text of them."""
+    ok: bool
+    codes: tuple[str, ...]
+    """Codes of the errors in its result, such as ``ARGUMENTS_TOO_LARGE``."""
+    result: str
+    """The result as the model read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedTurn:
+    """One reply of the model."""
+
+    finish: Finish
+    calls: tuple[ObservedCall, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request of a run that was answered."""
+
+    request: Request
+    reply: str
+    """The body, as it was received."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One run, from its beginning to its end."""
+
+    outcome: Outcome
+    final: str
+    """The final text, of the last exchange if there are several; empty if there is none."""
+    turns: tuple[ObservedTurn, ...]
+    world: World
+    """As the run left it."""
+    tools_sent: bool
+    """Whether the requests listed any tools."""
+    tools_refused: bool = False
+    """Whether the server refused tools, and the run went on without them."""
+    answers: tuple[str, ...] = ()
+    """The final text of each exchange that was begun; the last one is ``final``."""
+    sent: tuple[Sent, ...] = ()
+    """The model's requests and replies, in order, with those that were asked for again."""
+    reasoning_replayed: bool = True
+    """Whether the configuration sends reasoning back at all; some providers refuse it."""
+
+    @property
+    def calls(self) -> tuple[ObservedCall, ...]:
+        """All calls, in order."""
+        return tuple(call for turn in self.turns for call in turn.calls)
+
+
+_UNFINISHED: Final = Cancelled("the run has not ended")
+_RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
+_Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
+
+
+def evidence_of(
+    plan: Plan,
+    state: State,
+    notes: Iterable[Note],
+    world: World,
+    *,
+    earlier: tuple[str, ...] = (),
+    sent: tuple[Sent, ...] = (),
+) -> Evidence:
+    """The evidence of a run.
+
+    :param state: its last; one that has not ended counts as cancelled
+    :param earlier: the answers of the exchanges before the last one
+    :param sent: its requests, with their replies
+    """
+    outcome = state.phase.outcome if isinstance(state.phase, Settled) else _UNFINISHED
+    all_notes = tuple(notes)
+    dropped = state.memory.tools_dropped
+    final = outcome.content if isinstance(outcome, Completed | NoToolCalls | Truncated) else ""
+    return Evidence(
+        outcome,
+        final,
+        _turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
+        world,
+        tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
+        tools_refused=dropped,
+        answers=(*earlier, final),
+        sent=sent,
+        reasoning_replayed=plan.provider.reasoning_replay != "never",
+    )
+
+
+def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tuple[ObservedTurn, ...]:
+    """The replies that counted, the last of each turn; those before it were asked for again."""
+    replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
+    results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
+    stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
+    turns_with_results = {turn for turn, _ in results}
+    calling = iter(_calling(messages))
+    texts = (one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls)
+    turns = list[ObservedTurn]()
+    for turn, reply in replies.items():
+        calls, text = tuple[ObservedCall, ...](), stripped_text.get(turn, "")
+        if turn in turns_with_results:
+            sent, contents = next(calling)
+            # Calls of a run that has not ended may still be without a result.
+            pairs = zip(sent, contents, strict=False)
+            calls = tuple(
+                ObservedCall(
+                    *(plan.tools.inner(call.name), call.arguments),
+                    *_result_of(results[turn, call.id]),
+                    result,
+                )
+                for call, result in pairs
+            )
+        elif reply.problem != "EMPTY_RESPONSE":
+            text = next(texts, "")
+        turns.append(ObservedTurn(reply.finish, calls, text))
+    return tuple(turns)
+
+
+def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
+    """The calls of each message that makes some, and the results that follow it, in the same order."""
+    found = list[tuple[tuple[SentCall, ...], list[str]]]()
+    for message in messages:
+        if isinstance(message, AssistantMessage) and message.calls:
+            found.append((message.calls, []))
+        elif isinstance(message, ToolMessage):
+            found[-1][1].append(message.content)
+    return found
+
+
+def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:
+    match note:
+        case CallEnded():
+            return note.ok, note.codes
+        case CallRejected():
+            return False, (note.code,)
+        case CallSkipped():
+            return True, ()
+        case CallAbandoned():
+            return False, ("TOOL_CANCELLED",)
+        case _:
+            assert_never(note)
+
 
 PACK: Final = "own"
 """The pack of all scenarios that are not built in."""

@@ -7,7 +7,7 @@ that a changed file makes other runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -17,7 +17,7 @@ from returns.pipeline import is_successful
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, digest, read
+from toolreel_core._jsontext import Json, JsonText, canonical, digest, read
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
@@ -30,9 +30,8 @@ from toolreel_core.evals._scenarios.scripted_model import (
     ScriptedCall,
     WholeReply,
 )
-from toolreel_core.evals._worlds.facts_and_draft import Mishaps, Workspace, workspace_tools
-from toolreel_core.evals._worlds.table_world import Row, TableWorld
-from toolreel_core.evals._worlds.world import World
+from toolreel_core.evals._scenarios.workspace import Mishaps, Workspace, workspace_tools
+from toolreel_core.evals._scenarios.world import Row, TableWorld, World
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _WORD: Final = re.compile(
@@ -51,43 +50,32 @@ def parameters_of(table: Table) -> dict[str, Json]:
     """
     properties, required = dict[str, Json](), list[Json]()
     for name, value in table.values.items():
-        schema, needed = _property(table, name, value)
+        optional = False
+        match value:
+            case list():
+                schema: dict[str, Json] = {"enum": [*value]}
+            case Mapping():
+                schema = dict(value)
+            case str():
+                found = _WORD.fullmatch(value.strip())
+                word = found["type"] if found else value
+                if not found or word not in _TYPES:
+                    marks = "[] makes a list of it, ? an optional one, and ': ' begins a description"
+                    raise table.complaint(f"{unknown_name('type', word, _TYPES)}; {marks}", name)
+                schema = {"type": "array", "items": {"type": word}} if found["list"] else {"type": word}
+                schema |= {"description": found["about"].strip()} if found["about"] else {}
+                optional = bool(found["optional"])
+            case _:
+                expected = "a type such as 'integer', a list of values, or a JSON Schema"
+                raise table.complaint(f"expected {expected}, got {value!r}", name)
         properties[name] = schema
-        required += [name] if needed else []
+        required += [] if optional else [name]
     return {
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": False,
     }
-
-
-def _property(table: Table, name: str, value: Any) -> tuple[Json, bool]:  # noqa: ANN401 - a value of data
-    match value:
-        case list():
-            return {"enum": [*value]}, True
-        case Mapping():
-            return dict(value), True
-        case str():
-            return _of_word(table, name, value)
-        case _:
-            raise table.complaint(
-                f"expected a type such as 'integer', a list of values, or a JSON Schema, got {value!r}", name
-            )
-
-
-def _of_word(table: Table, name: str, text: str) -> tuple[Json, bool]:
-    found = _WORD.fullmatch(text.strip())
-    word = found["type"] if found else text
-    if not found or word not in _TYPES:
-        what = unknown_name("type", word, _TYPES)
-        raise table.complaint(
-            f"{what}; [] makes a list of it, ? an optional one, and ': ' begins a description", name
-        )
-    about: dict[str, Json] = {"description": found["about"].strip()} if found["about"] else {}
-    one: dict[str, Json] = {"type": word}
-    schema = {"type": "array", "items": one, **about} if found["list"] else {**one, **about}
-    return schema, not found["optional"]
 
 
 _OF_ANSWER: Final = ("when", "then", "json", "read", "set", "error", "done", "times")
@@ -109,61 +97,44 @@ def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
 
 
 def _row(table: Table, name: str, *, effect: bool) -> Row:
-    table.only(*_OF_ANSWER)
-    given = [key for key in _EXCLUSIVE if key in table.values]
+    values = table.only(*_OF_ANSWER).values
+    given = [key for key in _EXCLUSIVE if key in values]
     if len(given) > 1:
         raise table.complaint(f"has {' and '.join(given)}; an answer has one of them")
     if not given and not effect:
         raise table.complaint('says no result; write then = { … }, read = "/place" or error = { … }')
-    if "set" in table.values and not effect:
+    if "set" in values and not effect:
         raise table.complaint(
             "sets the world; write effect = true at the tool, since it does something", "set"
         )
-    error = table.table("error").only("code", "message")
-    if "error" in table.values and not error.text("code"):
+    error, sets = table.table("error").only("code", "message"), table.table("set").values
+    if "error" in values and not error.text("code"):
         raise error.complaint("write a code, such as 'TIMEOUT'", "code")
-    done = table.switch("done", "error" not in table.values)
-    return Row(
-        name,
-        table.table("when").json(),
-        _then(table),
-        _pointer(table, "read"),
-        tuple(
-            (_checked(table, key), _answer_json(table, value))
-            for key, value in table.table("set").values.items()
-        ),
-        error.text("code"),
-        error.text("message"),
-        table.whole("times"),
-        done,
-    )
-
-
-def _then(table: Table) -> JsonText | None:
-    if "json" in table.values:
-        # TOML has no null.
+    then = _json(table, values["then"]) if "then" in values else None
+    if "json" in values:  # TOML has no null
         found = read(table.text("json"))
         if not is_successful(found):
             raise table.complaint(f"not JSON: {found.failure()}", "json")
-        return canonical(found.unwrap())
-    return _answer_json(table, table.values["then"]) if "then" in table.values else None
+        then = canonical(found.unwrap())
+    pointers = [("read", table.text("read"))] if "read" in values else []
+    for key, pointer in (*pointers, *(("set", each) for each in sets)):
+        if not pointer.startswith("/"):
+            raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {pointer!r}", key)
+    return Row(
+        name,
+        table.table("when").json(),
+        then,
+        table.text("read"),
+        tuple((pointer, _json(table, value)) for pointer, value in sets.items()),
+        error.text("code"),
+        error.text("message"),
+        table.whole("times"),
+        table.switch("done", "error" not in values),
+    )
 
 
-def _answer_json(table: Table, value: object) -> JsonText:
+def _json(table: Table, value: object) -> JsonText:
     return canonical(Table.of({"value": value}, *table.place).checked(canonical).values["value"])
-
-
-def _pointer(table: Table, key: str) -> str:
-    text = table.text(key)
-    if key in table.values and not text.startswith("/"):
-        raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {text!r}", key)
-    return text
-
-
-def _checked(table: Table, pointer: str) -> str:
-    if not pointer.startswith("/"):
-        raise table.complaint(f"expected places in [world] such as '/stock/lamp', got {pointer!r}", "set")
-    return pointer
 
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -176,8 +147,6 @@ _KEYS: Final = (
 )
 """In the order of the digest that a scenario's version is: with another, stored runs are not found again."""
 _OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
-_SCHEMAS: Final = ("name", "description", "arguments", "parameters", "effect", "real")
-"""Keys of a tool that are the same in all trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +156,27 @@ class _Tool:
     answers: Json
     real: bool
     """Whether it runs for real."""
+
+    @classmethod
+    def of(cls, table: Table) -> _Tool:
+        table.only(*_OF_TOOL)
+        effect, real = table.switch("effect", False), table.switch("real", False)
+        if "arguments" in table.values and "parameters" in table.values:
+            raise table.complaint("write arguments (the short form) or parameters (a JSON Schema), not both")
+        whole = "parameters" in table.values
+        parameters = table.table("parameters").values if whole else parameters_of(table.table("arguments"))
+        if not (name := table.text("name")):
+            raise table.complaint("write its name", "name")
+        try:
+            definition = ToolDefinition.of(name, table.text("description"), parameters, read_only=not effect)
+        except ConfigError as error:
+            raise table.complaint(str(error).removeprefix(f"tool {name!r}: ")) from None
+        answers = table.values.get("answers", [])
+        if real and answers:
+            raise table.complaint("a real tool gives its own answers; leave its answers out", "answers")
+        if not answers and not effect and not real:
+            raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
+        return cls(definition, effect, answers, real)
 
 
 def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario:
@@ -211,17 +201,19 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
     table = Table.of(tree).only(*_KEYS)
     name = table.text("name")
     check_scenario_name(name)
-    tools = tuple(_tool(inner) for inner in _tables(table, "tool"))
+    tools = tuple(map(_Tool.of, _tables(table, "tool")))
     if not tools and "workspace" not in table.values:
         raise table.complaint("a scenario needs at least one [[tool]]", "tool")
     if not _tables(table, "check"):
         raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
-    _check_distinct(tools, table)
+    names = [tool.definition.name for tool in tools]
+    for each in (each for place, each in enumerate(names) if each in names[:place]):
+        raise table.complaint(f"there are two tools {each!r}; choose another name for one", "tool", each)
     data = Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json()
     poser = _Poser(table, tools, ToolSurface(tuple(tool.definition for tool in tools)), 192 if version else 0)
-    # The built-in ones are tested.
+    # What is wrong with a value that is drawn is found here rather than in the middle of an evaluation; the
+    # built-in ones are tested.
     for seed in range(0 if version else _TRIED):
-        # What is wrong with a value that is drawn is found here rather than in the middle of an evaluation.
         poser.case(str(seed))
     return Scenario(
         name,
@@ -261,45 +253,38 @@ class _Poser:
 
     def case(self, seed: str) -> Case:
         """What one trial poses."""
-        values = drawn(self.table.values.get("draw", {}), seed, shift=self.shift)
-        self._check_places(values)
-        table = Table.of(
-            {key: filled(self.table.values[key], values) for key in _FILLED if key in self.table.values}
-        )
+        whole = self.table.values
+        values = drawn(whole.get("draw", {}), seed, shift=self.shift)
+        # Placeholders without a draw, wherever they may stand: in all of a check, and in answers of a tool.
+        for key in (key for key in _FILLED if key in whole):
+            inner = whole[key] if isinstance(whole[key], Mapping) else {"": whole[key]}
+            for name, value in inner.items():
+                check_placeholders(value, values, *filter(None, (key, str(name))))
+        for tool in _tables(self.table, "tool"):
+            check_placeholders(tool.values.get("answers"), values, *tool.place, "answers")
+        for check in _tables(self.table, "check"):
+            for name, value in check.values.items():
+                check_placeholders(value, values, *check.place, name)
+        table = Table.of({key: filled(whole[key], values) for key in _FILLED if key in whole})
         first, *later = _texts(table, "user", "write what the user says: a text, or a list of texts")
-        messages = _opening(table, first)
         checks = tuple(
-            Table.of(filled(inner.values, values), *inner.place) for inner in _tables(self.table, "check")
+            Table.of(filled(each.values, values), *each.place) for each in _tables(self.table, "check")
         )
         world, surface = self._world(table, values)
         about = {
             tool.name: f"{tool.name.replace('_', ' ')} {tool.description}" for tool in surface.definitions
         }
+        server = self.table.text("serve")
         return Case(
-            messages,
+            _opening(table, first),
             surface,
             world,
             (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
-            self._scripts(table.table("script"), first if "history" in table.values else ""),
+            self._scripts(table.table("script"), first if "history" in whole else ""),
             tuple(later),
-            tuple(tool.definition.name for tool in self.tools if tool.real or self.table.text("serve")),
-            self.table.text("serve"),
+            tuple(tool.definition.name for tool in self.tools if tool.real or server),
+            server,
         )
-
-    def _check_places(self, values: Mapping[str, Json]) -> None:
-        """Placeholders without a draw, wherever they may stand."""
-        for key in _FILLED:
-            value = self.table.values.get(key)
-            if isinstance(value, Mapping):
-                for name, item in value.items():
-                    check_placeholders(item, values, key, str(name))
-            elif value is not None:
-                check_placeholders(value, values, key)
-        for key in ("tool", "check"):
-            for inner in _tables(self.table, key):
-                for name, value in inner.values.items():
-                    if key == "check" or name not in _SCHEMAS:
-                        check_placeholders(value, values, *inner.place, name)
 
     def _world(self, table: Table, values: Mapping[str, Json]) -> tuple[World, ToolSurface]:
         if "workspace" in table.values:
@@ -348,22 +333,21 @@ def _opening(table: Table, user: str) -> tuple[Message, ...]:
     return (*map(SystemMessage, system), *history, UserMessage(user))
 
 
+_MISHAPS: Final = ("failing_patches", "cut_reads", "huge_reads")
+
+
 def _workspace(table: Table) -> tuple[World, ToolSurface]:
     """The workspace of the case study: a world in Python, with tools of its own."""
-    table.only("id", "path", "draft", "failing_patches", "cut_reads", "huge_reads")
-    failing, cut, huge = (_numbers(table, key) for key in ("failing_patches", "cut_reads", "huge_reads"))
+    table.only("id", "path", "draft", *_MISHAPS)
+    for key in _MISHAPS:
+        numbers = table.values.get(key, ())
+        if not isinstance(numbers, list | tuple) or not all(type(one) is int and one > 0 for one in numbers):
+            expected = "the numbers of calls, from 1 on, such as [1]"
+            raise table.complaint(f"expected {expected}, got {numbers!r}", key)
+    mishaps = Mishaps(**{key: tuple(table.values.get(key, ())) for key in _MISHAPS})
     path = table.text("path", "/draft/foo")
-    world = Workspace(
-        table.text("id"), draft=table.table("draft").json(), mishaps=Mishaps(failing, cut, huge), allowed=path
-    )
+    world = Workspace(table.text("id"), table.table("draft").json(), mishaps, allowed=path)
     return world, workspace_tools(path)
-
-
-def _numbers(table: Table, key: str) -> tuple[int, ...]:
-    value = table.values.get(key, ())
-    if not isinstance(value, list | tuple) or not all(type(one) is int and one > 0 for one in value):
-        raise table.complaint(f"expected the numbers of calls, from 1 on, such as [1], got {value!r}", key)
-    return tuple(value)
 
 
 def _tables(table: Table, key: str) -> tuple[Table, ...]:
@@ -371,44 +355,9 @@ def _tables(table: Table, key: str) -> tuple[Table, ...]:
     items = table.values.get(key, [])
     if not isinstance(items, list | tuple):
         raise table.complaint(f"expected [[{key}]], with two brackets", key)
-    return tuple(Table.of(item, key, _label(item, number)) for number, item in enumerate(items, 1))
-
-
-def _label(item: Any, number: int) -> str:  # noqa: ANN401 - a value of data
-    name = item.get("name") if isinstance(item, Mapping) else None
-    return name if isinstance(name, str) and name else str(number)
-
-
-def _tool(table: Table) -> _Tool:
-    table.only(*_OF_TOOL)
-    effect, real = table.switch("effect", False), table.switch("real", False)
-    if "arguments" in table.values and "parameters" in table.values:
-        raise table.complaint("write arguments (the short form) or parameters (a JSON Schema), not both")
-    parameters: Tree = (
-        dict(table.table("parameters").values)
-        if "parameters" in table.values
-        else parameters_of(table.table("arguments"))
-    )
-    name = table.text("name")
-    if not name:
-        raise table.complaint("write its name", "name")
-    try:
-        definition = ToolDefinition.of(name, table.text("description"), parameters, read_only=not effect)
-    except ConfigError as error:
-        raise table.complaint(str(error).removeprefix(f"tool {name!r}: ")) from None
-    answers = table.values.get("answers", [])
-    if real and answers:
-        raise table.complaint("a real tool gives its own answers; leave its answers out", "answers")
-    if not answers and not effect and not real:
-        raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
-    return _Tool(definition, effect, answers, real)
-
-
-def _check_distinct(tools: Sequence[_Tool], table: Table) -> None:
-    names = [tool.definition.name for tool in tools]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise table.complaint(f"there are two tools {name!r}; choose another name for one", "tool", name)
+    names = (item.get("name") if isinstance(item, Mapping) else None for item in items)
+    labels = (name if isinstance(name, str) and name else str(place) for place, name in enumerate(names, 1))
+    return tuple(Table.of(item, key, label) for item, label in zip(items, labels, strict=True))
 
 
 def _changes(table: Table, name: str) -> Preset:
@@ -436,17 +385,17 @@ def _lines(table: Table, kind: str) -> tuple[Line, ...]:
 def _line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
     if isinstance(line, str | int | float):
         return line if isinstance(line, str) else canonical(line)
+    inner, items = None, line if isinstance(line, list | tuple) else [line]
     if isinstance(line, Mapping) and "calls" in line:
         inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
-        fields = (inner.table(key).json() for key in ("fields", "call_fields"))
-        return WholeReply(_made(table, kind, line["calls"]), inner.text("text"), *fields)
-    return _made(table, kind, line if isinstance(line, list | tuple) else [line])
-
-
-def _made(table: Table, kind: str, calls: Sequence[Any]) -> tuple[ScriptedCall, ...]:
-    for call in calls:
+        items = line["calls"]
+    for call in items:
         fine = isinstance(call, Mapping) and isinstance(call.get("call"), str)
         if not fine or set(call) - {"call", "with"}:
             what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
             raise table.complaint(f"{what}, got {call!r}", kind)
-    return tuple(ScriptedCall(call["call"], canonical(call.get("with", {}))) for call in calls)
+    calls = tuple(ScriptedCall(call["call"], canonical(call.get("with", {}))) for call in items)
+    if inner is None:
+        return calls
+    fields = (inner.table(key).json() for key in ("fields", "call_fields"))
+    return WholeReply(calls, inner.text("text"), *fields)

@@ -9,60 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse, read
-from toolreel_core.evals._worlds.json_pointer import at
-
-_PIECE: Final = 7
-"""Characters of each fragment: few enough to part words, numbers and escapes."""
-
-
-def scripted_stream(body: Tree) -> str:
-    """The stream of a body that :func:`scripted_reply` has made.
-
-    Fragments of all calls and of the text take turns, as servers send them that write calls in parallel.
-    """
-    (choice,) = cast("Sequence[Tree]", body["choices"])
-    message = cast("Tree", choice["message"])
-    head = {key: body[key] for key in ("id", "created", "model")}
-    deltas: list[Tree] = [{"role": "assistant"}, *_deltas(message)]
-    end: Tree = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
-    chunks: list[Tree] = [
-        *({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas),
-        {"choices": [end]},
-        {"choices": [], "usage": body["usage"]},
-    ]
-    lines = (canonical({**head, "object": "chat.completion.chunk", **chunk}) for chunk in chunks)
-    return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
-
-
-def _deltas(message: Tree) -> Iterator[Tree]:
-    fields = {key: message[key] for key in message if key not in {"role", "content", "tool_calls"}}
-    if fields:
-        yield fields
-    calls = cast("Sequence[Tree]", message.get("tool_calls", ()))
-    texts = [{"content": piece} for piece in _pieces(message.get("content"))]
-    for row in zip_longest(texts, *(_of_call(place, call) for place, call in enumerate(calls))):
-        yield from filter(None, row)
-
-
-def _of_call(place: int, call: Tree) -> Iterator[Tree]:
-    """The name first, then the arguments in fragments."""
-    function = cast("Tree", call["function"])
-    begun: Json = {**call, "index": place, "function": {**function, "arguments": ""}}
-    yield {"tool_calls": [begun]}
-    for piece in _pieces(function["arguments"]):
-        yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
-
-
-def _pieces(text: Json) -> Iterator[str]:
-    said = text if isinstance(text, str) else ""
-    return (said[place : place + _PIECE] for place in range(0, len(said), _PIECE))
-
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse, read
+from toolreel_core.evals._scenarios.world import at
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -119,15 +71,7 @@ class ScenarioScripts:
 
     def of(self, kind: Kind) -> Script:
         """The script of one kind; where nothing can be skipped, the good one."""
-        match kind:
-            case "good":
-                return self.good
-            case "bad":
-                return self.bad
-            case "skipping":
-                return self.skipping or self.good
-            case _:
-                assert_never(kind)
+        return {"good": self.good, "bad": self.bad, "skipping": self.skipping or self.good}[kind]
 
 
 def kind_of(model: str) -> Kind | None:
@@ -141,10 +85,9 @@ def kind_of(model: str) -> Kind | None:
     if not model.startswith(PREFIX):
         return None
     word = model.removeprefix(PREFIX)
-    for kind in KINDS:
-        if kind == word:
-            return kind
-    raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
+    if word not in KINDS:
+        raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
+    return word
 
 
 def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
@@ -176,8 +119,8 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
             message |= {"content": None, "tool_calls": _entries(line, place, messages)}
         case WholeReply():
             first, *others = _entries(line.calls, place, messages)
-            calls = [{**first, **_object(line.of_calls)}, *others]
-            message |= {"content": line.text or None, **_object(line.fields), "tool_calls": calls}
+            calls = [{**first, **as_tree(parse(line.of_calls))}, *others]
+            message |= {"content": line.text or None, **as_tree(parse(line.fields)), "tool_calls": calls}
         case _:
             assert_never(line)
     choice: Tree = {
@@ -195,6 +138,37 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     }
 
 
+def scripted_stream(body: Tree) -> str:
+    """The stream of a body that :func:`scripted_reply` has made, in pieces that part words and numbers."""
+    (choice,) = cast("Sequence[Tree]", body["choices"])
+    message = as_tree(choice["message"])
+    deltas: list[Tree] = [{"role": "assistant"}]
+    deltas += [{key: value} for key, value in message.items() if key not in {"role", "content", "tool_calls"}]
+    deltas += [{"content": piece} for piece in _pieces(message.get("content"))]
+    for place, call in enumerate(cast("Sequence[Tree]", message.get("tool_calls", ()))):
+        function = as_tree(call["function"])
+        deltas.append({"tool_calls": [{**call, "index": place, "function": {**function, "arguments": ""}}]})
+        deltas += [
+            {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
+            for piece in _pieces(function["arguments"])
+        ]
+    head: Tree = {**{key: body[key] for key in ("id", "created", "model")}, "object": "chat.completion.chunk"}
+    choices: list[Tree] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]})
+    chunks = [{**head, "choices": [each]} for each in choices]
+    lines = map(canonical, (*chunks, {**head, "choices": [], "usage": body["usage"]}))
+    return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
+
+
+def _pieces(text: Json) -> Iterator[str]:
+    said = text if isinstance(text, str) else ""
+    return (said[place : place + _PIECE] for place in range(0, len(said), _PIECE))
+
+
+_PIECE: Final = 7
+"""Characters of each fragment: few enough to part words, numbers and escapes."""
+
+
 def _beginning(said: Script, messages: Sequence[Tree]) -> int:
     """Where the script begins; an earlier history may have been shortened, so its length does not tell."""
     places = [place for place, message in enumerate(messages) if message.get("content") == said.since]
@@ -210,11 +184,6 @@ def _entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]
     return [_entry(call, f"call_{place}_{index}", messages) for index, call in enumerate(calls)]
 
 
-def _object(text: JsonText) -> Tree:
-    tree = parse(text)
-    return tree if isinstance(tree, Mapping) else {}
-
-
 def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:
     arguments = canonical(_filled(parse(call.arguments), messages))
     function: Tree = {"name": call.name, "arguments": arguments}
@@ -222,20 +191,19 @@ def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tre
 
 
 def _filled(value: Json, messages: Sequence[Tree]) -> Json:
-    if isinstance(value, str):
-        return _substituted(value, messages)
-    if isinstance(value, Mapping):
-        return {key: _filled(item, messages) for key, item in value.items()}
-    return [_filled(item, messages) for item in value] if isinstance(value, list | tuple) else value
+    """A value with the results of earlier calls in it; ``None`` where there is no such result yet."""
+    match value:
+        case str() if found := _RESULT.fullmatch(value):
+            results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
+            place = int(found[1])
+            return at(_parsed(results[place]), found[2]) if place < len(results) else None
+        case Mapping():
+            return {key: _filled(item, messages) for key, item in value.items()}
+        case list() | tuple():
+            return [_filled(item, messages) for item in value]
+        case _:
+            return value
 
 
-def _substituted(text: str, messages: Sequence[Tree]) -> Json:
-    if found := _RESULT.fullmatch(text):
-        results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
-        place = int(found[1])
-        return at(_read(results[place]), found[2]) if place < len(results) else None
-    return text
-
-
-def _read(text: str) -> Json:
+def _parsed(text: str) -> Json:
     return read(text).value_or(None)

@@ -12,7 +12,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Presets
 from toolreel_core._settings import LoopConfig
-from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, AssumedRun, Cell, EvalPlan, Options, estimate_cost
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Cell, EvalPlan, Options, estimate_cost
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
 ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "trials": 2}
@@ -72,12 +72,6 @@ def test_what_the_evaluation_asks_for_holds_under_every_strategy() -> None:
         assert (found.allowed_tools, found.seeded) == (("echo",), True)
 
 
-def test_a_scenario_goes_over_the_mode_that_the_evaluation_asks_for() -> None:
-    plan = plan_of(READ, CHAT, eval={"models": "b", "strategies": "raw"})
-    modes = [plan.configuration(sample.cell).config.tool_use_mode for sample in plan.samples()]
-    assert modes == ["enforced", "disabled"]
-
-
 def test_without_tools_only_the_control_is_left() -> None:
     plan = plan_of(READ, CHAT, eval={"models": "b", "tool_use_mode": "disabled"})
     assert [each.name for each in plan.scenarios] == ["chat_only"]
@@ -107,14 +101,6 @@ def test_a_label_names_what_is_not_the_same_for_all_runs() -> None:
     any_model = {"models": "b", "profiles": "default,hot", "enforce_applicability": False}
     plan = plan_of(eval=any_model)
     assert plan.label(Cell("b/three", "default", "production", "read")) == "b/three:default"
-
-
-def test_a_label_says_which_profile_auto_chose() -> None:
-    cell = Cell("a/one:fast", "one_recommended", "production", "read")
-    assert label(cell, profiles="auto") == "a/one:fast:auto=one_recommended"
-    assert label(cell, profiles="auto,one_recommended") == "a/one:fast:one_recommended"
-    default = Cell("a/one:fast", "default", "production", "read")
-    assert label(default, profiles="auto,default") == "a/one:fast:default"
 
 
 def test_a_plan_is_told_and_made_again() -> None:
@@ -200,4 +186,4 @@ def test_a_price_that_nobody_knows_is_unknown_and_not_nothing() -> None:
 
 
 def test_an_assumption_is_told_in_words() -> None:
-    assert str(AssumedRun(4, 4000, 300, 8.2)) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"
+    assert str(TOOL_RUN) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"

@@ -99,19 +99,10 @@ def test_full_takes_all_strategies_and_profiles_whatever_the_matrices_say() -> N
     assert under(EVAL_PRESET="smoke", FULL="1") == {"eval": {"preset": "smoke"}}
 
 
-def test_what_is_chosen_by_name_goes_before_the_switches_that_choose() -> None:
-    tree = under(SAMPLING_PROFILE_FILTER="hot", PRODUCTION_AUTO_SAMPLING_PROFILE="1")
-    assert tree == {"eval": {"profiles": ["hot"]}}
-
-
 @pytest.mark.parametrize(("value", "sent"), [("auto", None), ("a,b", ["a", "b"]), ("FALSE", [])])
 def test_transforms_are_sent_unless_they_are_automatic(value: str, sent: list[str] | None) -> None:
     expected = {} if sent is None else {"request_overrides": {"transforms": sent}}
     assert under(TRANSFORMS=value) == expected
-
-
-def test_a_list_of_tools_with_all_in_it_is_no_list() -> None:
-    assert under(TOOL_ALLOWLIST="state_get,*") == {"eval": {"tool_allowlist": []}}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from tests.samples import ECHO, PING, complaint
 from toolreel_core._conversation import UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, parse
-from toolreel_core._plan import differences
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import Configuration
@@ -52,11 +51,6 @@ def test_all_of_it_decides_about_the_digest(change: dict[str, object]) -> None:
     assert replace(WHOLE, **change).digest != WHOLE.digest  # type: ignore[arg-type]
 
 
-def test_the_plan_of_a_run_is_the_configuration_and_what_the_scenario_brings() -> None:
-    plan = Configuration(options=canonical({"top_p": 1})).plan("m", [UserMessage("hi")], TOOLS, 7)
-    assert (plan.model, plan.options, plan.tools, plan.seed) == ("m", canonical({"top_p": 1}), TOOLS, 7)
-
-
 def test_only_allowed_tools_may_be_called() -> None:
     plan = WHOLE.plan("m", [UserMessage("hi")], TOOLS)
     assert plan.tools.names == ("echo",)
@@ -75,11 +69,3 @@ def test_a_seeded_run_sends_its_seed() -> None:
     assert parse(plan.options) == {"temperature": 0, "seed": 7}
     odd = replace(WHOLE, options=canonical([])).plan("m", [UserMessage("hi")], TOOLS, 7)
     assert parse(odd.options) == {"seed": 7}
-
-
-def test_two_configurations_are_compared_key_by_key() -> None:
-    [*changes] = differences(WHOLE.preset, replace(WHOLE, config=LoopConfig(max_turns=5)).preset)
-    assert [(change.key, change.before, change.after) for change in changes] == [
-        ("config.max_turns", "4", "5"),
-        ("config.text_dialects", '["hermes_json"]', '["marked"]'),
-    ]

@@ -69,10 +69,6 @@ def test_production_knows_the_model_too() -> None:
     assert of(BASELINE, "a/two").config.tool_use_mode == "enforced"
 
 
-def test_what_a_preset_asks_for_is_left_out_where_the_provider_is_not_known_to_take_it() -> None:
-    assert parse(of(PRODUCTION, provider="").options) == {}
-
-
 def test_the_sampling_goes_over_the_profile_and_the_scenario_over_both() -> None:
     options = Options(sampling=canonical({"top_p": 0.5, "top_k": 4}))
     changes = Preset(request=canonical({"top_k": 9, "parallel_tool_calls": True}))
@@ -95,13 +91,6 @@ def test_a_workaround_goes_over_what_the_evaluation_asks_for_and_the_scenario_ov
     changes = Preset(config=canonical({"tool_use_mode": "relaxed"}))
     assert of(PRODUCTION, "a/two", options=options, changes=changes).config.tool_use_mode == "relaxed"
     assert not of(PRODUCTION, "a/two", options=options).config.fix_empty_final
-
-
-def test_overrides_are_merged_into_every_body() -> None:
-    options = Options(request_overrides=canonical({"provider": {"only": ["x"]}}))
-    changes = Preset(request_overrides=canonical({"max_tokens": 9}))
-    found = of(RAW, options=options, changes=changes)
-    assert parse(found.overrides) == {"provider": {"only": ["x"]}, "max_tokens": 9}
 
 
 @pytest.mark.parametrize(
@@ -182,22 +171,6 @@ def test_a_strategy_that_cannot_be_used_says_where(tree: object, said: str) -> N
 def test_a_catalogue_without_a_base_has_none() -> None:
     bare = Presets.of({"preset": {"baseline": {}}, "sampling": {"default": {}}})
     assert of(BASELINE, catalogue=bare, provider="").config == LoopConfig(tool_use_mode="enforced")
-
-
-def test_what_nobody_says_is_an_enforced_run_whose_failures_are_fatal() -> None:
-    asked = harness_preset(Options.of({}))
-    assert LoopConfig.of(asked.changes()["config"]) == LoopConfig(tool_use_mode="enforced")
-    assert parse(asked.request_overrides) == {}
-
-
-def test_all_options_of_the_loop_are_asked_for_and_its_own_settings_go_before() -> None:
-    axes = {"tool_use_mode": "relaxed", "tool_failure_policy": "tolerated", "fallback_retries": 2}
-    tree = {"eval": axes, "loop": {"fix_empty_final": False}, "request_overrides": {"route": "x"}}
-    asked = harness_preset(Options.of(tree))
-    assert LoopConfig.of(asked.changes()["config"]) == LoopConfig(
-        tool_failure_policy="tolerated", fallback_without_tools=True, fix_empty_final=False
-    )
-    assert parse(asked.request_overrides) == {"route": "x"}
 
 
 def test_the_caps_of_one_run_are_limits_of_its_loop() -> None:

@@ -86,9 +86,9 @@ def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
     keys = keys_between(before, after)
     assert [(str(key), key.change) for key in keys] == [
         ("config.max_turns", "4 -> 12"),
-        ("config.text_dialects-react", ""),
         ("config.text_dialects+marked", ""),
         ("config.text_dialects+json_fenced", ""),
+        ("config.text_dialects-react", ""),
         ("request.top_p", "1 -> (not sent)"),
         ("request_overrides.provider", '(not sent) -> {"sort":"p"}'),
     ]

@@ -68,12 +68,6 @@ def finding(check: dict[str, Any], *lines: Line) -> str:
             (PAY, LOOK, "x", "y"),
             "pay was not called in the order",
         ),
-        (
-            {"forbidden_order": ["pay", "look"]},
-            (LOOK, PAY, "x", "y"),
-            (PAY, LOOK, "x", "y"),
-            "look was called after pay",
-        ),
         ({"says": ["3", "Piece"]}, ("x", "Only 3   pieces"), ("3 pieces", "x"), 'does not say "3"'),
         ({"says": 1400.0}, ("x", "It is 1,400."), ("x", "It is 14000 or 1.5"), "does not say 1400"),
         ({"says": 1234.5}, ("x", "Das sind 1.234,50 Euro."), ("x", "1.234,60 Euro"), "does not say 1234.5"),
@@ -86,13 +80,6 @@ def finding(check: dict[str, Any], *lines: Line) -> str:
         ({"says_one_of": ["yes", 4]}, ("x", "It is 4."), ("x", "No 14."), 'says none of ["yes",4]'),
         ({"says_not": "sorry"}, ("Sorry", "x"), ("x", "I am sorry"), 'says "sorry"'),
         ({"matches": r"^\d+$"}, ("x", "12"), ("x", "a" * 200), "does not match"),
-        (
-            {"claim": ["paid"], "of": "pay"},
-            (PAY, "x", "I have paid"),
-            ("x", "Paid!"),
-            'claims "paid", and pay was',
-        ),
-        ({"claim": "paid", "of": "pay"}, ("x", "I could not."), ("x", "Paid!"), "claims"),
         ({"world": {"/name": "ada"}}, (NAME, "x", "y"), (PAY, "x", "y"), '/name should be "ada", it is null'),
         (
             {"world": {"/name": "Ada"}, "texts": "exact"},
@@ -257,9 +244,7 @@ def test_an_exchange_that_never_came_says_nothing() -> None:
     seen = rehearse(one, script("x", "x"), max_turns=1).evidence
     (check, _) = one.begin("1").checks
     assert check.finding(seen) == ""
-    assert "does not say" in check.finding(
-        type(seen)(seen.outcome, "", (), seen.world, None, tools_sent=True)
-    )
+    assert "does not say" in check.finding(type(seen)(seen.outcome, "", (), seen.world, tools_sent=True))
 
 
 def test_names_are_made_of_the_check_and_are_distinct() -> None:
@@ -289,13 +274,12 @@ def test_names_are_made_of_the_check_and_are_distinct() -> None:
         ({"called": "look", "name": "answer"}, "there is a check 'answer' already"),
         ({"effects": [{"tool": "lok"}]}, "did you mean 'look'"),
         ({"effects": [{"with": {}}]}, "check.effects: expected a list of"),
-        ({"order": ["look"]}, "expected a list of at least two tools"),
         ({"order": ["look", "lok"]}, "did you mean 'look'"),
         ({"says": []}, "expected a text, a number"),
         ({"says": "x", "exchange": 3}, "the user speaks 2 times, so there is no exchange 3"),
         ({"matches": "("}, "expected a regular expression"),
-        ({"claim": "paid"}, "write the tool that the claim is about"),
-        ({"claim": "paid", "of": "pai"}, "there is no tool 'pai'"),
+        ({"called_before": ["look"]}, "check.called_before: expected two tools"),
+        ({"read": 3, "before": "pai"}, "there is no tool 'pai'"),
         ({"world": 3}, "expected a table of pointers"),
         ({"at_most": True}, "expected a number of calls"),
         ({"one_reply": {"look": 1}}, "check.one_reply: expected a table of tools, true for one that worked"),

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._jsontext import Json, JsonText, parse
-from toolreel_core.evals import (
-    Workspace,
-)
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core.evals import Workspace
 
 BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 
@@ -29,12 +27,13 @@ def code(result: Mapping[str, Any]) -> str:
     return str(result["errors"][0]["code"])
 
 
-WORLD = Workspace.of("1", draft={"list": [1, 2]})
+WORLD = Workspace("w-1", canonical({"list": [1, 2]}))
 
 
 def test_a_read_gives_the_whole_or_what_was_selected() -> None:
     _, whole = call(WORLD, "state_get")
-    assert whole["data"]["snapshot"] == {key: item for key, item in WORLD.snapshot().items() if key != "id"}
+    there = {"id": WORLD.id, **whole["data"]["snapshot"]}
+    assert there == WORLD.contents()
     _, part = call(WORLD, "state_get", select=["/draft/list/1", "/draft/none"])
     assert part["data"] == {"snapshot": {"/draft/list/1": 2, "/draft/none": None}}
 

@@ -31,12 +31,6 @@ def test_a_pointer_finds_what_is_there_and_nothing_elsewhere(pointer: str, value
     assert at(TREE, pointer) == value
 
 
-def test_a_pointer_goes_through_keys_and_indices() -> None:
-    assert steps("") == ()
-    assert steps("/") == ("",)
-    assert steps("/a~01/b") == ("a~1", "b")
-
-
 @pytest.mark.parametrize(
     ("before", "pointer", "after"),
     [

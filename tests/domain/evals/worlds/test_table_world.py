@@ -102,7 +102,7 @@ def test_values_are_alike_whatever_their_form() -> None:
         ({}, False, r"tool.t.answers.1: says no result"),
         ({"then": 1, "read": "/a"}, False, "has then and read"),
         ({"then": 1, "set": {"/a": 1}}, False, "write effect = true"),
-        ({"set": {"a": 1}}, True, "expected places in \\[world\\]"),
+        ({"set": {"a": 1}}, True, "expected a place in \\[world\\]"),
         ({"read": "a"}, False, "expected a place in \\[world\\]"),
         ({"error": {"message": "no"}}, False, "write a code"),
         ({"json": "{"}, False, "tool.t.answers.1.json: not JSON: "),

@@ -1,14 +1,111 @@
-"""A world of tables: answers, a state that they read and set, and the effects so far."""
+"""Worlds: the state behind the tools of a scenario, as frozen values.
+
+A world answers a call with its successor and the tool's output. The calls of a run therefore determine its
+world: replays, new checks and what-if runs need neither a network nor stored worlds. A world of tables has
+answers, a state that they read and set, and the effects so far; places in it are JSON pointers (RFC 6901).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
-from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
-from toolreel_core.evals._worlds.world import failure, is_failure, success
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, chain, parse, read
+from toolreel_core._tools import Envelope, ToolFailure
+
+
+class World(Protocol):
+    """The state behind the tools of one run."""
+
+    def call(self, name: str, arguments: Tree) -> tuple[World, JsonText]:
+        """The world after a call, and what the tool returned: an envelope, or any other JSON value.
+
+        :param name: the tool's inner name
+        """
+        ...
+
+    def contents(self) -> Json:
+        """Its contents, for checks and records."""
+        ...
+
+
+def success(tool: str, data: Tree) -> JsonText:
+    """The output of a call that worked."""
+    return Envelope(True, tool, canonical(data)).text()
+
+
+def failure(tool: str, code: str, message: str) -> JsonText:
+    """The output of a call that failed.
+
+    >>> failure("add", "ARGUMENT_ERROR", "a is missing.")
+    '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
+"message":"a is missing."}]}'
+    """
+    return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
+
+
+def identifier(seed: str, what: str) -> str:
+    """An identifier in the form of a UUID: the same for the same seed, so that requests are the same too.
+
+    >>> identifier("1", "workspace")
+    '972a3eca-b8fd-a383-0a36-afbcdfd15320'
+    """
+    digits = chain("identifier", what, seed)
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+
+
+def steps(pointer: str) -> tuple[str, ...]:
+    """The keys and indices that a pointer goes through.
+
+    >>> steps("/draft/a~1b/0")
+    ('draft', 'a/b', '0')
+    """
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def at(tree: Json, pointer: str) -> Json:
+    """What a pointer points to; ``None`` where there is nothing.
+
+    >>> at({"draft": {"list": [1, 2]}}, "/draft/list/1"), at({}, "/draft")
+    (2, None)
+    """
+    for step in steps(pointer):
+        if isinstance(tree, Mapping):
+            tree = tree.get(step)
+        else:
+            items = tree if isinstance(tree, list | tuple) else ()
+            index = _index(items, step)
+            tree = items[index] if index is not None and index < len(items) else None
+    return tree
+
+
+def with_value(tree: Json, path: Sequence[str], value: Json) -> Json:
+    """A tree in which a value stands at a place; objects on the way to it are made where there are none.
+
+    A place inside of a text or a number, or beyond the end of a list, cannot be: the tree stays as it is.
+
+    >>> with_value({"a": [1]}, ("a", "-"), 2), with_value({"a": 1}, ("a", "b"), 2)
+    ({'a': [1, 2]}, {'a': 1})
+    """
+    if not path:
+        return value
+    step, *rest = path
+    if isinstance(tree, Mapping):
+        return {**tree, step: with_value(tree.get(step, {}), rest, value)}
+    if not isinstance(tree, list | tuple) or (index := _index(tree, step)) is None:
+        return tree
+    child = tree[index] if index < len(tree) else {}
+    return [*tree[:index], with_value(child, rest, value), *tree[index + 1 :]]
+
+
+def _index(items: Sequence[Json], step: str) -> int | None:
+    """The index that a step means; the one past the end is where the next item goes."""
+    if step == "-":
+        return len(items)
+    fits = step.isascii() and step.isdigit() and len(step) < len("10000") and int(step) <= len(items)
+    return int(step) if fits else None
+
 
 _ARGUMENT: Final = "$arguments/"
 
@@ -40,14 +137,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """A call that did something."""
-
-    tool: str
-    arguments: JsonText
-
-
-@dataclass(frozen=True, slots=True)
 class TableWorld:
     """Rows of answers, tried in their order."""
 
@@ -55,7 +144,8 @@ class TableWorld:
     effects: tuple[str, ...] = ()
     """Tools that do something; without a fitting row, a call of them works."""
     state: JsonText = NOTHING
-    done: tuple[Effect, ...] = ()
+    done: tuple[tuple[str, JsonText], ...] = ()
+    """The calls that did something: tool and arguments."""
     used: tuple[int, ...] = ()
     """How often each row has answered; empty at the beginning."""
 
@@ -72,7 +162,9 @@ class TableWorld:
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
-        return self if is_failure(output) else self._noted(name, arguments)
+        # An envelope may say that the call failed.
+        failed = as_tree(read(output).value_or({})).get("ok") is False
+        return self if failed else self._noted(name, arguments)
 
     def _answered(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
         after = self._noted(name, arguments)._set(row, arguments) if row.done else self
@@ -90,7 +182,7 @@ class TableWorld:
     def _noted(self, name: str, arguments: Tree) -> TableWorld:
         if name not in self.effects:
             return self
-        return replace(self, done=(*self.done, Effect(name, canonical(arguments))))
+        return replace(self, done=(*self.done, (name, canonical(arguments))))
 
     def _set(self, row: Row, arguments: Tree) -> TableWorld:
         state = parse(self.state)
@@ -100,7 +192,7 @@ class TableWorld:
 
     def contents(self) -> Json:
         """The effects in order, and the state."""
-        done = [{"tool": each.tool, "arguments": parse(each.arguments)} for each in self.done]
+        done = [{"tool": tool, "arguments": parse(arguments)} for tool, arguments in self.done]
         return {"orders": done, "state": parse(self.state)}
 
 
@@ -157,12 +249,9 @@ def _given(value: Json, arguments: Tree) -> Json:
 
 def _pointer(pointer: str, arguments: Tree) -> str:
     """A pointer in which ``/$name`` is the argument of that name."""
-    return "".join(f"/{_step(step, arguments)}" for step in pointer.split("/")[1:])
-
-
-def _step(step: str, arguments: Tree) -> str:
-    if not step.startswith("$"):
-        return step
-    value = arguments.get(step[1:])
-    text = value if isinstance(value, str) else canonical(value)
-    return text.replace("~", "~0").replace("/", "~1")
+    steps = list[str]()
+    for step in pointer.split("/")[1:]:
+        value = arguments.get(step[1:])
+        text = value if isinstance(value, str) else canonical(value)
+        steps.append(text.replace("~", "~0").replace("/", "~1") if step.startswith("$") else step)
+    return "".join(f"/{step}" for step in steps)

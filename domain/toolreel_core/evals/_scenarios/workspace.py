@@ -1,8 +1,7 @@
 """The workspace: the world of the reference's scenarios, with facts, a draft and its tools.
 
 Its tool for patches allows one operation at one path of the draft, so that a scenario can provoke a
-rejection. The names of the fields are part of the catalogue's digest (see ``fingerprint``), so renaming them
-changes it.
+rejection.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import Final
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._tools import ToolDefinition, ToolSurface
-from toolreel_core.evals._worlds.json_pointer import at, steps, with_value
-from toolreel_core.evals._worlds.world import failure, identifier, success
+from toolreel_core.evals._scenarios.world import at, failure, steps, success, with_value
 
 ALLOWED: Final = "/draft/foo"
 """The path that the case study's scenarios patch."""
@@ -34,48 +32,26 @@ class Mishaps:
     cut_reads: tuple[int, ...] = ()
     """Reads of which only the first half arrives."""
     huge_reads: tuple[int, ...] = ()
-    """Reads that also return :attr:`huge_bytes` of unrequested data."""
-    huge_bytes: int = 50_000
-
-
-_NO_MISHAPS: Final = Mishaps()
+    """Reads that also return 50,000 bytes of unrequested data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Facts that are given, and a draft that can be changed."""
+    """A draft that can be changed; its facts, locks and settings stay empty."""
 
     id: str
-    facts: JsonText = NOTHING
     draft: JsonText = NOTHING
-    locks: tuple[str, ...] = ()
-    ui_state: JsonText = NOTHING
-    facts_version: int = 0
+    mishaps: Mishaps = field(default_factory=Mishaps)
     draft_version: int = 0
     """Counted up by every patch that changes something."""
-    mishaps: Mishaps = field(default=_NO_MISHAPS)
     reads: int = 0
     patches: int = 0
-    # Not in the repr, which is in the fingerprints of stored evaluations.
-    allowed: str = field(default=ALLOWED, repr=False)
+    allowed: str = ALLOWED
     """The one path that ``state_patch`` may set."""
-
-    @classmethod
-    def of(
-        cls, seed: str, *, draft: Tree | None = None, mishaps: Mishaps = _NO_MISHAPS, allowed: str = ALLOWED
-    ) -> Workspace:
-        """A workspace whose identifier follows from the seed."""
-        there = canonical(draft or {})
-        return cls(identifier(seed, "workspace"), draft=there, mishaps=mishaps, allowed=allowed)
 
     def contents(self) -> Json:
         """The whole of it."""
         return {"id": self.id, **self._whole()}
-
-    def snapshot(self, select: Sequence[str] = ()) -> Tree:
-        """The whole, or what stands at some pointers: ``None`` where there is nothing."""
-        whole = self._whole()
-        return {pointer: at(whole, pointer) for pointer in select} if select else whole
 
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
@@ -95,9 +71,10 @@ class Workspace:
         select = _pointers(arguments.get("select"))
         if isinstance(select, str):
             return asked, failure("state_get", "ARGUMENT_ERROR", select)
-        data: Tree = {"snapshot": self.snapshot(select)}
+        whole = self._whole()
+        data: Tree = {"snapshot": {pointer: at(whole, pointer) for pointer in select} if select else whole}
         if asked.reads in self.mishaps.huge_reads:
-            data = {**data, "history": "0" * self.mishaps.huge_bytes}
+            data = {**data, "history": "0" * 50_000}
         text = success("state_get", data)
         # No JSON any more, as when a connection breaks off in the middle.
         cut = asked.reads in self.mishaps.cut_reads
@@ -123,11 +100,11 @@ class Workspace:
 
     def _whole(self) -> dict[str, Json]:
         return {
-            "facts": parse(self.facts),
+            "facts": {},
             "draft": parse(self.draft),
-            "locks": {"paths": list(self.locks)},
-            "ui_state": parse(self.ui_state),
-            "versions": {"facts": f"facts:{self.facts_version}", "draft": f"draft:{self.draft_version}"},
+            "locks": {"paths": []},
+            "ui_state": {},
+            "versions": {"facts": "facts:0", "draft": f"draft:{self.draft_version}"},
         }
 
     def _elsewhere(self, arguments: Tree) -> str:

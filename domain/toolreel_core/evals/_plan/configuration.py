@@ -1,0 +1,386 @@
+"""Configurations of runs, and the strategies that they are made by.
+
+A strategy says how much help a model gets. It is data: the layers that it uses, and its own settings.
+:func:`configuration_for` merges the layers in a fixed order into the complete, frozen settings of one run.
+They are passed to the reducer unchanged, so ``raw`` has no hidden help, and the recorded configuration is the
+one that was run. Two of them differ in keys, each of which can be taken from the one or the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, reduce
+from typing import Final
+
+from toolreel_core._conversation import Message
+from toolreel_core._internal import Table, unknown_name
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
+from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
+from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._text_calls import short_dialects
+from toolreel_core._tools import ToolSurface, masked
+from toolreel_core.evals._plan.endpoint import Endpoint
+from toolreel_core.evals._plan.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The effective configuration of a run."""
+
+    config: LoopConfig = field(default_factory=LoopConfig)
+    provider: Provider = field(default_factory=Provider)
+    options: JsonText = NOTHING
+    """Options of the request, the sampling among them; a JSON object."""
+    overrides: JsonText = NOTHING
+    """What is merged into the request's body, last of all; a JSON object."""
+    presets: tuple[str, ...] = ()
+    """Names of the presets that it was made of, in order."""
+    allowed_tools: tuple[str, ...] = ()
+    """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
+    seeded: bool = False
+    """Whether each run sends a ``seed`` of its own, so that trials differ and can be repeated."""
+    model: str = ""
+    """The name that is sent for the model; empty: its name in the plan."""
+    price: Price | None = None
+    """What the model costs, where the cost of the run is limited; else a price decides nothing."""
+
+    @property
+    def text(self) -> JsonText:
+        """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
+        return _text_of(self)
+
+    @classmethod
+    def of(cls, text: JsonText) -> Configuration:
+        """Read :attr:`text`.
+
+        :raises ConfigError: if a key or value is unknown
+        """
+        table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
+        return cls(
+            LoopConfig.of(table.table("config").values),
+            Provider.of(table.table("provider").values),
+            table.table("options").json(),
+            table.table("overrides").json(),
+            table.names("presets"),
+            table.names("allowed_tools"),
+            table.switch("seeded", False),
+            table.text("model"),
+            Price.of(table.table("price")) if "price" in table.values else None,
+        )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :attr:`text`."""
+        return digest(self.text)
+
+    def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:
+        """The plan of a run under this configuration.
+
+        :param seed: of whatever the run draws by chance; sent with its requests where it is seeded
+        :raises ConfigError: if the settings contradict each other, or an allowed tool does not exist
+        """
+        return Plan(
+            self.model or model,
+            tuple(messages),
+            canonical({**object_of(self.options), "seed": seed}) if self.seeded else self.options,
+            masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,
+            self.config,
+            seed,
+            self.provider,
+            self.overrides,
+            self.presets,
+            price=self.price,
+        )
+
+
+def object_of(text: JsonText) -> Tree:
+    """A JSON object, parsed; anything else counts as an empty one."""
+    return as_tree(parse(text))
+
+
+@lru_cache(maxsize=64)  # each run of a cell records it, and a plan has few cells
+def _text_of(made: Configuration) -> JsonText:
+    return canonical(
+        {
+            "config": made.config.changes(),
+            "provider": made.provider.changes(),
+            "options": parse(made.options),
+            "overrides": parse(made.overrides),
+            "presets": list(made.presets),
+            "allowed_tools": list(made.allowed_tools),
+            "seeded": made.seeded,
+            **({"model": made.model} if made.model else {}),
+            **({"price": {"input": it.input, "output": it.output}} if (it := made.price) else {}),
+        }
+    )
+
+
+_TAGS: Final = "content_tag_tool_call_fallback"
+_OWN: Final = ("config", "provider", "request", "request_overrides")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One strategy."""
+
+    name: str
+    about: str
+    tags: tuple[str, ...] = ()
+    infrastructure: bool = False
+    """Whether replies are repaired and one call a turn is asked for (preset ``default_tool_calling``)."""
+    provider_defaults: bool = False
+    """Whether the provider's presets apply."""
+    workarounds: bool = False
+    """Whether the model's workarounds apply."""
+    presets: tuple[str, ...] = ()
+    """Further presets, by name."""
+    own: Preset = field(default_factory=Preset)
+    """Its own settings; they override those of the layers."""
+
+    def extended(self, name: str, tree: object) -> Strategy:
+        """A strategy of the user's own over this one.
+
+        :raises PlaceError: at the first thing that is wrong
+        """
+        table = Table.of(tree, "strategy", name).only("extends", "about", "tags", "presets", *_OWN)
+        sections = {section: table.values[section] for section in _OWN if section in table.values}
+        own = Preset.of(name, sections)
+        return replace(
+            self,
+            name=name,
+            about=table.text("about", f"{self.name}, changed"),
+            tags=table.names("tags"),
+            presets=(*self.presets, *table.names("presets")),
+            own=self.own.merged(own),
+        )
+
+
+STRATEGIES: Final = (
+    Strategy(
+        "raw",
+        "Nothing is mended, nothing is known, nothing is sent that was not asked for.",
+        ("raw", "naked", "unoptimized"),
+        presets=("raw",),
+    ),
+    Strategy(
+        "baseline",
+        "Replies are mended, and the provider is known.",
+        ("base",),
+        infrastructure=True,
+        provider_defaults=True,
+        presets=("baseline",),
+    ),
+    Strategy(
+        "production",
+        "All that toolreel knows: the provider, and the model's workarounds.",
+        ("prod", "recommended"),
+        infrastructure=True,
+        provider_defaults=True,
+        workarounds=True,
+    ),
+)
+"""In the order of the catalogue."""
+
+
+def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
+    """The strategies, with those that a plan declares in its tables ``[strategy.NAME]`` after them.
+
+    :raises PlaceError: if one extends what there is not, or cannot be used
+    """
+    known = {strategy.name: strategy for strategy in STRATEGIES}
+    for name, table in Table.of(tree, "strategy").tables():
+        if name in known:
+            raise table.complaint("there is a strategy of that name; choose another")
+        base = table.text("extends", "production")
+        if base not in known:
+            raise table.complaint(unknown_name("strategy", base, known), "extends")
+        for preset in table.names("presets"):
+            if preset not in presets.names:
+                raise table.complaint(unknown_name("preset", preset, presets.names), "presets")
+        known[name] = known[base].extended(name, table.values)
+    return tuple(known.values())
+
+
+def configuration_for(
+    presets: Presets,
+    options: Options,
+    endpoint: Endpoint,
+    strategy: Strategy,
+    model: str,
+    profile: SamplingProfile,
+    changes: Preset,
+) -> Configuration:
+    """The effective configuration of a run.
+
+    Later layers override earlier ones: infrastructure, provider, the strategy's presets, the options of the
+    evaluation, text calls, the model's workarounds, the strategy's own settings, sampling, scenario.
+
+    :param presets: the catalogue
+    :param changes: of the scenario
+    """
+    server, none = endpoint.provider, Preset()
+    layers = (
+        presets.base if strategy.infrastructure else none,
+        presets.defaults(server) if strategy.provider_defaults else none,
+        presets.merged(strategy.presets),
+        harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
+        presets.get(_TAGS) if strategy.provider_defaults and options.content_tag_fallback else none,
+        presets.workaround(server, model) if strategy.workarounds else none,
+        strategy.own,
+    )
+    known = reduce(Preset.merged, layers, none)
+    whole = known.merged(profile.preset).merged(changes)
+    sections = whole.changes()
+    provider = Provider.of(sections["provider"])
+    asked = map(object_of, (profile.options, options.sampling, changes.request))
+    return Configuration(
+        LoopConfig.of(sections["config"]),
+        provider,
+        canonical(reduce(merged, asked, known.options(provider))),
+        whole.request_overrides,
+        whole.names,
+        options.tool_allowlist,
+        options.seeds,
+        dict(endpoint.models).get(model, ""),
+    )
+
+
+def harness_preset(options: Options) -> Preset:
+    """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds.
+
+    >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
+    False
+    """
+    budget = options.run_budget
+    tokens, minutes = budget.max_tokens, budget.max_minutes
+    caps: dict[str, Json] = {
+        "max_cost": budget.max_cost,
+        "max_total_tokens": None if tokens is None else max(1, int(tokens)),
+        "max_wall_ms": None if minutes is None else max(1, int(minutes * 60_000)),
+    }
+    wanted: dict[str, Json] = {
+        "tool_use_mode": options.tool_use_mode,
+        "tool_failure_policy": options.tool_failure_policy,
+        "fix_empty_final": options.fix_empty_final,
+        "fallback_without_tools": options.fallback_retries > 0,
+        **{key: value for key, value in caps.items() if value is not None},
+    }
+    asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
+    return asked.merged(Preset(config=options.loop))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One difference: a setting, a name in a list of names, or a value in the request."""
+
+    path: tuple[str, ...]
+    """With its section first: ``config``, ``provider``, ``request`` or ``request_overrides``."""
+    before: JsonText | None
+    """The value; ``None`` if nothing is sent. For a name in a list, whether it is in it."""
+    after: JsonText | None
+
+    @property
+    def _is_name(self) -> bool:
+        return self.path[:-1] in {("config", key) for key in LISTS}
+
+    def __str__(self) -> str:
+        """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
+        *around, last = self.path
+        sign = ("+" if self.after == "true" else "-") if self._is_name else "."
+        return f"{'.'.join(around)}{sign}{last}"
+
+    @property
+    def change(self) -> str:
+        """The change in words, such as ``12 -> 8``; empty for a name in a list."""
+        texts = (text or "(not sent)" for text in (self.before, self.after))
+        return "" if self._is_name else " -> ".join(texts)
+
+
+def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
+    """All keys in which two configurations differ, section by section.
+
+    >>> one, other = (Configuration(LoopConfig.of(tree)) for tree in ({"max_turns": 4}, {}))
+    >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
+    ['config.max_turns: 4 -> 12']
+    """
+    return tuple(_between((), *_settings(before, after)))
+
+
+def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
+    """The first configuration with the given keys as in the second.
+
+    :raises ConfigError: if these settings contradict each other
+    """
+    tree, _ = _settings(before, after)
+    for key in keys:
+        tree = _with_value(tree, key.path, key.after)
+    config = {
+        name: [each for each, there in value.items() if there] if isinstance(value, Mapping) else value
+        for name, value in as_tree(tree["config"]).items()
+    }
+    return replace(
+        before,
+        config=LoopConfig.of(config),
+        provider=Provider.of(as_tree(tree["provider"])),
+        options=canonical(tree["request"]),
+        overrides=canonical(tree["request_overrides"]),
+        # A limit of the cost is a key; the price that it needs comes with it.
+        price=before.price or after.price,
+    )
+
+
+def _settings(*two: Configuration) -> tuple[Tree, Tree]:
+    """All settings of two configurations, those at their defaults too.
+
+    A list of names is a table that says of each name whether it is in the list, in an order that both lists
+    agree with; where there is none, the lists stay.
+    """
+    configs = [{each.name: getattr(made.config, each.name) for each in fields(made.config)} for made in two]
+    for key in LISTS:
+        first, second = (short_dialects(config[key]) for config in configs)
+        order = _joined(first, second)
+        for config, names in zip(configs, (first, second), strict=True):
+            config[key] = [*names] if order is None else {name: name in names for name in order}
+    one, other = (
+        {
+            "config": config,
+            "provider": {each.name: getattr(made.provider, each.name) for each in fields(made.provider)},
+            "request": object_of(made.options),
+            "request_overrides": object_of(made.overrides),
+        }
+        for made, config in zip(two, configs, strict=True)
+    )
+    return one, other
+
+
+def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None:
+    """The names of both lists in an order that both agree with; ``None`` if there is none."""
+    if [name for name in first if name in second] != [name for name in second if name in first]:
+        return None
+    order, place = [*first], 0
+    for name in second:
+        if name not in order:
+            order.insert(place, name)
+        place = order.index(name) + 1
+    return order
+
+
+def _between(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
+    for key in dict.fromkeys((*old, *new)):
+        one, other, place = old.get(key), new.get(key), (*path, key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _between(place, one, other)
+        else:
+            before, after = (canonical(tree[key]) if key in tree else None for tree in (old, new))
+            if before != after:
+                yield Key(place, before, after)
+
+
+def _with_value(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:
+    name, *rest = path
+    if rest:  # both configurations have an object there
+        return {**tree, name: _with_value(as_tree(tree[name]), tuple(rest), value)}
+    if value is not None:  # in its place, if it has one
+        return {**tree, name: parse(value)}
+    return {key: other for key, other in tree.items() if key != name}

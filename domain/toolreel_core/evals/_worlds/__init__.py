@@ -1,1 +1,0 @@
-"""Worlds: the pure state that the tools of a scenario read and change."""

@@ -1,0 +1,43 @@
+"""How a run may end, besides ``Completed``: one class each."""
+
+from toolreel_core._protocol import (
+    BudgetSpent,
+    Cancelled,
+    CapabilityRefused,
+    ContentFiltered,
+    ContextOverflow,
+    ConversationSpent,
+    CostUnknown,
+    EmptyFinal,
+    InvalidOutput,
+    InvalidReply,
+    MaxTurns,
+    NoToolCalls,
+    Refused,
+    RepeatedCall,
+    ToolFailed,
+    TransformFailed,
+    TransportFailed,
+    Truncated,
+)
+
+__all__ = [
+    "BudgetSpent",
+    "Cancelled",
+    "CapabilityRefused",
+    "ContentFiltered",
+    "ContextOverflow",
+    "ConversationSpent",
+    "CostUnknown",
+    "EmptyFinal",
+    "InvalidOutput",
+    "InvalidReply",
+    "MaxTurns",
+    "NoToolCalls",
+    "Refused",
+    "RepeatedCall",
+    "ToolFailed",
+    "TransformFailed",
+    "TransportFailed",
+    "Truncated",
+]

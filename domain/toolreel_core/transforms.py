@@ -1,0 +1,9 @@
+"""Named pure functions on messages, tools, responses, calls and results."""
+
+from toolreel_core._transforms import Transform, register_transform, transform
+
+__all__ = [
+    "Transform",
+    "register_transform",
+    "transform",
+]
