@@ -84,15 +84,16 @@ static void put_complete(const struct text *got, long ref, const char *key, stru
     mask(got->bytes, (size_t)(head_end - got->bytes), key);
     put(body, "", 0);
     mask(body->bytes, body->size, key);
+    /* What the core reads of the headers. To pass on all, write each name once: keys of JSON are unique. */
+    const char *names[] = {"retry-after", "retry-after-ms", "date", "x-should-retry"};
     put(&headers, "{", 1);
-    for (const char *at = strstr(got->bytes, "\r\n"); at < head_end; at = strstr(at, "\r\n")) {
-        at += 2;
-        size_t name = strcspn(at, ":\r"), value = name + 1 + strspn(at + name + 1, " ");
-        if (at[name] != ':') break;
-        put(&headers, ",", headers.size > 1);
-        put_string(&headers, at, name);
-        put(&headers, ":", 1);
-        put_string(&headers, at + value, strcspn(at + value, "\r"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "\r\n%s:", names[i]);
+        const char *value = header(got, head_end, wanted);
+        if (value == NULL) continue;
+        put_format(&headers, "%s\"%s\":", headers.size > 1 ? "," : "", names[i]);
+        put_string(&headers, value, strcspn(value, "\r"));
     }
     put(&headers, "}", 1);
     put_response(event, ref, status, &headers, body);

@@ -48,9 +48,10 @@ def _call(arguments: str) -> Answer:
     return replying({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
 
 
+BUSY: Final = b"HTTP/1.1 503 Busy\r\nRetry-After-Ms: 20\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nbusy"
 SCRIPT: Final = (
     replying(calling(("stock", {"part": "pin"}))),
-    Answer(b"try again", 503, {"retry-after-ms": "20"}),
+    Answer(raw=BUSY),
     replying(saying('<tool_call>{"name": "stock", "arguments": {"part": "shim"}}</tool_call>')),
     _call('{"part": "shim",}'),  # a comma too many
     replying(calling(("stock", {"part": "bolt"}))),
@@ -171,7 +172,7 @@ def check_many_runs(app: Path) -> None:
         return replying(calling(("stock", {"part": prompts[-1].split()[-1]})))
 
     with serving() as stopped:
-        down = stopped.url
+        down = stopped.url.replace("127.0.0.1", "localhost")
     with serving(answering=answer) as server:
         ended = json.loads(
             output_of(_NODE / "node", "many_runs.mjs", sys.executable, server.url, down, cwd=app)

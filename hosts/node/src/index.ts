@@ -41,7 +41,6 @@ export type Outcome = { type: string; content?: string; [key: string]: unknown }
 export type Note = { type: string; [key: string]: unknown };
 export type Delta = { kind: string; text: string; [key: string]: unknown };
 export interface Answer {
-  step: number;
   effects: (Effect | { type: "finish" })[];
   notes: Note[];
   outcome: Outcome | null;
@@ -172,8 +171,7 @@ export class Run {
         for (const delta of deltas ?? []) this.options.onDelta?.(delta);
         return done === true;
       };
-      const here = { signal, ...(this.options.onDelta && { chunk }) };
-      const event = await this.perform(effect, here).catch((error) => {
+      const event = await this.perform(effect, { signal, ...(this.options.onDelta && { chunk }) }).catch((error) => {
         if (!signal.aborted) throw error;
       });
       // What came too late would change nothing.
@@ -270,7 +268,7 @@ async function send({ ref, request, endpoint }: SendRequest, world: World, here:
       redirect: "manual", signal: stop.signal,
     });
     const headers = Object.fromEntries([...response.headers].map(([name, value]) => [name, masked(value)]));
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true }); // keeps it
     let body = "", size = 0;
     for await (const bytes of response.body ?? []) {
       if ((size += bytes.byteLength) > maxBytes)
@@ -282,8 +280,10 @@ async function send({ ref, request, endpoint }: SendRequest, world: World, here:
     return { type: "http_response", ref, status: response.status, headers, body: masked(body + decoder.decode()) };
   } catch (error) {
     const { message, cause = error } = error as { message: string; cause?: any };
-    const failure = timeout.aborted ? "timeout" : /^(connect|getaddrinfo)$/.test(cause.syscall) ? "connect" : "broken";
-    return { type: "request_failed", ref, failure, message: masked(`${message}: ${cause.code ?? cause.message}`) };
+    const { syscall, code = cause.message } = cause.errors?.[0] ?? cause; // one for each address of a name
+    const unsent = ["connect", "getaddrinfo"].includes(syscall) || code === "UND_ERR_CONNECT_TIMEOUT";
+    const failure = timeout.aborted ? "timeout" : unsent ? "connect" : "broken";
+    return { type: "request_failed", ref, failure, message: masked(`${message}: ${code}`) };
   }
 }
 
