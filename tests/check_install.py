@@ -58,8 +58,8 @@ def main() -> None:
             if example.suffix == ".py":
                 run(python, example, cwd=elsewhere)
             else:
-                page = example.with_name("README.md")
-                run(sys.executable, "-m", "tests.docs.snippets", python, page, cwd=ROOT)
+                page = example.with_name("README.md").relative_to(ROOT)
+                run(sys.executable, "-m", "tests.docs.snippets", python, str(page), cwd=ROOT)
 
         say("the wheel with everything, and what README.md and docs/ show")
         install_fast(

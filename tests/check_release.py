@@ -29,7 +29,7 @@ RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 LARGEST = {".whl": 1_600_000, ".gz": 1_800_000}
 """Bytes; what makes a release larger than this is looked at first."""
 EXTRAS = ("all", "evals", "parquet")
-TOOLS = ("pytest>=9,<10", "pytest-xdist", "hypothesis", "brotli", "zstandard", "pydantic")
+TOOLS = ("pytest>=9,<10", "pytest-xdist", "hypothesis", "pydantic")
 """What the tests of the core import, besides the package."""
 
 
@@ -144,7 +144,16 @@ def passes(
         run(uv, "venv", "--quiet", "--no-python-downloads", "--python", python, folder / "env")
         extras = [part for extra in EXTRAS for part in ("--extra", extra)]
         pins = folder / "pins.txt"
-        how = ("--python", env / "python", "--resolution", RESOLUTIONS[resolution], "--output-file", pins)
+        # No builds: the oldest version is the oldest that has a wheel for this Python.
+        how = (
+            "--no-build",
+            "--python",
+            env / "python",
+            "--resolution",
+            RESOLUTIONS[resolution],
+            "--output-file",
+            pins,
+        )
         run(*quiet, "compile", source / "pyproject.toml", *extras, *how)
         install = (*quiet, "install", "--python", env / "python")
         run(*install, "--requirement", pins)
@@ -153,7 +162,7 @@ def passes(
         run(*quiet, "check", "--python", env / "python")
         run(env / "toolreel", "demo", cwd=folder, expect="identical on trio")
         run(env / "toolreel", "doctor", cwd=folder, expect="no problems")
-        run(env / "python", "-m", "pytest", "-q", "-W", "error", cwd=elsewhere, expect="4 passed")
+        run(env / "python", "-m", "pytest", "-q", "-p", "no:asyncio", cwd=elsewhere, expect="4 passed")
         if tests:
             kept = [line for line in pins.read_text().splitlines() if not line.startswith("pytest==")]
             pins.write_text("\n".join(kept))

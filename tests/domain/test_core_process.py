@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import IO
 
@@ -25,7 +25,7 @@ def ran(*arguments: str, lines: bytes = b"") -> subprocess.CompletedProcess[byte
 
 
 @contextmanager
-def running() -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]]:
+def running() -> Generator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]]:
     """The process, and its stdin, stdout and stderr."""
     pipe = subprocess.PIPE
     with subprocess.Popen(CORE, stdin=pipe, stdout=pipe, stderr=pipe) as core:

@@ -29,7 +29,7 @@ STREAM: Final = (
 KINDS: Final = [*get_args(Event), *get_args(Note), *get_args(Outcome)]
 
 
-def fits(kind: str, value: object) -> bool:
+def fits(kind: str, value: Any) -> bool:  # noqa: ANN401 - parsed JSON
     return Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{kind}"}).is_valid(value)
 
 

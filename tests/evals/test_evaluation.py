@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -112,22 +111,6 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
     assert (len(outcome.trials), outcome.made, outcome.complete) == (24, 6, True)
     assert len(far.ended) == 24
     assert set(far.ended.values()) == {1}
-
-
-def test_killed_after_any_line_it_ends_with_the_same_records(far: Provider, tmp_path: Path) -> None:
-    whole, plan = tmp_path / "whole", plan_of(far.url, eval={"trials": 1})
-    evaluated(plan, whole)
-    lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
-    undisturbed = records(whole)
-    for kept in range(len(lines)):
-        killed = tmp_path / "killed"
-        shutil.copytree(whole, killed)
-        (killed / "journal.jsonl").write_bytes(b"".join(lines[:kept]))
-        far.ended.clear()
-        outcome = evaluated(plan, killed)
-        assert (outcome.made, far.ended.total()) == (6 - kept, 6 - kept)
-        assert records(killed) == undisturbed
-        shutil.rmtree(killed)
 
 
 def test_a_last_line_that_was_torn_at_any_byte_is_made_again(tmp_path: Path) -> None:

@@ -18,9 +18,7 @@ from threading import Lock, Thread
 from typing import Final
 from unittest.mock import patch
 
-import brotli
 import pytest
-import zstandard
 
 from tests.patience import NEVER
 from toolreel_core._jsontext import Json, canonical
@@ -90,9 +88,13 @@ def _packer(encoding: str) -> tuple[Callable[[bytes], bytes], Callable[[], bytes
         case "":
             return bytes, bytes
         case "br":
+            import brotli  # packagers test the core without it
+
             br = brotli.Compressor(quality=1)
             return lambda data: br.process(data) + br.flush(), br.finish
         case "zstd":
+            import zstandard
+
             zstd = zstandard.ZstdCompressor().compressobj()
             block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
             return lambda data: zstd.compress(data) + zstd.flush(block), zstd.flush
@@ -123,9 +125,13 @@ def bomb(mebibytes: int, encoding: str = "gzip") -> Answer:
     zeros = bytes(1024 * 1024)
     match encoding:
         case "br":
+            import brotli
+
             brotli_packer = brotli.Compressor(quality=1)
             body = b"".join(brotli_packer.process(zeros) for _ in range(mebibytes)) + brotli_packer.finish()
         case "zstd":
+            import zstandard
+
             zstd_packer = zstandard.ZstdCompressor(level=1).compressobj()
             body = b"".join(zstd_packer.compress(zeros) for _ in range(mebibytes)) + zstd_packer.flush()
         case _:

@@ -68,9 +68,9 @@ from toolreel_core.evals._plan.eval_plan import (
     estimate_cost,
 )
 from toolreel_core.evals._plan.filters import (
-    Filter,
     comma_separated,
     profiles_for,
+    select,
     select_models,
     select_profiles,
 )

@@ -175,6 +175,8 @@ def test_a_setting_that_suffices_alone_is_the_whole_set(written: Path) -> None:
         "config.text_dialects+hermes_json"
     }
     assert [(key["alone"], key["together"]) for key in tree["settings"]] == [("3/3", "0/3")]
+    gained = next(run for run in tree["runs"] if run["fate"] == "gained")
+    assert (gained["lost by"], gained["scenario"]) == ("loop.no_tool_calls", "happy_path")
 
 
 def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> None:

@@ -85,6 +85,5 @@ def rehearse(
         else:
             break
         notes += at.notes
-    begun = case.world.contents()
-    evidence = evidence_of(plan, at.state, notes, world, begun, earlier=tuple(earlier), sent=tuple(sent))
+    evidence = evidence_of(plan, at.state, notes, world, earlier=tuple(earlier), sent=tuple(sent))
     return Rehearsed(evidence, judge(case, evidence, control=scenario.control), tuple(bodies))

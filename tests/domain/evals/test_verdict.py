@@ -61,7 +61,7 @@ def seen(
     tools_refused: bool = False,
 ) -> Evidence:
     final = ended.content if isinstance(ended, Completed) else ""
-    return Evidence(ended, final, turns, TableWorld(), None, tools_sent, tools_refused=tools_refused)
+    return Evidence(ended, final, turns, TableWorld(), tools_sent, tools_refused=tools_refused)
 
 
 def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:

@@ -60,18 +60,9 @@ def _runs(runs: Sequence[Rejudged]) -> TextTable:
     rows = []
     for run in runs:
         cell, lost = run.record.cell, run.before if run.fate == "gained" else run.after
-        rows.append(
-            (
-                *(run.record.key[:12], run.fate, " ".join(map(str, run.needed)), cell.scenario),
-                *(
-                    str(run.record.trial),
-                    lost.category if lost else "",
-                    cell.strategy,
-                    cell.model,
-                    run.reason,
-                ),
-            )
-        )
+        of_run = run.record.key[:12], run.fate, " ".join(map(str, run.needed)), lost.category if lost else ""
+        trial = cell.scenario, str(run.record.trial), cell.strategy, cell.model
+        rows.append((*of_run, *trial, run.reason))
     head = ("run", "fate", "settings", "lost by", "scenario", "trial", "replies of", "model", "undecided")
     return TextTable("runs that are gained or lost", head, tuple(rows))
 

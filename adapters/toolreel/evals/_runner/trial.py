@@ -168,7 +168,6 @@ def converse(
             done.state,
             notes,
             host.world,
-            case.world.contents(),
             earlier=tuple(answers),
             sent=tuple(watched.sent),
         )

@@ -14,7 +14,6 @@ from functools import lru_cache, reduce
 from typing import Final
 
 from toolreel_core._conversation import Message
-from toolreel_core._errors import ConfigError
 from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
 from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
@@ -385,15 +384,3 @@ def _with_value(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tr
     if value is not None:  # in its place, if it has one
         return {**tree, name: parse(value)}
     return {key: other for key, other in tree.items() if key != name}
-
-
-def keys_named(words: Iterable[str], keys: Iterable[Key]) -> tuple[Key, ...]:
-    """The keys that have these names.
-
-    :raises ConfigError: if there is no such key; names the nearest
-    """
-    known = {str(key): key for key in keys}
-    chosen = {*words}
-    for word in sorted(chosen - {*known}):
-        raise ConfigError(unknown_name("difference", word, known))
-    return tuple(key for name, key in known.items() if name in chosen)

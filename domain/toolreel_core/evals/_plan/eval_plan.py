@@ -23,8 +23,8 @@ from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import (
     AUTO,
     DEFAULT,
-    Filter,
     profiles_for,
+    select,
     select_models,
     select_profiles,
 )
@@ -164,12 +164,12 @@ class EvalPlan:
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
         models = _at("models", lambda: select_models(presets, options.models, options.add_models))
-        select = _at("profiles", lambda: select_profiles(presets, options.profiles))
-        auto, enforce = AUTO in Filter(options.profiles).inclusions, options.enforce_applicability
+        chosen = _at("profiles", lambda: select_profiles(presets, options.profiles))
+        auto, enforce = AUTO in map(str.lower, options.profiles), options.enforce_applicability
         known = strategies_of(parse(options.own_strategies), presets)
-        words = Filter(options.strategies or ("production",))
-        chosen = _at(
-            "strategies", lambda: words.select("strategy", known, lambda each: (each.name, *each.tags))
+        words = options.strategies or ("production",)
+        strategies = _at(
+            "strategies", lambda: select(words, "strategy", known, lambda each: (each.name, *each.tags))
         )
         spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
@@ -185,8 +185,8 @@ class EvalPlan:
         if disabled and not scenarios:
             what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
             raise PlaceError(("eval", "scenarios"), what)
-        profiles = {each: profiles_for(presets, each, select, auto=auto, enforce=enforce) for each in models}
-        derived = {"models": models, "profiles": profiles, "strategies": chosen, "scenarios": scenarios}
+        profiles = {each: profiles_for(presets, each, chosen, auto=auto, enforce=enforce) for each in models}
+        derived = {"models": models, "profiles": profiles, "strategies": strategies, "scenarios": scenarios}
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
@@ -358,8 +358,6 @@ def _at(key: str, find: Callable[[], _Found]) -> _Found:
     """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
-    except PlaceError:
-        raise
     except ConfigError as error:
         raise PlaceError(("eval", key), str(error)) from None
 

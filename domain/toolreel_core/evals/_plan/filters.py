@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
@@ -19,7 +18,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
 from toolreel_core._plan import Model, Presets, SamplingProfile
 
-EVERYTHING: Final = ("all", "full", "*")
+_EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")
 
@@ -33,56 +32,37 @@ def comma_separated(text: str) -> tuple[str, ...]:
     return tuple(word for word in map(str.strip, text.split(",")) if word)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The words of a filter."""
+def select(
+    words: Iterable[str], what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
+) -> tuple[_Item, ...]:
+    """The items that the words of a filter leave, in their order; without any word, all of them.
 
-    words: tuple[str, ...]
-    """Without any word, everything is included."""
+    >>> select(("all", "!b"), "letter", ["a", "b"], lambda item: [item])
+    ('a',)
 
-    @property
-    def inclusions(self) -> tuple[str, ...]:
-        """The including words, in lower case."""
-        return tuple(word.lower() for word in self.words if not word.startswith("!"))
-
-    @property
-    def exclusions(self) -> tuple[str, ...]:
-        """The excluded patterns, in lower case."""
-        patterns = (word[1:].strip().lower() for word in self.words if word.startswith("!"))
-        return tuple(pattern for pattern in patterns if pattern)
-
-    def select(
-        self, what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
-    ) -> tuple[_Item, ...]:
-        """The items that the filter selects, in their order.
-
-        >>> Filter(("all", "!b")).select("letter", ["a", "b"], lambda item: [item])
-        ('a',)
-
-        :param candidates: by what an item can be named; the first is its name
-        :raises ConfigError: if a word matches no item, or nothing is left
-        """
-        named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
-        known = dict.fromkeys(name for _, names in named for name in names)
-        includes = {word: _pattern(word, known) for word in self.inclusions or ("*",)}
-        excludes = {word: _pattern(word, known) for word in self.exclusions}
-        for word, pattern in (*includes.items(), *excludes.items()):
-            if word not in EVERYTHING and not _fits(known, (pattern,)):
-                raise ConfigError(unknown_name(what, word, known))
-        left = tuple(
-            item
-            for item, names in named
-            if _fits(names, includes.values()) and not _fits(names, excludes.values())
-        )
-        if not left:
-            raise ConfigError(f"no {what} is left by {', '.join(self.words) or 'an empty catalogue'}")
-        return left
+    :param what: what errors call an item
+    :param candidates: by what an item can be named; the first is its name
+    :raises ConfigError: if a word matches no item, or nothing is left
+    """
+    lowered = [word.lower() for word in words]
+    named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
+    known = dict.fromkeys(name for _, names in named for name in names)
+    taken = [word for word in lowered if not word.startswith("!")] or ["*"]
+    dropped = [word[1:].strip() for word in lowered if word[1:].strip() and word.startswith("!")]
+    includes, excludes = ([_pattern(word, known) for word in each] for each in (taken, dropped))
+    for word, pattern in zip((*taken, *dropped), (*includes, *excludes), strict=True):
+        if word not in _EVERYTHING and not _fits(known, (pattern,)):
+            raise ConfigError(unknown_name(what, word, known))
+    left = tuple(item for item, names in named if _fits(names, includes) and not _fits(names, excludes))
+    if not left:
+        raise ConfigError(f"no {what} is left by {', '.join(words) or 'an empty catalogue'}")
+    return left
 
 
 def _pattern(word: str, known: Collection[str]) -> str:
     """The glob of a word: a whole name where there is one, so that ``default`` is not ``grok_default``."""
-    if word in EVERYTHING or "*" in word:
-        return "*" if word in EVERYTHING else word
+    if word in _EVERYTHING or "*" in word:
+        return "*" if word in _EVERYTHING else word
     plain = re.sub(r"[?[]", r"[\g<0>]", word)
     return plain if word in known else f"*{plain}*"
 
@@ -112,8 +92,8 @@ def select_models(
         vendor, slash, _ = model.name.partition("/")
         return dict.fromkeys((model.name, model.name.partition(":")[0], *[vendor][: len(slash)], *model.tags))
 
-    select = () if words is None else Filter(words).select("model", known, names)
-    return tuple(dict.fromkeys((*(model.name for model in select), *further)))
+    chosen = () if words is None else select(words, "model", known, names)
+    return tuple(dict.fromkeys((*(model.name for model in chosen), *further)))
 
 
 def select_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingProfile, ...]:
@@ -122,29 +102,29 @@ def select_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingP
     :raises ConfigError: if a word means no profile, or nothing is left
     """
     named = tuple(word for word in words if word.lower() != AUTO)
-    if AUTO in Filter(words).inclusions and not Filter(named).inclusions:
+    if len(named) < len(words) and all(word.startswith("!") for word in named):
         if named:
             raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
         return ()
-    return Filter(named).select("sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
+    return select(named, "sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
 
 
 def profiles_for(
     presets: Presets,
     model: str,
-    select: tuple[SamplingProfile, ...],
+    chosen: tuple[SamplingProfile, ...],
     *,
     auto: bool = False,
     enforce: bool = True,
 ) -> tuple[SamplingProfile, ...]:
     """The profiles that a model is run with, in catalogue order.
 
-    :param select: those that the filter leaves
+    :param chosen: those that the filter leaves
     :param auto: whether what ``auto`` chooses is among them
     :param enforce: whether those are left out that are not for the model; if nothing is left then, the
         default is taken
     """
-    fit = [profile for profile in select if not enforce or applies(profile, model)]
+    fit = [profile for profile in chosen if not enforce or applies(profile, model)]
     wanted = [*fit, *([auto_profile(presets, model)] if auto else [])]
     names = {profile.name for profile in wanted} or {DEFAULT}
     return tuple(profile for profile in presets.profiles if profile.name in names)

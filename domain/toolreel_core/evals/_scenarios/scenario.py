@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel_core._conversation import AssistantMessage, Message, SentCall, ToolMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
+from toolreel_core._jsontext import NOTHING, JsonText, parse
 from toolreel_core._plan import Plan, Preset, Request
 from toolreel_core._protocol import (
     CallAbandoned,
@@ -75,8 +75,6 @@ class Evidence:
     turns: tuple[ObservedTurn, ...]
     world: World
     """As the run left it."""
-    begun: Json
-    """The contents of the world at the beginning."""
     tools_sent: bool
     """Whether the requests listed any tools."""
     tools_refused: bool = False
@@ -104,7 +102,6 @@ def evidence_of(
     state: State,
     notes: Iterable[Note],
     world: World,
-    begun: Json,
     *,
     earlier: tuple[str, ...] = (),
     sent: tuple[Sent, ...] = (),
@@ -124,7 +121,6 @@ def evidence_of(
         final,
         _turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
         world,
-        begun,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
         tools_refused=dropped,
         answers=(*earlier, final),

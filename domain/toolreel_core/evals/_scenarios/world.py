@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, chain, parse, read
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, chain, parse, read
 from toolreel_core._tools import Envelope, ToolFailure
 
 
@@ -43,16 +43,6 @@ def failure(tool: str, code: str, message: str) -> JsonText:
 "message":"a is missing."}]}'
     """
     return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
-
-
-def is_failure(output: str) -> bool:
-    """Whether the output of a real tool is an envelope that says that the call failed.
-
-    >>> is_failure(failure("add", "ARGUMENT_ERROR", "a is missing.")), is_failure("no JSON")
-    (True, False)
-    """
-    tree = read(output).value_or(None)
-    return isinstance(tree, Mapping) and tree.get("ok") is False
 
 
 def identifier(seed: str, what: str) -> str:
@@ -147,14 +137,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """A call that did something."""
-
-    tool: str
-    arguments: JsonText
-
-
-@dataclass(frozen=True, slots=True)
 class TableWorld:
     """Rows of answers, tried in their order."""
 
@@ -162,7 +144,8 @@ class TableWorld:
     effects: tuple[str, ...] = ()
     """Tools that do something; without a fitting row, a call of them works."""
     state: JsonText = NOTHING
-    done: tuple[Effect, ...] = ()
+    done: tuple[tuple[str, JsonText], ...] = ()
+    """The calls that did something: tool and arguments."""
     used: tuple[int, ...] = ()
     """How often each row has answered; empty at the beginning."""
 
@@ -179,7 +162,9 @@ class TableWorld:
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
-        return self if is_failure(output) else self._noted(name, arguments)
+        # An envelope may say that the call failed.
+        failed = as_tree(read(output).value_or({})).get("ok") is False
+        return self if failed else self._noted(name, arguments)
 
     def _answered(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
         after = self._noted(name, arguments)._set(row, arguments) if row.done else self
@@ -197,7 +182,7 @@ class TableWorld:
     def _noted(self, name: str, arguments: Tree) -> TableWorld:
         if name not in self.effects:
             return self
-        return replace(self, done=(*self.done, Effect(name, canonical(arguments))))
+        return replace(self, done=(*self.done, (name, canonical(arguments))))
 
     def _set(self, row: Row, arguments: Tree) -> TableWorld:
         state = parse(self.state)
@@ -207,7 +192,7 @@ class TableWorld:
 
     def contents(self) -> Json:
         """The effects in order, and the state."""
-        done = [{"tool": each.tool, "arguments": parse(each.arguments)} for each in self.done]
+        done = [{"tool": tool, "arguments": parse(arguments)} for tool, arguments in self.done]
         return {"orders": done, "state": parse(self.state)}
 
 
@@ -264,12 +249,9 @@ def _given(value: Json, arguments: Tree) -> Json:
 
 def _pointer(pointer: str, arguments: Tree) -> str:
     """A pointer in which ``/$name`` is the argument of that name."""
-    return "".join(f"/{_step(step, arguments)}" for step in pointer.split("/")[1:])
-
-
-def _step(step: str, arguments: Tree) -> str:
-    if not step.startswith("$"):
-        return step
-    value = arguments.get(step[1:])
-    text = value if isinstance(value, str) else canonical(value)
-    return text.replace("~", "~0").replace("/", "~1")
+    steps = list[str]()
+    for step in pointer.split("/")[1:]:
+        value = arguments.get(step[1:])
+        text = value if isinstance(value, str) else canonical(value)
+        steps.append(text.replace("~", "~0").replace("/", "~1") if step.startswith("$") else step)
+    return "".join(f"/{step}" for step in steps)

@@ -183,3 +183,7 @@ def test_a_price_that_nobody_knows_is_unknown_and_not_nothing() -> None:
     assert half.unpriced == ("a/one:fast",)
     assert whole.cost == pytest.approx(2 * half.cost)
     assert whole.unpriced == ()
+
+
+def test_an_assumption_is_told_in_words() -> None:
+    assert str(TOOL_RUN) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"

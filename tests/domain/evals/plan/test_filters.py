@@ -11,9 +11,9 @@ from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import (
-    Filter,
     comma_separated,
     profiles_for,
+    select,
     select_models,
     select_profiles,
 )
@@ -27,8 +27,8 @@ ITEMS: Final = {
 DEEPSEEK, GPT, MINIMAX, QWEN = ITEMS
 
 
-def select(text: str) -> tuple[str, ...]:
-    return Filter(comma_separated(text)).select("model", [*ITEMS], lambda name: (name, *ITEMS[name]))
+def chosen(text: str) -> tuple[str, ...]:
+    return select(comma_separated(text), "model", [*ITEMS], lambda name: (name, *ITEMS[name]))
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def select(text: str) -> tuple[str, ...]:
     ],
 )
 def test_what_words_leave(text: str, left: tuple[str, ...]) -> None:
-    assert select(text) == left
+    assert chosen(text) == left
 
 
 def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
-    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: select("gp?"))
+    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: chosen("gp?"))
     for word in ("a?", "?"):
-        assert Filter((word,)).select("letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
+        assert select((word,), "letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -
     ],
 )
 def test_a_word_that_means_nothing_is_an_error(text: str, said: str) -> None:
-    assert complaint(ConfigError, lambda: select(text)).startswith(said)
+    assert complaint(ConfigError, lambda: chosen(text)).startswith(said)
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
     none: list[str] = []
     assert "no model is left by an empty catalogue" in complaint(
-        ConfigError, lambda: Filter(()).select("model", none, lambda name: [name])
+        ConfigError, lambda: select((), "model", none, lambda name: [name])
     )
 
 

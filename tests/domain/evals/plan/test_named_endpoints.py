@@ -11,8 +11,8 @@ from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
-from toolreel_core._jsontext import parse
-from toolreel_core.evals import Cell, EvalPlan, Options, estimate_cost
+from toolreel_core._jsontext import Tree, parse
+from toolreel_core.evals import Cell, EvalPlan, Options, estimate_cost, layered
 
 TABLES: Final[dict[str, Any]] = {
     "fast": {
@@ -70,6 +70,12 @@ def test_a_plan_with_endpoints_is_told_and_made_again() -> None:
     again = EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT))
     assert (again.tree(), again.digest, again) == (plan.tree(), plan.digest, plan)
     assert "endpoint" not in plan.options.tree()
+
+
+def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> None:
+    environment: Tree = {"endpoint": {"base_url": "https://proxy", "provider": "openrouter"}}
+    options = Options.of(layered([environment, {"endpoints": TABLES}]))
+    assert [*options.endpoints] == ["fast", "slow.2"]
 
 
 def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:

@@ -111,6 +111,7 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
             "grammar, response_format",
         ),
         (request(USER), request(USER), "messages", "it has been answered"),
+        (request(USER, calling(), result()), request(USER), "messages", "it has been answered"),
         (None, request(USER), "messages", '"What is the status?" instead of nothing more'),
     ],
 )

@@ -244,9 +244,7 @@ def test_an_exchange_that_never_came_says_nothing() -> None:
     seen = rehearse(one, script("x", "x"), max_turns=1).evidence
     (check, _) = one.begin("1").checks
     assert check.finding(seen) == ""
-    assert "does not say" in check.finding(
-        type(seen)(seen.outcome, "", (), seen.world, None, tools_sent=True)
-    )
+    assert "does not say" in check.finding(type(seen)(seen.outcome, "", (), seen.world, tools_sent=True))
 
 
 def test_names_are_made_of_the_check_and_are_distinct() -> None:

@@ -62,7 +62,7 @@ def played(
             event = ReplyReceived(effect.ref, 200, answer) if isinstance(answer, str) else answer
         at = step(at.state, event)
         notes += at.notes
-    return evidence_of(plan, at.state, notes, DESK, DESK.contents())
+    return evidence_of(plan, at.state, notes, DESK)
 
 
 def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
@@ -77,7 +77,7 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
     )
     assert seen.calls == (looked, lost)
     assert (seen.outcome, seen.final, seen.tools_sent) == (Completed("Found."), "Found.", True)
-    assert (seen.world, seen.begun) == (DESK, {"orders": [], "state": {}})
+    assert seen.world == DESK
 
 
 def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
@@ -138,7 +138,7 @@ def test_calls_under_way_are_not_seen_yet() -> None:
     for event in (ReplyReceived(1, 200, body("", "list", "look_up")), ToolReturned(2, "1")):
         at = step(at.state, event)
         notes += at.notes
-    seen = evidence_of(plan, at.state, notes, DESK, None)
+    seen = evidence_of(plan, at.state, notes, DESK)
     assert seen.turns == (ObservedTurn("tool_calls", (), ""),)
 
 
