@@ -153,12 +153,10 @@ export class Run {
   }
 
   async #go(message: object): Promise<Outcome | null> {
-    try {
-      await this.#step(message);
-    } catch (error) {
+    await this.#step(message).catch((error) => {
       this.#abort.abort();
       throw error;
-    }
+    });
     return this.#ended;
   }
 
@@ -177,8 +175,7 @@ export class Run {
       // What came too late would change nothing.
       if (event && !signal.aborted) await this.#step({ event: this.#timed(event) });
     };
-    if (signal.aborted) return;
-    await Promise.all(answer.effects.map((effect) => effect.type !== "finish" && perform(effect)));
+    if (!signal.aborted) await Promise.all(answer.effects.map((effect) => effect.type !== "finish" && perform(effect)));
   }
 
   /** The answer, and the signal that nobody waits any more for its effects. */
@@ -204,12 +201,8 @@ export class Run {
   }
 }
 
-export interface Endpoint {
-  /** It usually ends in `/v1`. */
-  baseUrl: string;
-  /** Goes into the header of a request, never to the core; masked where a server repeats it. */
-  apiKey?: string | undefined;
-}
+/** `baseUrl` usually ends in `/v1`. `apiKey` never goes to the core, and is masked where a server repeats it. */
+export type Endpoint = { baseUrl: string; apiKey?: string | undefined };
 /** Gets the parsed arguments; returns a value of JSON, or a promise of one. */
 export type Tool = (args: any, call: RunTool & { signal: AbortSignal }) => unknown;
 export interface World extends Endpoint {
@@ -260,8 +253,9 @@ async function send({ ref, request, endpoint }: SendRequest, world: World, here:
   const { apiKey } = to;
   const key = apiKey && { [request.key_header]: request.key_header === "authorization" ? `Bearer ${apiKey}` : apiKey };
   const masked = (text: string) => (apiKey ? text.replaceAll(apiKey, "REDACTED") : text);
-  const timeout = AbortSignal.timeout(timeoutMs), stop = new AbortController();
-  for (const signal of [timeout, here.signal]) signal.addEventListener("abort", () => stop.abort(), { once: true });
+  const stop = new AbortController(), late = new Error(`no complete response after ${timeoutMs} ms`);
+  const abort = () => stop.abort(), timer = setTimeout(() => stop.abort(late), timeoutMs);
+  here.signal.addEventListener("abort", abort);
   try {
     const response = await fetch(to.baseUrl + request.path, {
       method: request.method, headers: { ...request.headers, ...key }, body: request.body,
@@ -282,8 +276,12 @@ async function send({ ref, request, endpoint }: SendRequest, world: World, here:
     const { message, cause = error } = error as { message: string; cause?: any };
     const { syscall, code = cause.message } = cause.errors?.[0] ?? cause; // one for each address of a name
     const unsent = ["connect", "getaddrinfo"].includes(syscall) || code === "UND_ERR_CONNECT_TIMEOUT";
-    const failure = timeout.aborted ? "timeout" : unsent ? "connect" : "broken";
-    return { type: "request_failed", ref, failure, message: masked(`${message}: ${code}`) };
+    const failure = stop.signal.reason === late ? "timeout" : unsent ? "connect" : "broken";
+    const why = code === message ? message : `${message}: ${code}`;
+    return { type: "request_failed", ref, failure, message: masked(why) };
+  } finally {
+    clearTimeout(timer);
+    here.signal.removeEventListener("abort", abort);
   }
 }
 
