@@ -13,7 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from docs import build_playground
@@ -53,6 +55,11 @@ def main() -> None:
     if built.returncode:
         sys.exit("make site: the pages have the faults above")
     _search_without_a_server(BUILD / "html")
+    for reference in (BUILD / "html" / "docs" / "reference").glob("*.html"):
+        package, text = import_module(reference.stem), reference.read_text("utf-8")
+        public = [name for name in package.__all__ if not isinstance(getattr(package, name), ModuleType)]
+        if missing := [name for name in public if f'id="{reference.stem}.{name}"' not in text]:
+            sys.exit(f"make site: {reference.stem} lacks {', '.join(missing)}; each needs a docstring")
     sys.stdout.write(f"{len(pages)} pages; read them in build/site/html/index.html\n")
 
 

@@ -17,7 +17,8 @@ class Docstrings(Extension):
     def on_instance(self, *, obj: Object, **_: Any) -> None:  # noqa: ANN401 - what else griffe passes
         """Change the docstring of an object."""
         if obj.docstring is not None:
-            text = _ROLE.sub(_link, obj.docstring.value).replace("::\n\n", ":\n\n")
+            text = _ROLE.sub(_link, obj.docstring.value)
+            text = text.replace("\n::\n\n", "\n").replace("::\n\n", ":\n\n")
             obj.docstring.value = _DOCTEST.sub(lambda block: f"```pycon\n{block[0]}\n```", text)
 
 

@@ -110,6 +110,7 @@ class ToolMessage:
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+"""A message of a conversation."""
 
 
 def wire(message: Message) -> JsonText:

@@ -88,6 +88,7 @@ Unanswered: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that an event answers: any but ``Finish``."""
 
 Effect: TypeAlias = SendRequest | RunTool | AskApproval | Wait | Finish
+"""What the loop wants done."""
 
 ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {
     SendRequest: (ReplyReceived, RequestFailed),

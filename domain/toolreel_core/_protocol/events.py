@@ -162,6 +162,7 @@ Event: TypeAlias = (
     | CancelRequested
     | UserSpoke
 )
+"""What can happen to a run."""
 
 
 def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:

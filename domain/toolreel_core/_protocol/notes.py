@@ -465,3 +465,4 @@ Note: TypeAlias = (
     | ExchangeBegan
     | RunSettled
 )
+"""What a run says about itself."""

@@ -227,3 +227,4 @@ Outcome: TypeAlias = (
     | TransformFailed
     | Cancelled
 )
+"""How a run ends."""

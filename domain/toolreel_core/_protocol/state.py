@@ -102,6 +102,7 @@ class Settled:
 
 
 Phase: TypeAlias = Idle | AwaitingReply | Waiting | AwaitingTools | AwaitingApproval | Settled
+"""Where a run is; a state is in exactly one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ class HttpServer:
 
 
 McpServer: TypeAlias = StdioServer | HttpServer
+"""A server over stdio or over HTTP."""
 
 
 def credentials(server: McpServer) -> dict[str, str]:

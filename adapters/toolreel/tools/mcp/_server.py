@@ -100,6 +100,7 @@ class CallProgressed:
 
 
 McpNews: TypeAlias = ServerStarted | ServerEnded | DefinitionsChanged | CallProgressed
+"""What a host reports about its servers."""
 
 
 McpListener: TypeAlias = Callable[[McpNews], None]
