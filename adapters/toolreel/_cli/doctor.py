@@ -148,7 +148,7 @@ def _is_within(found: str, bounds: str) -> bool:
     """Whether a version fits bounds of the form ``<2,>=1.5``; that is all that ours have."""
 
     def parts(text: str) -> tuple[int, ...]:
-        numbers = [int(part) for part in re.match(r"[\d.]*", text)[0].strip(".").split(".")]  # type: ignore[index]
+        numbers = [int(part) for part in re.sub(r"[^\d.].*", "", text).strip(".").split(".")]
         return (*numbers, 0, 0, 0)[:4]
 
     return all((parts(found) >= parts(bound)) == (sign == ">=") for sign, bound in _BOUND.findall(bounds))
