@@ -1,4 +1,4 @@
-"""The operations of an OpenAPI document, through the server that docs/openapi.md shows."""
+"""The operations of an OpenAPI document, through the server that docs/mcp.md shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolreel_core import Json, RunTool
 from toolreel_core._jsontext import canonical
 
 (PROGRAM,) = (
-    block.code for block in blocks_of(ROOT / "docs" / "openapi.md") if block.file == "openapi_server.py"
+    block.code for block in blocks_of(ROOT / "docs" / "mcp.md") if block.file == "openapi_server.py"
 )
 KEY: Final = "k-0123-of-the-shop"
 
