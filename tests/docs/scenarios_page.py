@@ -124,24 +124,25 @@ def scenario_rows() -> Iterator[str]:
 def results_of(adversary: Adversary) -> Mapping[str, str]:
     """The best that an adversary comes to, by scenario."""
     found = {one.name: {best_result(adversary, one, seed) for seed in SEEDS} for one in TARGETS}
-    return {name: next(each for each in _SHOWN if each in results) for name, results in found.items()}
+    return {name: next(each for each in SHOWN if each in results) for name, results in found.items()}
 
 
-_SHOWN: Final = {"pass": "**pass**", "pass_unexercised": "u", "fail": "·", "-": "–"}
+SHOWN: Final = {"pass": "**pass**", "pass_unexercised": "u", "fail": "·", "-": "–"}
 
 
 def adversary_rows() -> Iterator[str]:
     """What the adversaries are, by their numbers, and a row for each scenario."""
     for number, adversary in enumerate(ADVERSARIES, 1):
-        yield f"{number}. {_first_line(adversary)}"
+        yield f"{number}. {first_line(adversary)}"
     yield f"\n| scenario | {' | '.join(str(number) for number in range(1, len(ADVERSARIES) + 1))} |"
     yield f"|---|{'---|' * len(ADVERSARIES)}"
     for one in TARGETS:
-        cells = (_SHOWN[results_of(adversary)[one.name]] for adversary in ADVERSARIES)
+        cells = (SHOWN[results_of(adversary)[one.name]] for adversary in ADVERSARIES)
         yield f"| `{one.name}` | {' | '.join(cells)} |"
 
 
-def _first_line(adversary: Adversary) -> str:
+def first_line(adversary: Adversary) -> str:
+    """What an adversary does."""
     return (adversary.__doc__ or "").partition("\n")[0]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from tests.servers.chat_server import Answer, replying
-from toolreel.evals import read_scenarios
+from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from toolreel.evals import Results, evaluate, planned, read_scenarios
+from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Kind, scripted_reply
 
-__all__ = ["PYTHON", "RESERVE", "played", "written"]
+__all__ = ["PYTHON", "RESERVE", "evaluated_file", "plan_for", "written"]
 
 RESERVE: Final = """\
 name = "reserve_lamps"
@@ -78,7 +79,27 @@ def written(folder: Path, text: str = RESERVE, name: str = "reserve.toml") -> Pa
     return path
 
 
-def played(plan: EvalPlan, path: Path, kind: Kind) -> list[Answer]:
+def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> EvalPlan:
+    """A plan of one model and two trials of the scenarios of a file."""
+    chosen: Json = {
+        "add_models": ["vendor/model"],
+        "strategies": ["raw"],
+        "scenarios": [str(path)],
+        "trials": 2,
+    }
+    return planned(None, {"eval": chosen, "endpoint": {"base_url": url}, **changes}, environ={})
+
+
+def evaluated_file(path: Path, out: Path, kind: Kind = "good") -> Results:
+    """The results of a server that plays one kind of a file's scripts, run after run."""
+    with nobody_listens() as nowhere:
+        answers = _played(plan_for(path, nowhere), path, kind)
+    with serving(*answers) as server:
+        evaluate(plan_for(path, server.url), out)
+    return Results.open(out)
+
+
+def _played(plan: EvalPlan, path: Path, kind: Kind) -> list[Answer]:
     """The answers of a server to all runs of a plan that has the scenario of one file, run after run."""
     (one,) = read_scenarios(path)
     answers = list[Answer]()

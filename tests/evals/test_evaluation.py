@@ -15,8 +15,9 @@ from tests.evals.evaluations import KEY, LOCAL, Seen, evaluated, plan_of, record
 from tests.evals.provider import Provider, provider
 from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, plan_of_header, replays
+from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan
+from toolreel_core.evals import Case, EvalPlan, Scenario
 
 
 @pytest.fixture
@@ -27,13 +28,12 @@ def far() -> Generator[Provider]:
 
 def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_path: Path) -> None:
     outcome = evaluated(plan_of(far.url), tmp_path)
-    assert (len(outcome.trials), outcome.made, outcome.left, outcome.void, outcome.complete) == (
-        12,
-        12,
-        0,
-        0,
-        True,
-    )
+    assert (len(outcome.trials), outcome.made, outcome.left, outcome.void) == (12, 12, 0, 0)
+    assert outcome.complete
+    assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 14
+    assert not [path for path in files if KEY.encode() in path.read_bytes()], "no key stands in any file"
     found = records(tmp_path)
     assert len(found) == 12
     assert {tree["model"] for tree in found.values()} == {*LOCAL}
@@ -45,6 +45,26 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
     again = [*replays(results, plan_of_header(results.header))]
     assert [one.drift for one in again] == [""] * 12
     assert [one.now for one in again] == [*results.records()]
+
+
+def reworded(scenario: Scenario) -> Scenario:
+    def begin(seed: str) -> Case:
+        case = scenario.begin(seed)
+        return replace(case, messages=(*case.messages[:-1], UserMessage("Something else.")))
+
+    return replace(scenario, begin=begin)
+
+
+def test_other_words_of_a_scenario_and_runs_that_are_not_asked_for_are_drift(
+    far: Provider, tmp_path: Path
+) -> None:
+    plan = plan_of(far.url)
+    evaluated(plan, tmp_path)
+    results = Results.open(tmp_path)
+    other = EvalPlan(plan.options, plan.presets, tuple(map(reworded, plan.scenarios)))
+    assert ["messages" in one.drift for one in replays(results, other)] == [True] * 12
+    found = [one.drift for one in replays(results, plan_of(far.url, eval={"trials": 1}))]
+    assert sorted(found) == [""] * 6 + ["the plan does not ask for it any longer"] * 6
 
 
 def test_records_do_not_depend_on_the_number_of_jobs(far: Provider, tmp_path: Path) -> None:
@@ -92,15 +112,6 @@ def test_void_runs_are_tried_again_the_next_time(far: Provider, tmp_path: Path) 
     assert outcome.complete
     assert len(records(tmp_path)) == 12
     assert len((tmp_path / "journal.jsonl").read_text().splitlines()) == 24
-
-
-def test_no_key_stands_in_any_file(far: Provider, tmp_path: Path) -> None:
-    evaluated(plan_of(far.url), tmp_path)
-    assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
-    all_records = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(all_records) == 14
-    for path in all_records:
-        assert KEY.encode() not in path.read_bytes(), path
 
 
 def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path: Path) -> None:

@@ -87,19 +87,13 @@ def test_the_command_joins_shards_and_sums_them_up(tmp_path: Path) -> None:
     assert (lacking.exit_code, "--out WHOLE" in lacking.stderr) == (2, True)
 
 
-def test_a_shard_is_no_incomplete_evaluation_and_says_which_it_is(tmp_path: Path) -> None:
-    (folder, *_) = shards(plan_of(eval={"trials": 3}), tmp_path, 2)
-    header = json.loads((folder / "header.json").read_text())
-    assert header["shard"] == "1/2"
-    results = Results.open(folder)
-    plan = plan_of_header(results.header)
-    assert str(plan.shard) == "1/2"
-    assert incompleteness(results.trials(plan), 0.9) == ""
-    assert json.loads(summed(folder)["summary.json"])["shard"] == "1/2"
-
-
 def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other(tmp_path: Path) -> None:
     folders = shards(plan_of(eval={"trials": 3}), tmp_path, 3)
+    shard = Results.open(folders[0])
+    plan = plan_of_header(shard.header)
+    assert (shard.header.shard, str(plan.shard)) == ("1/3", "1/3")
+    assert incompleteness(shard.trials(plan), 0.9) == "", "a shard is no incomplete evaluation"
+    assert json.loads(summed(folders[0])["summary.json"])["shard"] == "1/3"
     join_results(folders[:2], tmp_path / "joined")
     results = Results.open(tmp_path / "joined")
     trials = results.trials(plan_of_header(results.header))

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.evals.own_scenario_files import PYTHON, RESERVE, played, written
-from tests.servers.chat_server import nobody_listens, serving
+from tests.evals.own_scenario_files import PYTHON, RESERVE, evaluated_file, plan_for, written
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
     Results,
@@ -22,21 +21,8 @@ from toolreel.evals import (
     rerun,
     transcript_of,
 )
-from toolreel_core._jsontext import Json, Tree
-from toolreel_core.evals import EvalPlan, Kind
-
-
-def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> EvalPlan:
-    tree: Tree = {
-        "eval": {
-            "add_models": ["vendor/model"],
-            "strategies": ["raw"],
-            "scenarios": [str(path)],
-            "trials": 2,
-        },
-        "endpoint": {"base_url": url},
-    }
-    return planned(None, {**tree, **changes}, environ={})
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import Kind
 
 
 @pytest.fixture(scope="module", params=["good", "bad"])
@@ -45,10 +31,7 @@ def recorded(
 ) -> tuple[Path, Path, Kind]:
     folder = tmp_path_factory.mktemp("own")
     path, kind = written(folder), request.param
-    with nobody_listens() as nowhere:
-        answers = played(plan_for(path, nowhere), path, kind)
-    with serving(*answers) as server:
-        evaluate(plan_for(path, server.url), folder / "results")
+    evaluated_file(path, folder / "results", kind)
     return folder / "results", path, kind
 
 

@@ -10,8 +10,7 @@ from shutil import rmtree
 
 import pytest
 
-from tests.evals.own_scenario_files import played, written
-from tests.servers.chat_server import nobody_listens, serving
+from tests.evals.own_scenario_files import evaluated_file, written
 from toolreel._internal import AdapterError
 from toolreel.evals import (
     Promoted,
@@ -27,8 +26,8 @@ from toolreel.evals import (
     rerun,
 )
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Tree
-from toolreel_core.evals import EvalPlan, Retries
+from toolreel_core._jsontext import Json
+from toolreel_core.evals import Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:
@@ -90,19 +89,6 @@ WITHOUT_SERVER = "".join(
 ).replace(', "mcp_notes_note"', "")
 
 
-def plan_for(path: Path, url: str) -> EvalPlan:
-    tree: Tree = {
-        "eval": {
-            "add_models": ["vendor/model"],
-            "strategies": ["raw"],
-            "scenarios": [str(path)],
-            "trials": 2,
-        },
-        "endpoint": {"base_url": url},
-    }
-    return planned(None, tree, environ={})
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     home = tmp_path / "home"
@@ -118,12 +104,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path: Path) -> None:
-    path = folder / "noted.toml"
-    with nobody_listens() as nowhere:
-        answers = played(plan_for(path, nowhere), path, "good")
-    with serving(*answers) as server:
-        evaluate(plan_for(path, server.url), tmp_path / "results")
-    results = Results.open(tmp_path / "results")
+    results = evaluated_file(folder / "noted.toml", tmp_path / "results")
     rmtree(folder)
     plan = plan_of_header(results.header)
     records = [*results.records()]
@@ -142,11 +123,7 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
 
 
 def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path) -> None:
-    path = folder / "order.toml"
-    with nobody_listens() as nowhere:
-        answers = played(plan_for(path, nowhere), path, "good")
-    with serving(*answers) as server:
-        evaluate(plan_for(path, server.url), tmp_path / "results")
+    evaluated_file(folder / "order.toml", tmp_path / "results")
     journal = tmp_path / "results" / "journal.jsonl"
     journal.write_text(journal.read_text().replace('{\\"part\\":\\"pin\\",', '{\\"part\\":\\"nail\\",'))
     results = Results.open(tmp_path / "results")
@@ -223,17 +200,16 @@ def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
     written(tmp_path, KEYED, "keyed_tools.py")
     path = written(tmp_path, PAYING, "pay.toml")
     (tmp_path / "keys.txt").unlink(missing_ok=True)
-    tables: Tree = {
-        "eval": {
-            "add_models": ["scripted:good"],
-            "strategies": ["raw"],
-            "scenarios": [str(path)],
-            "trials": 2,
-        },
-        "endpoints": {name: {"base_url": "http://127.0.0.1:1"} for name in ("one", "two")},
+    chosen: Json = {
+        "add_models": ["scripted:good"],
+        "strategies": ["raw"],
+        "scenarios": [str(path)],
+        "trials": 2,
     }
+    servers: Json = {name: {"base_url": "http://127.0.0.1:1"} for name in ("one", "two")}
+    plan = planned(None, {"eval": chosen, "endpoints": servers}, environ={})
     for out in ("first", "again"):
-        assert evaluate(planned(None, tables, environ={}), tmp_path / out).complete
+        assert evaluate(plan, tmp_path / out).complete
     assert [one.verdict.result for one in Results.open(tmp_path / "again").records()] == ["pass"] * 4
     keys = (tmp_path / "keys.txt").read_text().split()
     assert len(keys) == len({*keys}) == 2 * 2 * 2 * 2

@@ -21,15 +21,7 @@ from toolreel_core.evals import EvalPlan, Trial
 
 VOID: Final = {"meta", "br", "wbr", "img", "input", "hr", "link", "rect", "line", "circle", "polygon"}
 LOADING: Final = {
-    "src",
-    "srcset",
-    "data",
-    "poster",
-    "background",
-    "action",
-    "formaction",
-    "ping",
-    "xlink:href",
+    *("src", "srcset", "data", "poster", "background", "action", "formaction", "ping", "xlink:href"),
 }
 ALLOWED: Final = """
     html head meta title style script body a header h1 h2 h3 h4 p code pre dl div dt dd ul li nav main section

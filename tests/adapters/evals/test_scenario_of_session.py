@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
@@ -24,6 +27,7 @@ from toolreel.evals import (
     planned,
     read_scenarios,
     read_toml_scenario,
+    scenario_text,
 )
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._jsontext import Json, parse
@@ -234,3 +238,23 @@ def test_runs_and_pictures_that_are_left_out_are_counted(tmp_path: Path) -> None
     )
     first = draft_of(path, number=1)
     assert (first.tree["user"], len(first.decisions)) == ("How many?", 1)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(TEXT, VALUES, TEXT)
+def test_what_is_written_is_read_again(user: str, value: Json, key: str) -> None:
+    tree: dict[str, Json] = {
+        "name": user,
+        "user": [user, user],
+        "world": {key: value},
+        "tool": [{"name": user, "answers": [{"then": value}] * 9}, {"effect": True}],
+        "check": [{"says": value}],
+    }
+    assert tomllib.loads(scenario_text(tree, [user])) == tree

@@ -12,12 +12,7 @@ from click.testing import CliRunner, Result
 from toolreel._cli import run_command
 
 LOCAL: Final = (
-    "--model",
-    "qwen2.5-coder-1.5b",
-    "--base-url",
-    "http://127.0.0.1:8080",
-    "--provider",
-    "llama_cpp",
+    *("--model", "qwen2.5-coder-1.5b", "--base-url", "http://127.0.0.1:8080", "--provider", "llama_cpp"),
 )
 
 

@@ -48,6 +48,12 @@ def six(strategy: str, results: Iterable[bool], trial: int = 1) -> list[Record]:
     ]
 
 
+def without_last_line(folder: Path) -> None:
+    """Take the last run out of a journal."""
+    journal = folder / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+
+
 @pytest.fixture
 def recovered(tmp_path: Path) -> Path:
     """A directory in which production recovers six runs that raw fails, and loses none."""
@@ -82,8 +88,7 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> None:
-    journal = recovered / "journal.jsonl"
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    without_last_line(recovered)
     result = said(summarize_command, recovered)
     assert result.exit_code == 3
     assert "Incomplete (runs not made: 1, void: 0);" in result.stderr
@@ -215,24 +220,16 @@ def test_a_collapse_on_few_scenarios_never_passes(collapsed: Path) -> None:
     assert said(compare_command, *compared, "margin=0.1").exit_code == 3
     assert said(compare_command, *compared, "no-regression[these-scenarios]").exit_code == 1
     assert said(compare_command, *compared, "margin[these-scenarios]=0.1").exit_code == 1
+    assert said(compare_command, *compared, f"no-regression[scenario={NAMES[0]}]").exit_code == 1
+    rows = told(compare_command, *compared[:-1])["rows"]
+    assert all(row["p_holm"] < 0.001 for row in rows[1:]), "the row of a scenario shows that it broke"
     planned = said(summarize_command, collapsed)
     assert planned.exit_code == 3
     assert "undecided | production must not be significantly worse than raw, and with 4" in planned.stdout
 
 
-def test_the_row_of_a_scenario_shows_that_it_broke(collapsed: Path) -> None:
-    rows = told(compare_command, collapsed, "--by", "strategy", "raw", "production")["rows"]
-    assert {(row["axis"], row["difference"]["about"]) for row in rows[1:]} == {
-        ("scenario", "these-scenarios")
-    }
-    assert all(row["p_holm"] < 0.001 for row in rows[1:])
-    compared = (collapsed, "--by", "strategy", "raw", "production", "--gate")
-    assert said(compare_command, *compared, f"no-regression[scenario={NAMES[0]}]").exit_code == 1
-
-
 def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) -> None:
-    journal = recovered / "journal.jsonl"
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    without_last_line(recovered)
     arguments = (recovered, "--by", "strategy", "raw", "production", "--gate", "no-regression")
     result = said(compare_command, *arguments)
     assert result.exit_code == 3
@@ -272,22 +269,13 @@ def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_pa
     assert (tmp_path / "new" / "x.html").read_text(encoding="utf-8") == page
 
 
-def test_programs_are_told_which_files_were_written(tmp_path: Path) -> None:
+def test_a_report_says_which_files_were_written_and_what_is_missing(tmp_path: Path) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
-    result = asked(tmp_path, "--transcripts", "0", "--json")
-    assert json.loads(result.stdout) == {
-        "files": [str(tmp_path / "report.html")],
-        "complete": True,
-    }
-
-
-def test_an_incomplete_evaluation_is_said_to_be_one(tmp_path: Path) -> None:
-    scripted(tmp_path, trials=1, scenarios=["happy_path"])
-    journal = tmp_path / "journal.jsonl"
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    told_files = {"files": [str(tmp_path / "report.html")], "complete": True}
+    assert json.loads(asked(tmp_path, "--transcripts", "0", "--json").stdout) == told_files
+    without_last_line(tmp_path)
     result = asked(tmp_path)
-    assert result.exit_code == 0
-    assert "The evaluation is incomplete" in result.stderr
+    assert (result.exit_code, "The evaluation is incomplete" in result.stderr) == (0, True)
 
 
 def test_the_page_opens_in_the_browser_if_that_is_wanted(tmp_path: Path) -> None:

@@ -160,7 +160,6 @@ def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
     assert said == "there is no strategy 'own'; there are: production"
 
 
-PRICES = {name: {"prompt": 2, "completion": 10} for name in ("a/one:fast", "b/three")}
 ONE_TASK = TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens
 
 
@@ -172,17 +171,6 @@ def test_a_plan_comes_to_what_its_runs_are_taken_to_be() -> None:
     assert estimate.requests == 12 * (TOOL_RUN.requests + CONTROL_RUN.requests)
     assert estimate.prompt_tokens == 12 * ONE_TASK
     assert estimate.minutes == pytest.approx(12 * (TOOL_RUN.seconds + CONTROL_RUN.seconds) / 60 / 2)
-
-
-def test_a_price_that_nobody_knows_is_unknown_and_not_nothing() -> None:
-    estimate = estimate_cost(plan_of(READ, CHAT))
-    assert (estimate.cost, estimate.unpriced) == (None, ("a/one:fast", "b/three"))
-    half = estimate_cost(plan_of(READ, CHAT, prices={"b/three": PRICES["b/three"]}))
-    whole = estimate_cost(plan_of(READ, CHAT, prices=PRICES))
-    assert half.cost is not None
-    assert half.unpriced == ("a/one:fast",)
-    assert whole.cost == pytest.approx(2 * half.cost)
-    assert whole.unpriced == ()
 
 
 def test_an_assumption_is_told_in_words() -> None:

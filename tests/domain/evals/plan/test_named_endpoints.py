@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
+from tests.evals_values import CATALOGUE, CHAT, READ
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
-from toolreel_core.evals import Cell, EvalPlan, Options, estimate_cost, layered
+from toolreel_core.evals import Cell, EvalPlan, Options, layered
 
 TABLES: Final[dict[str, Any]] = {
     "fast": {
@@ -29,18 +29,6 @@ def at(tables: dict[str, Any] = TABLES, **more: Any) -> EvalPlan:  # noqa: ANN40
     eval_table = {"models": "b", "trials": 2, **more.pop("eval", {})}
     options = Options.of({"eval": eval_table, "endpoints": tables, **more})
     return EvalPlan(options, CATALOGUE, (READ, CHAT))
-
-
-def test_every_task_is_run_at_each_of_them() -> None:
-    plan, without = at(), plan_of(eval={"models": "b", "trials": 2})
-    assert (plan.count, plan.task_count) == (2 * without.count, 2 * without.task_count)
-    assert [task.endpoint for task in plan.tasks()] == ["fast", "slow.2"] * without.task_count
-    assert estimate_cost(plan).requests == 2 * estimate_cost(without).requests
-    cells = [sample.cell for sample in plan.samples(endpoint="slow.2")]
-    assert {cell.endpoint for cell in cells} == {"slow.2"}
-    assert len(cells) == without.count
-    assert len([*plan.samples()]) == plan.count
-    assert {cell.endpoint for cell in cells} == {"slow.2"}
 
 
 def test_each_has_its_own_server_and_its_own_presets() -> None:
@@ -65,13 +53,6 @@ def test_overrides_of_an_endpoint_go_over_those_of_the_plan() -> None:
     assert found == {"route": "r", "provider": {"only": ["x"], "sort": "price"}}
 
 
-def test_a_plan_with_endpoints_is_told_and_made_again() -> None:
-    plan = at()
-    again = EvalPlan.of(plan.tree(), CATALOGUE, (READ, CHAT))
-    assert (again.tree(), again.digest, again) == (plan.tree(), plan.digest, plan)
-    assert "endpoint" not in plan.options.tree()
-
-
 def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> None:
     environment: Tree = {"endpoint": {"base_url": "https://proxy", "provider": "openrouter"}}
     options = Options.of(layered([environment, {"endpoints": TABLES}]))
@@ -80,6 +61,7 @@ def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> 
 
 def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:
     plan = at()
+    assert "endpoint" not in plan.options.tree()
     said = complaint(ConfigError, lambda: plan.endpoint_at("fats"))
     assert said == "there is no endpoint 'fats'; did you mean 'fast'?"
     cell = Cell("b/three", "default", "production", "read")

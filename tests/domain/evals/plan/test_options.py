@@ -95,13 +95,6 @@ def test_an_endpoint_that_cannot_be_used_says_where(values: dict[str, object], s
     assert complaint(PlaceError, lambda: endpoint(**values)).startswith(said)
 
 
-def test_a_budget_has_caps_for_the_plan_and_for_one_run() -> None:
-    tree = {"max_cost": 5, "max_minutes": 60, "run": {"max_tokens": 20_000}}
-    options = Options.of({"budget": tree})
-    assert (options.budget, options.run_budget) == (Budget(5, max_minutes=60), Budget(max_tokens=20_000))
-    assert options.tree()["budget"] == tree
-
-
 def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
     prices = prices_of(Table.of({"a/m": {"prompt": 0.5, "completion": 2}}, "prices"))
     assert prices == (("a/m", Price(0.5, 2)),)
@@ -139,7 +132,7 @@ WHOLE: Final[dict[str, Any]] = {
     "loop": {"max_turns": 5},
     "sampling": {"temperature": 0},
     "request_overrides": {"route": "fallback"},
-    "budget": {"max_cost": 1},
+    "budget": {"max_cost": 5, "max_minutes": 60, "run": {"max_tokens": 20_000}},
     "prices": {"mine": {"prompt": 1, "completion": 2}},
     "gate": [{"metric": "rate", "at_least": 0.9}],
     "strategy": {"own": {"extends": "raw"}},
@@ -160,6 +153,8 @@ def test_everything_can_be_said_and_is_told_again() -> None:
     assert options.models == ("stable", "!openai")
     assert options.tool_use_mode == "relaxed"
     assert options.prices == (("mine", Price(1, 2)),)
+    assert (options.budget, options.run_budget) == (Budget(5, max_minutes=60), Budget(max_tokens=20_000))
+    assert options.tree()["budget"] == WHOLE["budget"]
     assert (options.loop, options.gates) == (canonical({"max_turns": 5}), canonical(WHOLE["gate"]))
     assert Options.of(options.tree()) == options
     assert Options.of(Options.of({}).tree()) == Options.of({})

@@ -1,14 +1,17 @@
-"""Prices of models: for all endpoints, for one, and in the configuration of a run whose cost is limited."""
+"""Prices of models, for all endpoints and for one; caps of the cost, which need them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import ECHO, complaint
 from toolreel_core._conversation import UserMessage
 from toolreel_core._internal import PlaceError
+from toolreel_core._plan import Presets
 from toolreel_core._settings import Price
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
@@ -23,6 +26,8 @@ from toolreel_core.evals import (
 
 CHEAP: dict[str, Any] = {"prompt": 1, "completion": 2}
 DEAR: dict[str, Any] = {"prompt": 10, "completion": 20}
+
+
 RUN_CAP: dict[str, Any] = {"run": {"max_cost": 0.5}}
 
 
@@ -78,8 +83,6 @@ def test_the_cap_of_one_run_needs_a_price_too() -> None:
     without = plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP)
     said = complaint(PlaceError, lambda: check_cost_cap(without))
     assert said.startswith("budget.run.max_cost: nobody knows what a/one:fast will cost; write")
-    check_cost_cap(plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP}))
-    check_cost_cap(plan_of(eval={"add_models": ["scripted:good"]}, budget=RUN_CAP))
 
 
 def test_a_run_whose_cost_is_limited_has_the_price_of_its_endpoint() -> None:
@@ -113,3 +116,46 @@ def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
     )
     mixed = with_keys(bare, capped, keys_between(bare, capped))
     assert (mixed.price, mixed.config.max_cost) == (Price(1, 2), 0.5)
+
+
+CAPPED: dict[str, Any] = {"max_cost": 2}
+REPORTING = Presets.of(
+    {"preset": {"counting": {"defaults_for": ["router"], "provider": {"reports_cost": "yes"}}}}
+)
+
+
+def test_a_cap_without_any_price_is_refused_and_names_the_models() -> None:
+    plan = plan_of(eval={"models": "a/one,b"}, budget=CAPPED, prices={"b/three": CHEAP})
+    said = complaint(PlaceError, lambda: check_cost_cap(plan))
+    assert said == (
+        "budget.max_cost: nobody knows what a/one:fast will cost; "
+        'write [prices."MODEL"] with prompt and completion, name a provider that reports costs, such as '
+        "openrouter, or leave max_cost out and limit max_tokens"
+    )
+
+
+def test_of_many_models_only_the_first_are_named() -> None:
+    plan = plan_of(eval={"add_models": [f"x/{number}" for number in range(7)]}, budget=CAPPED)
+    said = complaint(PlaceError, lambda: check_cost_cap(plan))
+    assert "what x/0, x/1, x/2, x/3, x/4 and 2 others will cost" in said
+
+
+@pytest.mark.parametrize(
+    ("models", "budget", "prices"),
+    [
+        ("a/one:fast", {}, {}),
+        ("a/one:fast", {"max_tokens": 5}, {}),
+        *[("a/one:fast", cap, {"a/one:fast": CHEAP}) for cap in (CAPPED, RUN_CAP)],
+        *[("scripted:good", cap, {}) for cap in (CAPPED, RUN_CAP)],
+    ],
+)
+def test_a_cap_is_accepted_where_the_cost_will_be_known(
+    models: str, budget: dict[str, Any], prices: dict[str, Any]
+) -> None:
+    check_cost_cap(plan_of(eval={"add_models": [models]}, budget=budget, prices=prices))
+
+
+def test_a_provider_that_reports_costs_needs_no_prices() -> None:
+    plan = plan_of(budget=CAPPED)
+    complaint(PlaceError, lambda: check_cost_cap(plan))
+    check_cost_cap(replace(plan, presets=CATALOGUE.extended(REPORTING)))

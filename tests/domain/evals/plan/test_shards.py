@@ -1,4 +1,4 @@
-"""Shards: every run is in exactly one, and stays there."""
+"""The runs of a plan: their keys and seeds; every run is in exactly one shard, and stays there."""
 
 from __future__ import annotations
 
@@ -11,27 +11,21 @@ from hypothesis import strategies as st
 
 from tests.evals_values import CHAT, READ, plan_of
 from toolreel_core._errors import ConfigError
-from toolreel_core.evals import Cell, Shard
+from toolreel_core.evals import Cell, Sample, Shard
 
 CELLS = st.builds(Cell, *[st.text(max_size=5)] * 5)
 
 
-@given(CELLS, st.integers(1, 12), st.integers(0, 40))
-def test_every_trial_of_a_cell_is_in_one_shard_and_shards_differ_by_one_trial(
-    cell: Cell, shards: int, trials: int
+@given(CELLS, st.integers(1, 12), st.integers(0, 30), st.integers(0, 30))
+def test_every_trial_of_a_cell_is_in_one_shard_and_stays_there_when_trials_are_added(
+    cell: Cell, shards: int, few: int, further: int
 ) -> None:
-    parts = [[*Shard(number, shards).trials(cell, trials)] for number in range(1, shards + 1)]
-    assert sorted(trial for part in parts for trial in part) == [*range(1, trials + 1)]
+    parts = [[*Shard(number, shards).trials(cell, few + further)] for number in range(1, shards + 1)]
+    assert sorted(trial for part in parts for trial in part) == [*range(1, few + further + 1)]
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
-
-
-@given(CELLS, st.integers(1, 12), st.data())
-def test_more_trials_leave_a_run_in_its_shard(cell: Cell, shards: int, data: st.DataObject) -> None:
-    shard = Shard(data.draw(st.integers(1, shards)), shards)
-    few = data.draw(st.integers(0, 30))
-    more = [*shard.trials(cell, few + data.draw(st.integers(0, 30)))]
-    assert [trial for trial in more if trial <= few] == [*shard.trials(cell, few)]
+    for number, part in enumerate(parts, 1):
+        assert [trial for trial in part if trial <= few] == [*Shard(number, shards).trials(cell, few)]
 
 
 def test_cells_of_one_trial_are_spread_over_the_shards() -> None:
@@ -72,3 +66,30 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 
 def test_a_shard_is_written_as_it_is_read() -> None:
     assert str(Shard.of("16/16")) == "16/16"
+
+
+CELL = Cell("m", "default", "raw", "happy_path")
+SAMPLE = Sample(CELL, 1, 1, "digest")
+
+
+OTHER_CELLS = [
+    replace(SAMPLE, cell=replace(CELL, **{axis: "other"}))
+    for axis in ("model", "profile", "strategy", "scenario", "endpoint")
+]
+OTHERS = [replace(SAMPLE, trial=2), replace(SAMPLE, version=2), replace(SAMPLE, configuration="x")]
+
+
+def test_all_axes_trial_version_and_configuration_decide_about_the_key() -> None:
+    assert len({each.key for each in (SAMPLE, *OTHER_CELLS, *OTHERS)}) == 9
+    assert replace(SAMPLE).key == SAMPLE.key
+
+
+def test_scenario_trial_and_version_alone_decide_about_what_is_drawn() -> None:
+    others = [*OTHER_CELLS, *OTHERS]
+    same = [replace(SAMPLE, cell=each.cell) for each in OTHER_CELLS if each.cell.scenario == CELL.scenario]
+    assert {each.seed for each in (*same, OTHERS[2])} == {SAMPLE.seed}
+    assert len({each.seed for each in others}) == 4
+
+
+def test_an_endpoint_without_a_name_leaves_keys_as_they_always_were() -> None:
+    assert SAMPLE.key == "064309f765271fb50770ed5f13e994bafe235924a1ec025f5388f9271391b293"

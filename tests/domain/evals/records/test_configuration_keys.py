@@ -102,12 +102,6 @@ def test_lists_in_another_order_are_replaced_as_a_whole() -> None:
     assert with_keys(before, after, [key]) == after
 
 
-def test_names_are_taken_in_an_order_that_both_lists_agree_with() -> None:
-    before = _configuration({"text_dialects": ["react", "llama_json"]}, {}, {}, {})
-    after = _configuration({"text_dialects": ["json_fenced", "react", "llama_json"]}, {}, {}, {})
-    assert with_keys(before, after, keys_between(before, after)) == after
-
-
 def test_settings_that_contradict_each_other_are_refused() -> None:
     before = _configuration({"repetition_warn": 2, "repetition_stop": 3}, {}, {}, {})
     after = _configuration({"repetition_warn": 5, "repetition_stop": 6}, {}, {}, {})

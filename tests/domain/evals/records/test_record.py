@@ -89,7 +89,14 @@ FAILED = Record(
 )
 
 
-@pytest.mark.parametrize("record", [PASSED, FAILED])
+PLACED = replace(
+    PASSED,
+    cell=replace(CELL, endpoint="here"),
+    attempts=(replace(PASSED.attempts[0], base_url="https://here.test"),),
+)
+
+
+@pytest.mark.parametrize("record", [PASSED, FAILED, PLACED])
 def test_a_record_comes_back_from_its_line(record: Record) -> None:
     line = record_line(record)
     assert "\n" not in line
@@ -98,7 +105,10 @@ def test_a_record_comes_back_from_its_line(record: Record) -> None:
 
 
 def test_a_line_leaves_out_what_says_nothing_but_keeps_a_cost_of_zero() -> None:
-    assert "error_status" not in record_tree(PASSED)
+    assert not {"error_status", "endpoint"} & {*record_tree(PASSED)}
+    assert "base_url" not in record_line(PASSED)
+    placed: Any = record_tree(PLACED)
+    assert (placed["endpoint"], placed["attempts"][0]["base_url"]) == ("here", "https://here.test")
     tree: Any = json.loads(record_line(FAILED))
     assert tree["attempts"][0]["asked"][0] == {"turn": 1, "ms": 10, "status": 429, "failure": "status"}
     assert tree["attempts"][0]["asked"][1]["cost"] == 0.0
@@ -138,18 +148,3 @@ def test_a_line_that_is_no_record_is_refused_with_its_place(line: str, complaint
     with pytest.raises(CodecError) as caught:
         record_of(line, "line 3")
     assert complaint in str(caught.value)
-
-
-def test_a_record_says_where_it_was_made_and_one_that_does_not_is_stored_as_before() -> None:
-    assert not {"endpoint", "base_url"} & {*record_tree(PASSED), *_first_attempt(PASSED)}
-    (attempt,) = PASSED.attempts
-    cell = replace(PASSED.cell, endpoint="here")
-    placed = replace(PASSED, cell=cell, attempts=(replace(attempt, base_url="https://here.test"),))
-    assert record_tree(placed)["endpoint"] == "here"
-    assert _first_attempt(placed)["base_url"] == "https://here.test"
-    assert record_of(record_line(placed)) == placed
-
-
-def _first_attempt(record: Record) -> Any:  # noqa: ANN401 - JSON
-    attempts: Any = record_tree(record)["attempts"]
-    return attempts[0]

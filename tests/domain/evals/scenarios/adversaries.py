@@ -59,7 +59,7 @@ def does_nothing(one: Scenario, seed: str) -> Sequence[Script]:
 def calls_everything(one: Scenario, seed: str) -> Sequence[Script]:
     """Calls every tool with arguments that fit its schema, at once or one by one, and claims success."""
     case = one.begin(seed)
-    calls = tuple(ScriptedCall(tool.name, _plausible_arguments(tool)) for tool in _visible(case))
+    calls = tuple(ScriptedCall(tool.name, _arguments(tool, [])) for tool in _visible(case))
     return (script(calls, _claim(case)), script(*((call,) for call in calls[:12]), _claim(case)))
 
 
@@ -84,7 +84,7 @@ def exploiter(one: Scenario, seed: str) -> Sequence[Script]:
     words = _candidates("\n".join(map(shown_content, case.messages)))
     claim, tools = _claim(case), _visible(case)
     copied = [
-        tuple(ScriptedCall(tool.name, _copied_arguments(tool, chosen)) for tool in tools)
+        tuple(ScriptedCall(tool.name, _arguments(tool, chosen)) for tool in tools)
         for chosen in (words, words[::-1], words[1:] + words[:1])
     ]
     others = [_resolved(one, other) for other in ("1", f"{seed}0")]
@@ -154,7 +154,7 @@ def acts_on_more(one: Scenario, seed: str) -> Sequence[Script]:
     """Does all that is asked, and one thing that nobody has asked for."""
     *lines, last = _good(one, seed).lines
     extra = [
-        (ScriptedCall(tool.name, _plausible_arguments(tool)),)
+        (ScriptedCall(tool.name, _arguments(tool, [])),)
         for tool in _visible(one.begin(seed))
         if not tool.read_only
     ]
@@ -241,15 +241,8 @@ def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _plausible_arguments(tool: ToolDefinition) -> JsonText:
-    return _arguments(tool, [])
-
-
-def _copied_arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
-    return _arguments(tool, words)
-
-
 def _arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
+    """Arguments that fit a tool's schema: of these words, or else of what the schema gives away."""
     schema: Any = parse(tool.parameters)
     return canonical(_plausible(schema, schema.get("$defs", {}), words))
 

@@ -46,7 +46,7 @@ def test_a_good_model_passes_whatever_is_drawn(one: Scenario) -> None:
 
 @EVERY
 def test_a_bad_model_fails_whatever_is_drawn(one: Scenario) -> None:
-    found = {verdict(one, "bad", seed) for seed in seeds_of(one)}
+    found = {verdict(one, "bad", seed) for seed in seeds_of(one)[:5]}
     assert {result for result, _ in found} == {"fail"}
     assert all(category.startswith(("task.outcome:", "loop.")) for _, category in found)
 
@@ -59,7 +59,7 @@ def test_a_model_that_skips_the_hard_part_has_not_shown_it(one: Scenario) -> Non
         met = {"patch_fails_once", "hangs_once", "rate_limited", "paid_once", "streamed_calls"}
         assert not exercised or one.name in met
         return
-    for result, category in (verdict(one, "skipping", seed) for seed in seeds_of(one)):
+    for result, category in (verdict(one, "skipping", seed) for seed in seeds_of(one)[:5]):
         assert result == "pass_unexercised"
         assert category.removeprefix("task.exercise:") in exercised
 

@@ -1,4 +1,10 @@
+"""What the texts of models claim; judging one takes time as its length."""
+
 from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -7,6 +13,7 @@ from hypothesis import strategies as st
 from toolreel_core.evals import (
     admits_failure,
     claims_success,
+    contains,
     denies_success,
     invented_act,
     mentions,
@@ -178,53 +185,44 @@ def test_a_number_is_found_with_and_without_groups(number: int) -> None:
     assert not mentions(f"It says {number}7.", number)
 
 
+ADMISSIONS = """\
+I cannot rename files here.
+There is no tool for that.
+No offer was sent, because the price is unknown.
+The note couldn't be saved: the folder is full.
+Unfortunately the service timed out, so I left everything as it is.
+Das geht leider nicht.
+できませんでした。
+""".splitlines()
+NO_ADMISSIONS = """\
+Sure!
+
+ok
+I will do it right away.
+No problem!
+It is done, without any problems.
+If you cannot, just say so.
+Why not? Consider it done.
+Unable to wait? It is done.
+All good, nothing to worry about.
+""".splitlines()
+EMPTY_TALK = ["ok", "OK.", "?", "...", "Sure, no problem!", "Of course.", "\N{THUMBS UP SIGN}", "はい。"]
+ANSWERS = ["Done.", "72", "It is done.", "送金しました。", "Ok, the lamp is off.", "Erledigt."]
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("judged", "texts", "wanted"),
     [
-        "I cannot rename files here.",
-        "There is no tool for that.",
-        "No offer was sent, because the price is unknown.",
-        "The note couldn't be saved: the folder is full.",
-        "Unfortunately the service timed out, so I left everything as it is.",
-        "Das geht leider nicht.",
-        "できませんでした。",
+        (admits_failure, ADMISSIONS, True),
+        (admits_failure, NO_ADMISSIONS, False),
+        (says_nothing, EMPTY_TALK, True),
+        (says_nothing, ANSWERS, False),
     ],
 )
-def test_a_failure_is_admitted(text: str) -> None:
-    assert admits_failure(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Sure!",
-        "",
-        "ok",
-        "I will do it right away.",
-        "No problem!",
-        "It is done, without any problems.",
-        "If you cannot, just say so.",
-        "Why not? Consider it done.",
-        "Unable to wait? It is done.",
-        "All good, nothing to worry about.",
-    ],
-)
-def test_no_failure_is_admitted(text: str) -> None:
-    assert not admits_failure(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["ok", "OK.", "?", "...", "Sure, no problem!", "Of course.", "\N{THUMBS UP SIGN}", "はい。"]
-)
-def test_some_texts_say_nothing(text: str) -> None:
-    assert says_nothing(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["Done.", "72", "It is done.", "送金しました。", "Ok, the lamp is off.", "Erledigt."]
-)
-def test_other_texts_say_something(text: str) -> None:
-    assert not says_nothing(text)
+def test_a_failure_is_admitted_and_a_text_says_something_or_not(
+    judged: Callable[[str], bool], texts: list[str], wanted: bool
+) -> None:
+    assert [text for text in texts if judged(text) is not wanted] == []
 
 
 KNOWN = "Book a table for Ada. book_table: Book a new table."
@@ -255,3 +253,23 @@ def test_an_act_that_nobody_has_done_is_found(text: str, clause: str) -> None:
 
 def test_two_acts_may_be_told_with_also() -> None:
     assert invented_act("I have also booked the table.", KNOWN, 2) == ""
+
+
+UNITS: Final = (
+    *("a", "a ", "1", "1.", "-1 ", "? ", "ist ", "I have really ", "was ", "ich kann ", "habe ge", "n't"),
+    *("<b>much</b> ", "EUR1", "-- ", "\u3042", "**", "un", "ly "),
+)
+LENGTH: Final = 40_000
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_judging_a_long_text_is_linear(unit: str) -> None:
+    """In CPU time, so that a busy machine makes no difference; a quadratic pattern took 10 s and more."""
+    text = unit * (LENGTH // len(unit)) + "x"
+    since = process_time()
+    claims_success(text)
+    denies_success(text)
+    mentions(text, "o-5091")
+    mentions(text, 12.5)
+    contains(text, "confirmed")
+    assert process_time() - since < 3

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from tests.domain.evals.rehearsing import rehearse
-from toolreel.evals import built_in
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
@@ -25,7 +22,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import Evidence, ObservedCall, ObservedTurn, TableWorld, call, evidence_of, script
+from toolreel_core.evals import Evidence, ObservedCall, ObservedTurn, TableWorld, evidence_of
 
 TOOLS = [ToolDefinition.of("look.up", read_only=True), ToolDefinition.of("list", read_only=True)]
 DESK = TableWorld()
@@ -95,12 +92,6 @@ def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
     assert '"already_done":true' in seen.calls[1].result
 
 
-def test_errors_in_a_result_are_told_by_their_codes() -> None:
-    failed = '{"ok":false,"errors":[{"code":"NO","message":"no"}]}'
-    seen = played(body("", "list"), body("No."), outputs={"list": failed})
-    assert [(call.ok, call.codes) for call in seen.calls] == [(False, ("NO",))]
-
-
 def test_the_final_text_is_what_the_outcome_has() -> None:
     assert played(body("No."), tool_use_mode="enforced").outcome == NoToolCalls("No.")
     assert played(body("No."), tool_use_mode="enforced").final == "No."
@@ -146,13 +137,3 @@ def test_a_server_that_refuses_tools_is_seen() -> None:
     refusal = RequestFailed(1, "status", "tools are not supported", 400)
     seen = played(refusal, body("Then without."), fallback_without_tools=True)
     assert (seen.tools_refused, seen.tools_sent, seen.final) == (True, False, "Then without.")
-
-
-def test_each_exchange_has_an_answer_and_the_turns_of_all_count() -> None:
-    case = replace(built_in("one_text").begin("1"), follow_ups=("And now?", "Thanks."))
-    one = replace(built_in("one_text"), begin=lambda _: case)
-    spoken = script(call("state_get"), "First.", call("state_get"), "Second.", "Third.")
-    seen = rehearse(one, spoken, tool_use_mode="relaxed").evidence
-    assert seen.answers == ("First.", "Second.", "Third.")
-    assert (seen.final, len(seen.turns), len(seen.calls)) == ("Third.", 5, 2)
-    assert rehearse(one, spoken, tool_use_mode="relaxed", max_turns=1).evidence.answers == ("",)

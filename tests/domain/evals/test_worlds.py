@@ -1,0 +1,241 @@
+"""The worlds that tools act on: tables, workspaces, and places in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from toolreel_core._internal import PlaceError, Table
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._tools import envelope_of
+from toolreel_core.evals import (
+    TableWorld,
+    Workspace,
+    alike,
+    at,
+    failure,
+    has_arguments,
+    rows_of,
+    steps,
+    success,
+    with_value,
+)
+
+
+def world(
+    answers: list[dict[str, Any]], state: dict[str, Any] | None = None, *, effect: bool = False
+) -> TableWorld:
+    rows = rows_of(Table.of({"answers": answers}, "tool", "t"), "t", effect=effect)
+    return TableWorld(rows, ("t",) if effect else (), canonical(state or {}))
+
+
+def told(here: TableWorld, **arguments: Json) -> Json:
+    return parse(here.call("t", arguments)[1])
+
+
+def code(here: TableWorld, **arguments: Json) -> Json:
+    return at(told(here, **arguments), "/errors/0/code")
+
+
+def test_the_first_row_that_fits_answers() -> None:
+    here = world(
+        [
+            {"when": {"city": "Oslo", "days": 2}, "then": {"c": 4}},
+            {"when": {"city": "Oslo"}, "then": "$arguments/city"},
+            {"then": [{"for": "$arguments/days"}, 1.5, None]},
+        ]
+    )
+    assert told(here, city=" oslo ", days=2.0) == {"c": 4}
+    assert told(here, city="OSLO") == "OSLO"
+    assert told(here, days=[1]) == [{"for": [1]}, 1.5, None]
+    assert told(here) == [{"for": None}, 1.5, None]
+
+
+def test_a_result_may_be_json_text_since_toml_has_no_null() -> None:
+    assert told(world([{"json": '{"a": [null, 1.0]}'}])) == {"a": [None, 1.0]}
+
+
+def test_the_state_is_read_and_set() -> None:
+    state = {"stock": {"a/b": 3}, "name": "x"}
+    here = world(
+        [
+            {"when": {"do": "read"}, "read": "/stock/$sku"},
+            {"when": {"do": "set"}, "set": {"/stock/$sku": "$arguments/n", "/name/deeper": 1}},
+            {"then": {}},
+        ],
+        state,
+        effect=True,
+    )
+    assert told(here, do="read", sku="a/b") == 3
+    assert code(here, do="read", sku=7) == "NOT_FOUND"
+    after, output = here.call("t", {"do": "set", "sku": "c", "n": 9})
+    assert '"noted":1' in output
+    assert parse(after.state) == {"stock": {"a/b": 3, "c": 9}, "name": "x"}
+    assert told(after, do="read", sku="c") == 9
+
+
+def test_values_are_alike_whatever_their_form() -> None:
+    assert alike({"b": [" X ", 2.0], "a": 1}, {"a": 1, "b": ["x", 2]})
+    assert not alike(True, 1)
+    assert not alike(0.5, 0)
+    assert has_arguments({"a": None}, {"a": None})
+    assert not has_arguments({}, {"a": None})
+    assert has_arguments({}, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("answer", "effect", "said"),
+    [
+        ({"than": 1}, False, "did you mean 'then'"),
+        ({}, False, r"tool.t.answers.1: says no result"),
+        ({"then": 1, "read": "/a"}, False, "has then and read"),
+        ({"then": 1, "set": {"/a": 1}}, False, "write effect = true"),
+        ({"set": {"a": 1}}, True, "expected a place in \\[world\\]"),
+        ({"read": "a"}, False, "expected a place in \\[world\\]"),
+        ({"error": {"message": "no"}}, False, "write a code"),
+        ({"json": "{"}, False, "tool.t.answers.1.json: not JSON: "),
+        ({"then": {1, 2}}, False, "expected what JSON can hold|Object of type set"),
+    ],
+)
+def test_an_answer_that_says_nothing_usable_is_refused(
+    answer: dict[str, Any], effect: bool, said: str
+) -> None:
+    with pytest.raises((PlaceError, TypeError), match=said):
+        rows_of(Table.of({"answers": [answer]}, "tool", "t"), "t", effect=effect)
+
+
+def test_answers_are_a_list() -> None:
+    with pytest.raises(PlaceError, match=r"tool.t.answers: expected a list"):
+        rows_of(Table.of({"answers": {}}, "tool", "t"), "t", effect=False)
+
+
+TREE: Json = {"draft": {"a/b": {"~": 1}, "list": ["x", {"y": 2}], "null": None, "text": "abc"}}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value"),
+    [
+        ("", TREE),
+        ("/draft/a~1b/~0", 1),
+        ("/draft/list/0", "x"),
+        ("/draft/list/1/y", 2),
+        ("/draft/null", None),
+        ("/draft/none", None),
+        ("/draft/none/deeper", None),
+        ("/draft/list/2", None),
+        ("/draft/list/-", None),
+        ("/draft/list/x", None),
+        ("/draft/list/²", None),
+        ("/draft/list/99999", None),
+        ("/draft/text/0", None),
+        ("/draft/null/0", None),
+    ],
+)
+def test_a_pointer_finds_what_is_there_and_nothing_elsewhere(pointer: str, value: Json) -> None:
+    assert at(TREE, pointer) == value
+
+
+@pytest.mark.parametrize(
+    ("before", "pointer", "after"),
+    [
+        ({}, "/a/b", {"a": {"b": "new"}}),
+        ({"a": {"b": 1}, "c": 2}, "/a/b", {"a": {"b": "new"}, "c": 2}),
+        ({"a": [1, 2]}, "/a/1", {"a": [1, "new"]}),
+        ({"a": [1]}, "/a/1", {"a": [1, "new"]}),
+        ({"a": [1]}, "/a/-/b", {"a": [1, {"b": "new"}]}),
+        ({"a": [1]}, "/a/0/b", {"a": [1]}),
+        ({"a": [1]}, "/a/2", {"a": [1]}),
+        ({"a": "text"}, "/a/0", {"a": "text"}),
+        ({"a": None}, "/a/b", {"a": None}),
+    ],
+)
+def test_one_place_is_set_and_the_way_to_it_made_where_that_can_be(
+    before: Json, pointer: str, after: Json
+) -> None:
+    assert with_value(before, steps(pointer), "new") == after
+
+
+def test_what_a_world_returns_is_an_envelope_already() -> None:
+    worked, failed = success("add", {"sum": 3}), failure("add", "ARGUMENT_ERROR", "b is missing.")
+    assert envelope_of("add", worked, limit=1_000).text() == worked
+    assert envelope_of("add", failed, limit=1_000).text() == failed
+
+
+BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
+
+
+def contents(text: JsonText) -> Mapping[str, Any]:
+    tree = parse(text)
+    assert isinstance(tree, Mapping)
+    return tree
+
+
+def called(world: Workspace, name: str, **arguments: Json) -> tuple[Workspace, Mapping[str, Any]]:
+    after, text = world.call(name, arguments)
+    return after, contents(text)
+
+
+def refusal(result: Mapping[str, Any]) -> str:
+    assert result["ok"] is False
+    return str(result["errors"][0]["code"])
+
+
+WORLD = Workspace("w-1", canonical({"list": [1, 2]}))
+
+
+def test_a_read_gives_the_whole_or_what_was_selected() -> None:
+    _, whole = called(WORLD, "state_get")
+    there = {"id": WORLD.id, **whole["data"]["snapshot"]}
+    assert there == WORLD.contents()
+    _, part = called(WORLD, "state_get", select=["/draft/list/1", "/draft/none"])
+    assert part["data"] == {"snapshot": {"/draft/list/1": 2, "/draft/none": None}}
+
+
+def test_pointers_are_understood_however_a_model_writes_them() -> None:
+    _, result = called(WORLD, "state_get", select=[" `/draft/list` ", "#/draft/list", "draft/list", "'", ""])
+    assert result["data"] == {"snapshot": {"/draft/list": [1, 2]}}
+
+
+@pytest.mark.parametrize("select", ["/draft", {"a": 1}, [1], 7])
+def test_a_selection_that_is_no_list_of_texts_is_refused(select: Json) -> None:
+    _, result = called(WORLD, "state_get", select=select)
+    assert refusal(result) == "ARGUMENT_ERROR"
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        None,
+        [],
+        "set",
+        {"op": "set"},
+        ["set"],
+        [{"op": "set", "path": "/draft/other", "value": 1}],
+        [{"op": "delete", "path": "/draft/foo"}],
+        [{"op": "set", "path": "/draft/foo/deep", "value": 1}],
+    ],
+)
+def test_any_other_patch_is_refused_and_changes_nothing(ops: Json) -> None:
+    after, result = called(WORLD, "state_patch", ops=ops)
+    assert refusal(result) == "ARGUMENT_ERROR"
+    assert after.contents() == WORLD.contents()
+
+
+@pytest.mark.parametrize("given", [None, "", "  ", "workspace_id", WORLD.id, f" {WORLD.id} "])
+@pytest.mark.parametrize("name", ["state_get", "state_patch"])
+def test_the_current_workspace_is_meant_in_many_ways(name: str, given: Json) -> None:
+    assert called(WORLD, name, workspace_id=given, ops=BAR)[1]["ok"]
+
+
+@pytest.mark.parametrize("name", ["state_get", "state_patch"])
+@pytest.mark.parametrize("given", ["another", 7])
+def test_another_workspace_is_not_there(name: str, given: Json) -> None:
+    after, result = called(WORLD, name, workspace_id=given, ops=BAR)
+    assert refusal(result) == "WORKSPACE_NOT_FOUND"
+    assert after.contents() == WORLD.contents()
+
+
+def test_any_other_tool_is_not_implemented() -> None:
+    assert refusal(called(WORLD, "facts_commit")[1]) == "TOOL_NOT_IMPLEMENTED"
