@@ -80,13 +80,15 @@ ORDERED := tests/properties tests/replay tests/fuzz \
 TOGETHER := $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j 2
 LINTERS  := check-pyright check-mypy check-style check-imports
 
+CORE := tests/domain tests/kit
+
 # The core's tests are run once, under the second seed, and have to cover domain/ fully, branches too; doctests do not
 # count. `make nightly` runs them under the first seed.
 test: setup ## everything that must hold before a change lands
 	$(TOGETHER) $(LINTERS) check-collection
-	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" --ignore=tests/domain
+	PYTHONHASHSEED=0 $(PYTEST) -m "not slow" $(addprefix --ignore=,$(CORE))
 	$(BIN)/coverage erase
-	PYTHONHASHSEED=1 $(BIN)/coverage run $(PYTEST) -m "not slow" tests/domain
+	PYTHONHASHSEED=1 $(BIN)/coverage run $(PYTEST) -m "not slow" $(CORE)
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 	PYTHONHASHSEED=1 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(ORDERED)
@@ -151,7 +153,7 @@ check-dependencies: setup $(RELEASE) ## list the licences of dependencies, and l
 # each time, those of hypothesis.
 nightly: setup ## the long tests: random histories, what is slow, the cost of a turn, all of bfcl, and fuzzing
 	TOOLREEL_HYPOTHESIS=nightly $(PYTEST) -m "slow or hypothesis"
-	PYTHONHASHSEED=0 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" tests/domain
+	PYTHONHASHSEED=0 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(CORE)
 	$(BIN)/pyright
 	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind

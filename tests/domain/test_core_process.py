@@ -10,7 +10,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import IO
 
+import pytest
+
 from tests.patience import HANG
+from toolreel_core.__main__ import HELP, main
 from toolreel_core._host_session import message_schema
 
 CORE = [sys.executable, "-m", "toolreel_core"]
@@ -78,3 +81,8 @@ def test_it_explains_itself() -> None:
     wrong = ran("--schemas")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert wrong.stderr == b"python -m toolreel_core: unknown argument '--schemas'; see --help\n"
+
+
+def test_a_program_may_call_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out == HELP

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from toolreel._cli.console import err, printable, withhold
 from toolreel._cli.errors import INTERRUPTED
@@ -82,10 +83,11 @@ class EvaluationProgress:
         self._bar: Progress | None = None
         if err.is_terminal and not err.is_dumb_terminal and not quiet:
             columns = (
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
+                BarColumn(bar_width=10),
+                MofNCompleteColumn(table_column=Column(no_wrap=True)),
+                TimeElapsedColumn(table_column=Column(no_wrap=True)),
+                # On a narrow terminal only its end is cut.
+                TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
             )
             self._bar = Progress(*columns, console=err, transient=True, expand=True)
             self._task = self._bar.add_task("", total=self._total)
