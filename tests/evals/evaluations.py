@@ -185,16 +185,14 @@ def served(out: Path, *models: str, **changes: object) -> EvalPlan:
 
 def _made(out: Path, url: str, models: Sequence[str], changes: Mapping[str, object]) -> EvalPlan:
     tables = {key: changes[key] for key in ("strategy", "gate") if key in changes}
-    chosen: dict[str, Any] = {
-        "add_models": [*models],
+    axes: dict[str, Any] = {
         "strategies": ["raw", "production"],
         "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
         "trials": 2,
         **{key: value for key, value in changes.items() if key not in tables},
     }
     endpoint = {"base_url": url, "api_key_env": "", "provider": ""}
-    options = Options.of({"eval": chosen, "endpoint": endpoint, **tables})
-    plan = EvalPlan(options, shipped(), select_scenarios(options.scenarios))
+    plan = plan_with(*models, tables={"endpoint": endpoint, **tables}, **axes)
     outcome = evaluate(plan, out, header=new_header(plan, _THEN))
     assert outcome.made == plan.count, outcome
     return plan

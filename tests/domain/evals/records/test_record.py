@@ -44,15 +44,13 @@ PASSED = Record(
         ),
     ),
 )
-FAILED = Record(
+VOID = Verdict("void", "transport.rate_limit", ("the server said 429",))
+FAILED = replace(
+    PASSED,
     key="ef" * 32,
-    cell=CELL,
     trial=2,
-    version=1,
     configuration=canonical({}),
-    digest="cd" * 32,
-    tools_sent=True,
-    verdict=Verdict("void", "transport.rate_limit", ("the server said 429",)),
+    verdict=VOID,
     loop="transport",
     final="",
     world=None,
@@ -61,7 +59,7 @@ FAILED = Record(
     attempts=(
         Attempt(
             30,
-            Verdict("void", "transport.rate_limit", ("the server said 429",)),
+            VOID,
             (
                 SentRequest(1, 10, 429, failure="status"),
                 SentRequest(
