@@ -145,4 +145,5 @@ class EndpointConfigError(AdapterError, ValueError):
 
 for _error in [*vars().values()]:
     if isinstance(_error, type) and issubclass(_error, AdapterError):
-        _error.__module__ = "toolreel.errors"  # a traceback names the path from which users import it
+        # A traceback names the path from which users import it.
+        _error.__module__ = "toolreel.proxy" if _error is ProxyConfigError else "toolreel.errors"
