@@ -145,5 +145,4 @@ class EndpointConfigError(AdapterError, ValueError):
 
 for _error in [*vars().values()]:
     if isinstance(_error, type) and issubclass(_error, AdapterError):
-        # A traceback names the path from which users import it.
-        _error.__module__ = "toolreel.proxy" if _error is ProxyConfigError else "toolreel.errors"
+        _error.__module__ = "toolreel.errors"  # a traceback names the path from which users import it
