@@ -136,7 +136,8 @@ def test_a_client_that_leaves_cancels_its_run(model: str, tmp_path: Path) -> Non
     with serving(model, tmp_path) as (client, _):
         run = begin(client, "Count.")
         with client.stream("GET", f"{run}/events") as response:
-            assert 'data: "more "' in response.iter_lines()
+            lines = response.iter_lines()  # kept, since an iterator that is thrown away closes the connection
+            assert 'data: "more "' in lines
             assert client.get(run).json()["status"] == "resting"
             with client.stream("GET", f"{run}/events") as second:  # a run has one follower
                 assert second.status_code == 409
