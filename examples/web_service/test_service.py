@@ -159,7 +159,8 @@ def test_a_run_whose_process_was_killed_goes_on_when_somebody_releases_it(model:
     with serving(model, tmp_path) as (client, process):
         run = begin(client, "Count.")
         with client.stream("GET", f"{run}/events") as response:
-            assert 'data: "more "' in response.iter_lines()
+            lines = response.iter_lines()
+            assert 'data: "more "' in lines
             process.kill()
             process.wait()
     with serving(model, tmp_path) as (client, _):
