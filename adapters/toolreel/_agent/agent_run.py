@@ -80,7 +80,7 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        return cast("Value_co", self._begun_by("output_of(YourType).value(run)").value(self))
+        return cast("Value_co", self._methods_or_error("output_of(YourType).value(run)").value(self))
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
@@ -91,11 +91,11 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return self._begun_by("speak(run, content, ports)").reply(self, message_of(content))
+        return self._methods_or_error("speak(run, content, ports)").reply(self, message_of(content))
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._begun_by("aspeak(run, content, ports)").areply(self, message_of(content))
+        return await self._methods_or_error("aspeak(run, content, ports)").areply(self, message_of(content))
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -103,13 +103,13 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return self._begun_by("stream_on(run.state, ports, say=content)").stream_on(
+        return self._methods_or_error("stream_on(run.state, ports, say=content)").stream_on(
             self, message_of(content), None
         )
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._begun_by("astream_on(run.state, ports, say=content)").astream_on(
+        return self._methods_or_error("astream_on(run.state, ports, say=content)").astream_on(
             self, message_of(content), None
         )
 
@@ -133,10 +133,12 @@ class AgentRun(Run, Generic[Value_co]):
         return self._adecided_stream(ApprovalGiven(self._asked().ref, False, reason))
 
     def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
-        return self._begun_by("stream_on(run.state, ports) with an approver").stream_on(self, None, decision)
+        return self._methods_or_error("stream_on(run.state, ports) with an approver").stream_on(
+            self, None, decision
+        )
 
     def _adecided_stream(self, decision: ApprovalGiven) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        return self._begun_by("astream_on(run.state, ports) with an approver").astream_on(
+        return self._methods_or_error("astream_on(run.state, ports) with an approver").astream_on(
             self, None, decision
         )
 
@@ -147,7 +149,7 @@ class AgentRun(Run, Generic[Value_co]):
     __getstate__ = Run.__getstate__
     __setstate__ = Run.__setstate__
 
-    def _begun_by(self, instead: str) -> AgentRuns:
+    def _methods_or_error(self, instead: str) -> AgentRuns:
         if self.continuation is None:
             raise ConfigError(f"the run was pickled and knows no agent; write {instead}")
         return cast("AgentRuns", self.continuation)

@@ -70,7 +70,7 @@ def line_at(text: str, place: tuple[str, ...]) -> int:
     longest, found = 0, 1
     for number, row in enumerate(rows, 1):
         if _TITLE.match(row):
-            path = _path(row) or table
+            path = _keys_of_line(row) or table
             if row.lstrip().startswith("[["):
                 items[path] += 1
                 names = map(_NAME.match, takewhile(lambda each: not _TITLE.match(each), rows[number:]))
@@ -78,7 +78,7 @@ def line_at(text: str, place: tuple[str, ...]) -> int:
                 path += tuple(label for label in place[len(path) : len(path) + 1] if label in labels)
             table = path
         elif key := _KEY.match(row):
-            path = (*table, *_path(f"{key[1]} = 0"))
+            path = (*table, *_keys_of_line(f"{key[1]} = 0"))
         else:
             continue
         if len(path) > longest and place[: len(path)] == path:
@@ -93,7 +93,7 @@ def _dated(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
 
 
-def _path(row: str) -> tuple[str, ...]:
+def _keys_of_line(row: str) -> tuple[str, ...]:
     """The keys in a line of TOML, from the outermost."""
     try:
         tree: object = tomllib.loads(row)

@@ -161,7 +161,7 @@ class Book:
             if not number_of(line):
                 self._blobs[str(tree["blob"])] = line
                 continue
-            self._check(tree["fp"])
+            self._check_fingerprint(tree["fp"])
             blobs = {digest: str(_object(text)["base64"]) for digest, text in self._blobs.items()}
             self._fold(decode_event(with_blobs(tree["event"], blobs, self._source)))
 
@@ -176,7 +176,7 @@ class Book:
         ref = getattr(event, "ref", None)
         return next((effect for effect in self.wanted if effect.ref == ref), None)
 
-    def _check(self, fp: Json) -> None:
+    def _check_fingerprint(self, fp: Json) -> None:
         if fp is not None and fp not in [fingerprint(effect) for effect in self.wanted]:
             raise DurableError(
                 f"{self._source}, event {self.events + 1}: it answers another effect than this release of "

@@ -47,7 +47,7 @@ Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn | None, int | Req
 """Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
 
 
-def turn_of(ledger: Ledger, effect: SendRequest) -> Asking:
+def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
     """Ask until a request may start at once; returns its ticket, or its refusal.
 
     Closing it before its end gives the ticket up. It joins the queue without a thread: a ticket
@@ -190,7 +190,7 @@ class LimitedEndpoint:
     def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal."""
         turn: Turn | None = None
-        with closing(turn_of(self.ledger, effect)) as asking:
+        with closing(ask_until_free(self.ledger, effect)) as asking:
             try:
                 while True:
                     wanted = asking.send(turn)
@@ -247,7 +247,7 @@ class AsyncLimitedEndpoint:
         except ImportError:
             raise MissingExtra.of("http", "anyio") from None
         turn: Turn | None = None
-        with closing(turn_of(self.ledger, effect)) as asking:
+        with closing(ask_until_free(self.ledger, effect)) as asking:
             try:
                 while True:
                     wanted = asking.send(turn)

@@ -123,7 +123,7 @@ class Replies:
         conversation = self._recorder.begin(asked.request, asked.profile, asked.caller)
         if conversation:
             answer.headers[CONVERSATION] = access.conversation = conversation.name
-        put_back = self._putting_back(asked, conversation)
+        put_back = self._put_back_once(asked, conversation)
         exchange = ChatExchange(
             asked.request,
             asked.profile,
@@ -142,7 +142,7 @@ class Replies:
             if conversation:
                 self._recorder.write(conversation)
 
-    def _putting_back(self, asked: _Asked, conversation: Conversation | None) -> Callable[[Done], None]:
+    def _put_back_once(self, asked: _Asked, conversation: Conversation | None) -> Callable[[Done], None]:
         """What lets a conversation wait for its next request; only the first call does."""
         returned: list[Done] = []
 

@@ -105,10 +105,10 @@ def _is_final(run: Run, call: SentCall) -> bool:
 
 def _made(run: Run, call: SentCall, result: ToolMessage) -> CallMade:
     name = run.state.plan.tools.inner(call.name)
-    return CallMade(name, read(call.arguments).value_or(call.arguments), _codes(result))
+    return CallMade(name, read(call.arguments).value_or(call.arguments), _error_codes(result))
 
 
-def _codes(result: ToolMessage) -> tuple[str, ...]:
+def _error_codes(result: ToolMessage) -> tuple[str, ...]:
     match read(result.content).value_or(None):
         case {"ok": False, "errors": [*errors]}:
             return tuple(str(error["code"]) for error in errors if isinstance(error, Mapping))

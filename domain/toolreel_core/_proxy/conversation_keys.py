@@ -50,12 +50,12 @@ def further(key: Key, entries: Iterable[Json]) -> Key:
     >>> further(key_of([first]), [second]) == key_of([first, second])
     True
     """
-    return _chain(key, entries)[-1]
+    return _keys_after_each(key, entries)[-1]
 
 
 def prefixes(entries: Sequence[Json], *, caller: str = "") -> Sequence[Key]:
     """The key of the messages until each of them."""
-    return _chain(_beginning(caller), entries)[1:]
+    return _keys_after_each(_beginning(caller), entries)[1:]
 
 
 def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
@@ -63,7 +63,7 @@ def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
 
     It is the same as a whole if the client asks again, since it has got no reply.
     """
-    keys = _chain(_beginning(caller), entries)
+    keys = _keys_after_each(_beginning(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
@@ -73,7 +73,7 @@ def _beginning(caller: str) -> Key:
     return Key(digest, digest)
 
 
-def _chain(key: Key, entries: Iterable[Json]) -> list[Key]:
+def _keys_after_each(key: Key, entries: Iterable[Json]) -> list[Key]:
     """The key, and then one for each further message."""
     exact, alike = map(bytes.fromhex, key)
     keys = [key]

@@ -115,7 +115,7 @@ class Corrections:
         except ToolreelError:
             return None
         begun = start(plan)
-        asked = _asked(begun.effects)
+        asked = _only_request(begun.effects)
         if asked is None:
             return None
         row = "input" if profile.provider.wire_form == "responses" else "messages"
@@ -132,7 +132,7 @@ class Corrections:
                 wait_ms = effect.ms
                 done = step(done.state, WaitElapsed(effect.ref))
                 break
-        asked = _asked(done.effects)
+        asked = _only_request(done.effects)
         if asked is None:
             return self, None
         before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
@@ -157,7 +157,7 @@ class Corrections:
         return self.added.get(reason, 0) < allowed[reason]
 
 
-def _asked(effects: tuple[Effect, ...]) -> SendRequest | None:
+def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:
     """The request that the loop asks for next, if it is all that it asks for."""
     match effects:
         case (SendRequest() as only,):

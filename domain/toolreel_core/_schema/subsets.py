@@ -306,11 +306,13 @@ def _object(properties: Tree, required: Sequence[str]) -> str:
     pairs = {name: f'{_literal(name)} ":" sp {_expression(schema)}' for name, schema in properties.items()}
     needed = ' "," sp '.join(pair for name, pair in pairs.items() if name in required)
     others = [pair for name, pair in pairs.items() if name not in required]
-    inside = " ".join([needed, *(f'("," sp {pair})?' for pair in others)]) if needed else _any_of(others)
+    inside = (
+        " ".join([needed, *(f'("," sp {pair})?' for pair in others)]) if needed else _optional_members(others)
+    )
     return f'("{{" sp {inside} sp "}}")'
 
 
-def _any_of(pairs: Sequence[str]) -> str:
+def _optional_members(pairs: Sequence[str]) -> str:
     """Any of these in order, with commas between those that are there."""
     tails = [
         " ".join([pair, *(f'("," sp {later})?' for later in pairs[place + 1 :])])

@@ -291,7 +291,7 @@ def typed(raw: str, schema: Json) -> Json:
     """
     if not isinstance(schema, Mapping):
         return raw
-    types = _types(schema) or _ANY
+    types = _allowed_types(schema) or _ANY
     text = raw.strip()
     if types == frozenset({"string"}):
         return raw
@@ -326,7 +326,7 @@ def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
     >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
     13
     """
-    if not isinstance(schema, Mapping) or not _types(schema) or not _types(schema) <= _TREES:
+    if not isinstance(schema, Mapping) or not _allowed_types(schema) or not _allowed_types(schema) <= _TREES:
         return at
     begin = skip(source, at)
     value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
@@ -356,7 +356,7 @@ def _tree(text: str, types: frozenset[str], raw: str) -> Json:
             return raw
 
 
-def _types(schema: Mapping[str, Json]) -> frozenset[str]:
+def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
     """The types that a schema allows, as far as it names them."""
     said = schema.get("type")
     if isinstance(said, str):
@@ -365,7 +365,7 @@ def _types(schema: Mapping[str, Json]) -> frozenset[str]:
     for key in ("anyOf", "oneOf", "allOf"):
         options = schema.get(key)
         for option in options if isinstance(options, Sequence) and not isinstance(options, str) else ():
-            names.extend(sorted(_types(option)) if isinstance(option, Mapping) else ())
+            names.extend(sorted(_allowed_types(option)) if isinstance(option, Mapping) else ())
     values = schema.get("enum")
     fixed = [schema["const"]] if "const" in schema else []
     for value in (*values, *fixed) if isinstance(values, Sequence) and not isinstance(values, str) else fixed:

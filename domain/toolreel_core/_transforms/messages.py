@@ -71,12 +71,12 @@ def neutralized_content(content: Json) -> Json:
         case str():
             return neutralized(content)
         case [*parts]:
-            return [_without(part) for part in parts]
+            return [_neutralized_part(part) for part in parts]
         case _:
             return content
 
 
-def _without(part: Json) -> Json:
+def _neutralized_part(part: Json) -> Json:
     match part:
         case {"type": "text", "text": str() as text}:
             return {"type": "text", "text": neutralized(text)}
