@@ -140,7 +140,6 @@ def evaluated(
     *,
     pauses: list[float] | None = None,
     cassettes: bool = True,
-    accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
@@ -161,7 +160,6 @@ def evaluated(
             watching,
             watching.stop,
             cassettes=cassettes,
-            accept_endpoint_change=accept_endpoint_change,
         )
 
 

@@ -126,27 +126,15 @@ def test_a_slow_endpoint_does_not_slow_the_other(one: Provider, other: Provider,
     assert order == ["one", "other"] * 4
 
 
-def test_runs_of_another_server_are_not_mixed_in_unless_that_is_accepted(
-    one: Provider, other: Provider, tmp_path: Path
-) -> None:
+def test_runs_of_another_server_are_not_mixed_in(one: Provider, other: Provider, tmp_path: Path) -> None:
     evaluated(plan_of(one.url, eval={"trials": 1}), tmp_path)
     with pytest.raises(ResultsError) as refused:
         evaluated(plan_of(other.url), tmp_path)
     assert str(refused.value) == (
         f"{tmp_path}: the endpoint was at {one.url} when its runs were made, and is at {other.url} now; "
-        "evaluate into another directory, give each server a table [endpoints.NAME], or go on with "
-        "--accept-endpoint-change if both are the same server"
+        "evaluate into another directory, or give each server a table [endpoints.NAME]"
     )
     assert other.came == 0
-    outcome = evaluated(plan_of(other.url), tmp_path, accept_endpoint_change=True)
-    assert (outcome.made, outcome.complete) == (6, True)
-    warned = CliRunner().invoke(summarize_command, [str(tmp_path)]).stdout
-    urls = ", ".join(sorted((one.url, other.url)))
-    assert f"first/model, production, happy_path: its runs were made at 2 servers: {urls}" in " ".join(
-        warned.split()
-    )
-    with pytest.raises(ResultsError, match=f"was at {one.url}"):
-        evaluated(plan_of(other.url, eval={"trials": 3}), tmp_path)
 
 
 def test_another_server_under_the_same_name_is_refused_too(

@@ -13,12 +13,12 @@ import pytest
 from tests.evals.own_scenario_files import evaluated_file, written
 from toolreel._internal import AdapterError
 from toolreel.evals import (
-    Promoted,
     Results,
     evaluate,
     plan_of_header,
     planned,
     promote,
+    promoted_verdict,
     proof_of,
     read_scenarios,
     rejudged,
@@ -27,7 +27,6 @@ from toolreel.evals import (
 )
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Retries
 
 TOOLS = '''\
 def stock(part: str) -> int:
@@ -116,10 +115,10 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     assert [again.drift for again in replays(results, plan)] == [""] * 2
     assert len(rerun(records[0], plan, results.path).evidence.calls) == 3
     assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
-    promote(results, plan, records[0], tmp_path / "tests", "it")
-    promoted = Promoted.open(tmp_path / "tests" / "it.json")
-    assert promoted.verdict().result == "pass"
-    assert promoted.verdict({"config": {"max_turns": 9}}).result == "pass"
+    promote(results, plan, records[0].key, tmp_path / "tests", "it")
+    promoted = tmp_path / "tests" / "it"
+    assert promoted_verdict(promoted).result == "pass"
+    assert promoted_verdict(promoted, {"config": {"max_turns": 9}}).result == "pass"
 
 
 def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path) -> None:
@@ -133,10 +132,8 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
         rerun(record, plan, results.path)
     found = rejudged(results, plan, "baseline")
     assert [one.fate for one in found] == ["undecided"] * 2
-    own = plan.scenarios[0].tree
-    promoted = Promoted(record, results.path, plan.endpoint.chat_url, Retries(), own=own)
     with pytest.raises(ReplayMismatch, match="the run calls"):
-        promoted.verdict({"config": {"max_turns": 9}})
+        promote(results, plan, record.key, tmp_path / "tests")
 
 
 def test_the_proof_runs_the_tools(folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_record_of_another_version_is_refused_with_the_remedy(found: int | Non
             "header.json: an evaluation of version 7; this toolreel reads version 1",
         ),
         ('{"toolreel_evaluation": 1, "plan": []}', "header.json: plan is missing or wrong"),
-        ('{"toolreel_evaluation": 1, "plan": {}}', "header.json: 'created' is missing or wrong"),
+        ('{"toolreel_evaluation": 1, "plan": {}}', "header.json: versions is missing or wrong"),
     ],
 )
 def test_a_header_that_is_none_is_refused_with_its_place(text: str, told: str, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolreel.evals._configuration_differences import (
         strategy_differences,
     )
-    from toolreel.evals._regression_test import Promoted, find_run, promote
+    from toolreel.evals._regression_test import promote, promoted_verdict
     from toolreel.evals._replay import Rejudged, Replayed, rejudged, replays, rerun, write_replayed
     from toolreel.evals._report.case_study import (
         case_study,
@@ -76,10 +76,9 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
-    from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, read_toml_scenario, scenario
-    from toolreel.evals._runner.spending import Spent
+    from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, scenario
     from toolreel.evals._runner.trial import WorldHost
-    from toolreel.evals._scenario_of_session import draft_of, name_of, scenario_text
+    from toolreel.evals._scenario_of_session import scenario_of_session, scenario_text
     from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
     from toolreel.evals._statistics import (
         Difference,
@@ -130,7 +129,6 @@ __all__ = [
     "ExistingRuns",
     "GateResult",
     "Header",
-    "Promoted",
     "Proof",
     "Rate",
     "Replayed",
@@ -149,6 +147,7 @@ __all__ = [
     "plan_results",
     "planned",
     "promote",
+    "promoted_verdict",
     "proof_of",
     "read_scenarios",
     "replays",

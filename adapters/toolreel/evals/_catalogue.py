@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -75,7 +75,7 @@ def built_in_scenarios() -> tuple[Scenario, ...]:
     return tuple(built_in(name) for name in groups()["everything"])
 
 
-def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
+def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tuple[Scenario, ...]:
     """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
 
     A word with ``!`` before it takes away what it means.
@@ -83,24 +83,25 @@ def select_scenarios(words: Iterable[str]) -> tuple[Scenario, ...]:
     >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
     ['happy_path']
 
+    :param own: scenarios from files, which are meant too, unless a word takes them away
     :raises ConfigError: if a word means nothing, or nothing is left
     """
-    given = [word.strip() for word in words if word.strip()]
-    wanted = [word for word in given if not word.startswith("!")] or ["all" if given else "default"]
-    unwanted = [word[1:].strip() for word in given if word.startswith("!")]
-    names = _meant(wanted) - _meant(unwanted)
+    given = [word.strip().lower() for word in words if word.strip()]
+    names_of_own = tuple(each.name for each in own)
+    known = {**groups(), **{name: (name,) for name in (*_packs(), *names_of_own)}}
+    for word in given:
+        if (plain := word.removeprefix("!").strip()) not in known:
+            raise ConfigError(f"scenarios: {unknown_name('scenario or group', plain, known)}")
+    wanted = [known[word] for word in given if not word.startswith("!")]
+    if not wanted and not own:
+        wanted = [known["all" if given else "default"]]
+    unwanted = (known[word[1:].strip()] for word in given if word.startswith("!"))
+    names = {*names_of_own}.union(*wanted).difference(*unwanted)
     if not names:
         raise ConfigError(
             f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
         )
-    return tuple(built_in(name) for name in _packs() if name in names)
-
-
-def _meant(words: Iterable[str]) -> frozenset[str]:
-    known, names = (*groups(), *_packs()), set[str]()
-    for word in words:
-        low = word.lower()
-        if low not in known:
-            raise ConfigError(f"scenarios: {unknown_name('scenario or group', word, known)}")
-        names |= {low} if low in _packs() else set(groups()[low])
-    return frozenset(names)
+    return (
+        *(built_in(name) for name in _packs() if name in names),
+        *(each for each in own if each.name in names),
+    )

@@ -17,7 +17,8 @@ class StrategyDifference:
     before: str
     after: str
     models: tuple[str, ...]
-    changes: tuple[Key, ...]
+    changes: tuple[str, ...]
+    """A line for each."""
 
 
 def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
@@ -29,9 +30,9 @@ def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
             cell = replace(first, model=model, profile=plan.profiles[model][0].name)
             one, other = (plan.configuration(replace(cell, strategy=name)) for name in (before, after))
             groups.setdefault(keys_between(one, other), []).append(model)
-        found += (
-            StrategyDifference(before, after, tuple(models), changes) for changes, models in groups.items()
-        )
+        for keys, models in groups.items():
+            lines = (f"{key}: {key.change}" if key.change else str(key) for key in keys)
+            found.append(StrategyDifference(before, after, tuple(models), tuple(lines)))
     return tuple(found)
 
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, Self
 
@@ -89,22 +88,11 @@ def read_header(path: Path) -> Header:
         raise ResultsError(f"{path}: expected an object; restore the file")
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
-    try:
-        if not isinstance(tree["plan"], Mapping):
-            raise TypeError("plan")
-        created = str(tree["created"])
-        if not isinstance(tree["versions"], Mapping):
-            raise TypeError("versions")
-        return Header(
-            plan=tree["plan"],
-            created=created,
-            versions={str(name): str(version) for name, version in tree["versions"].items()},
-            catalogue=str(tree["catalogue"]),
-            taxonomy=int(tree["taxonomy"]),
-            shard=str(tree.get("shard", "")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultsError(f"{path}: {error} is missing or wrong; restore the file") from None
+    missing = [key for key in ("plan", "versions") if not isinstance(tree.get(key), Mapping)]
+    missing += [key for key in ("created", "catalogue", "taxonomy") if key not in tree]
+    if missing:
+        raise ResultsError(f"{path}: {missing[0]} is missing or wrong; restore the file")
+    return Header(**{each.name: tree[each.name] for each in fields(Header) if each.name in tree})
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -112,19 +100,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
     :raises ResultsError: if it cannot be written
     """
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with _writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+        replace_file(
+            path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+        )
+    except CassetteError as error:
+        raise ResultsError(str(error)) from error
 
 
 def write_json(path: Path, tree: Tree) -> None:
@@ -237,16 +218,14 @@ class Journal:
             )
         write_json(path, (replace(header, created=before.created) if before else header).tree())
 
-    def append(self, *records: Record) -> list[Record]:
-        """Write the records of runs that have ended; when this returns, they are on the disk.
-
-        A sync of the disk costs as much for many as for one, so runs that end together share one.
+    def append(self, record: Record) -> Record:
+        """Write the record of a run that has ended; when this returns, it is on the disk.
 
         :return: what was written: texts that may hold a secret are withheld
         """
-        safe = [_safe(record, self._secrets) for record in records]
+        safe = _safe(record, self._secrets)
         with _writing(self._path):
-            self._file.writelines(f"{record_line(record)}\n".encode() for record in safe)
+            self._file.write(f"{record_line(safe)}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
         return safe

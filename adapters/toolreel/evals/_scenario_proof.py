@@ -5,11 +5,11 @@ A check that cannot fail finds nothing; so every check is also asked whether som
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel._driver import InstantClock
 from toolreel._internal import EvalPlanError
@@ -64,11 +64,6 @@ class ScriptProof:
         """Whether every trial got the expected verdict."""
         return all(verdict.result == self.wanted for verdict in self.verdicts)
 
-    @property
-    def contrary(self) -> Verdict | None:
-        """The first unexpected verdict."""
-        return next((verdict for verdict in self.verdicts if verdict.result != self.wanted), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -91,31 +86,27 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     :param seeds: by default 20, or 2 where tools are real
     :raises ConfigError: if it has no scripts
     """
-    trials = seeds or (_REAL_SEEDS if scenario.begin("").outside else SEEDS)
-    cases = [str(seed) for seed in range(1, trials + 1)]
-    first = scenario.begin(cases[0])
-    found, failed = list[ScriptProof](), set[str]()
-    for kind, wanted in _WANTED.items():
-        if kind != "skipping" or (first.scripts and first.scripts.skipping is not None):
-            runs = [_run(scenario, kind, seed) for seed in cases]
-            found.append(ScriptProof(kind, wanted, tuple(verdict for verdict, _ in runs)))
-            failed.update(name for _, names in runs for name in names)
-    names = (check.name for check in first.checks if check.name != ANSWERED)
-    return Proof(scenario.name, tuple(found), tuple(name for name in names if name not in failed))
-
-
-def _run(scenario: Scenario, kind: Kind, seed: str) -> tuple[Verdict, Sequence[str]]:
-    """The verdict of one trial, and the names of the checks that find something."""
-    case = scenario.begin(seed)
-    if case.scripts is None:
+    first = scenario.begin("1")
+    if first.scripts is None:
         raise ConfigError(
             f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
         )
-    plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
-    endpoint = ScriptedEndpoint(kind, case.scripts)
-    tools = live_tools(scenario, seed)
-    seen = converse(case, plan, RunContext(endpoint, InstantClock(), outside=tools)).evidence
-    return judge(case, seen), [check.name for check in case.checks if check.finding(seen)]
+    trials = seeds or (_REAL_SEEDS if first.outside else SEEDS)
+    verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
+    for seed in map(str, range(1, trials + 1)):
+        case, tools = scenario.begin(seed), live_tools(scenario, seed)
+        scripts = case.scripts or first.scripts
+        for kind in _WANTED:
+            if kind == "skipping" and scripts.skipping is None:
+                continue
+            plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
+            endpoint = ScriptedEndpoint(kind, scripts)
+            seen = converse(case, plan, RunContext(endpoint, InstantClock(), outside=tools)).evidence
+            verdicts.setdefault(kind, []).append(judge(case, seen))
+            failed.update(check.name for check in case.checks if check.finding(seen))
+    names = (check.name for check in first.checks if check.name != ANSWERED)
+    proofs = (ScriptProof(kind, _WANTED[kind], tuple(found)) for kind, found in verdicts.items())
+    return Proof(scenario.name, tuple(proofs), tuple(name for name in names if name not in failed))
 
 
 def sentences(proof: Proof) -> Iterator[str]:
@@ -129,22 +120,15 @@ def sentences(proof: Proof) -> Iterator[str]:
         found = wrong[0]
         yield f"{each.kind}: {found.result} in {len(wrong)} of {trials} trials, where {each.wanted} is wanted"
         yield from (f"  {reason}" for reason in (found.category, *found.reasons) if reason)
-        yield f"  {_remedy(each.kind, found)}"
+        exercised = each.kind == "skipping" and found.result == "pass"
+        yield f"  {_REMEDIES['exercised' if exercised else each.kind]}"
     for name in proof.never_failed:
         yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
 
 
-def _remedy(kind: Kind, found: Verdict) -> str:
-    match kind:
-        case "good":
-            return "mend the script, or the check that it does not meet"
-        case "bad":
-            return (
-                "no check notices what it does wrong: add a [[check]] that does, or let it do something wrong"
-            )
-        case "skipping":
-            if found.result == "pass":
-                return 'give the check of the hard part layer = "exercise", or leave the script out'
-            return 'it has to do the task; give what it may skip layer = "exercise"'
-        case _:
-            assert_never(kind)
+_REMEDIES: Final = {
+    "good": "mend the script, or the check that it does not meet",
+    "bad": "no check notices what it does wrong: add a [[check]] that does, or let it do something wrong",
+    "skipping": 'it has to do the task; give what it may skip layer = "exercise"',
+    "exercised": 'give the check of the hard part layer = "exercise", or leave the script out',
+}

@@ -15,8 +15,7 @@ from tests.evals.evaluations import plan_at, quoting, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import promote_command
-from toolreel._internal import ResultsError
-from toolreel.evals import Promoted, Results, evaluate
+from toolreel.evals import Results, evaluate, promoted_verdict
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals import Record
 
@@ -49,7 +48,7 @@ def test_a_failure_becomes_a_test_that_documents_it(failures: Path, tmp_path: Pa
     said = promote(failures, run_of(failures, "reads").key[:12], "--to", tests, "--name", "quoted call")
     assert said.exit_code == 0, said.output
     assert said.stdout.splitlines()[0].endswith("test_quoted_call.py asserts: fail loop.repeated_call")
-    names = ["quoted_call.json", "quoted_call.yaml", "test_quoted_call.py"]
+    names = ["quoted_call", "test_quoted_call.py"]
     assert sorted(path.name for path in tests.iterdir()) == names
     ran = pytest_in(tests)
     assert ran.returncode == 0, ran.stdout
@@ -74,7 +73,7 @@ def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(
     assert promote(failures, record.key, "--to", tmp_path, "--json").exit_code == 0
     name = f"other_script_raw_{record.key[:8]}"
     assert (tmp_path / f"test_{name}.py").exists()
-    assert Promoted.open(tmp_path / f"{name}.json").verdict().result == "pass"
+    assert promoted_verdict(tmp_path / name).result == "pass"
     again = promote(failures, record.key, "--to", tmp_path)
     assert again.exit_code == 2
     assert "exists already; choose another name (--name)" in again.stderr
@@ -84,18 +83,14 @@ def test_changes_that_lead_elsewhere_are_told(tmp_path: Path) -> None:
     with provider(kinds=("good",), worded=written_out) as there:
         evaluate(plan_at(there.url), tmp_path / "results")
     assert promote(tmp_path / "results", "", "--to", tmp_path, "--name", "deaf").exit_code == 0
-    run = Promoted.open(tmp_path / "deaf.json")
-    assert run.verdict().category == "loop.no_tool_calls"
-    told = complaint(ReplayMismatch, lambda: run.verdict({"config": {"text_dialects": ["hermes_json"]}}))
+    run = tmp_path / "deaf"
+    assert promoted_verdict(run).category == "loop.no_tool_calls"
+    told = complaint(
+        ReplayMismatch, lambda: promoted_verdict(run, {"config": {"text_dialects": ["hermes_json"]}})
+    )
     assert "with these changes it parts from the recording at request 2 by messages: state_get(" in told
 
 
 def test_a_key_names_one_run(failures: Path, tmp_path: Path) -> None:
     assert "2 runs have a key that begins with ''" in promote(failures, "", "--to", tmp_path).stderr
     assert "no run has a key that begins with 'x'" in promote(failures, "x", "--to", tmp_path).stderr
-
-
-def test_a_file_that_was_damaged_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"toolreel_promoted": 2}')
-    told = complaint(ResultsError, lambda: Promoted.open(tmp_path / "run.json"))
-    assert "of version 2; expected 1; promote the run again" in told

@@ -14,7 +14,7 @@ from tests.evals.evaluations import plan_at, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import eval_command
-from toolreel.evals import Promoted, Results, evaluate, plan_of_header, promote
+from toolreel.evals import Results, evaluate, plan_of_header, promote, promoted_verdict
 from toolreel_core._errors import ReplayMismatch
 
 
@@ -103,10 +103,11 @@ def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, pla
 
 def test_a_promoted_run_is_not_judged_by_replies_to_other_options(plain: Path, tmp_path: Path) -> None:
     results = Results.open(plain)
-    promote(results, plan_of_header(results.header), next(results.records()), tmp_path, "it")
-    run = Promoted.open(tmp_path / "it.json")
-    assert run.verdict({"config": {"max_turns": 9}}).result == "pass"
-    why = complaint(ReplayMismatch, lambda: run.verdict({"options": {"temperature": 0}}))
+    promote(results, plan_of_header(results.header), next(results.records()).key, tmp_path, "it")
+    assert promoted_verdict(tmp_path / "it", {"config": {"max_turns": 9}}).result == "pass"
+    why = complaint(
+        ReplayMismatch, lambda: promoted_verdict(tmp_path / "it", {"options": {"temperature": 0}})
+    )
     assert "it parts from the recording at request 1 by options: temperature" in why
 
 

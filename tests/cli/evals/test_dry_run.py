@@ -49,7 +49,7 @@ def test_a_plan_is_shown_before_anything_is_sent() -> None:
         in lines
     )
     assert "raw → baseline: all models" in lines
-    assert "            request.parallel_tool_calls: not sent → false" in lines
+    assert "            request.parallel_tool_calls: (not sent) -> false" in lines
     assert "baseline → production: google/gemini-2.5-flash:nitro" in lines
     assert 'cost        unknown: the plan has no prices; give them as [prices."MODEL"]' in lines
     assert "budget      max_cost 5" in lines
@@ -72,7 +72,7 @@ def test_one_object_says_all_of_it_to_machines() -> None:
     assert tree["runs"] == 6_960
     assert sum(map(len, tree["plan"]["models"].values())) == 29
     assert tree["estimate"]["cost"] is None
-    assert tree["differences"][0]["to"] == "baseline"
+    assert tree["differences"][0]["after"] == "baseline"
 
 
 def test_prices_make_a_cost_and_one_that_is_unknown_is_told(tmp_path: Path) -> None:

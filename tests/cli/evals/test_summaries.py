@@ -153,13 +153,6 @@ def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
     assert "plan.options.eval.seeds: false -> true" in shown.stdout
 
 
-def test_what_differs_between_configurations_is_listed(tmp_path: Path) -> None:
-    evaluated(plan_with("scripted:good", strategies=["raw", "production"], trials=1), tmp_path)
-    tree = told(compare_command, tmp_path, "--by", "strategy", "raw", "production")
-    changes = [one for one in tree["configurations"] if one["change"].startswith("presets: ")]
-    assert sum(one["pairs"] for one in changes) == 5
-
-
 @pytest.fixture
 def two_models(tmp_path: Path) -> tuple[Path, Path]:
     """Two directories with one model each; the second fails all that the first passes."""

@@ -9,10 +9,8 @@ from toolreel._cli.errors import say
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import shown_url
 from toolreel.evals import strategy_differences
-from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Endpoint, Estimate, EvalPlan, estimate_cost, kind_of
 
-_LONG = 4
 _SHOWN = 12
 """Hexadecimal digits of a digest that are printed."""
 
@@ -27,26 +25,13 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     except MissingExtra as missing:
         power, gates = f"unknown: {missing}", ()
     if as_machine:
-        changes: list[Json] = [
-            {
-                "from": each.before,
-                "to": each.after,
-                "models": [*each.models],
-                "changes": [[str(one), one.before, one.after] for one in each.changes],
-            }
-            for each in differences
-        ]
-        names = ("requests", "prompt_tokens", "completion_tokens", "cost", "minutes")
         return say(
             {
                 "digest": plan.digest,
                 "runs": plan.count,
                 "plan": plan.tree(),
-                "differences": changes,
-                "estimate": {
-                    **{name: getattr(estimate, name) for name in names},
-                    "unpriced": [*estimate.unpriced],
-                },
+                "differences": [*map(asdict, differences)],
+                "estimate": asdict(estimate),
                 "power": power,
                 "gates": [*gates],
             }
@@ -72,11 +57,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
-        lines = [
-            f"{one}: {_shown(one.before)} → {_shown(one.after)}" if one.change else str(one)
-            for one in each.changes
-        ]
-        for line in lines or ["the same configuration"]:
+        for line in each.changes:
             labelled(out, "", line)
     _show_estimate(plan, estimate)
     for sentence in gates:
@@ -120,13 +101,3 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
         if cap is not None
     ]
     labelled(out, "budget", ", ".join(caps) or "no cap")
-
-
-def _shown(value: JsonText | None) -> str:
-    """A value as people read it: a limit that is null is off, and of a long list they see the beginning."""
-    if value is None or value == "null":
-        return "not sent" if value is None else "off"
-    tree = parse(value)
-    if isinstance(tree, list) and len(tree) > _LONG:
-        return f"[{', '.join(map(str, tree[:2]))}, … {len(tree)} in all]"
-    return value

@@ -14,7 +14,6 @@ from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Rejudged,
     Results,
-    find_run,
     plan_of_header,
     promote,
     rejudged,
@@ -167,14 +166,14 @@ def _rejudge(
 def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
-    KEY is the beginning of the run's key. Three files are written: the test, the run's record, its cassette.
+    KEY is the beginning of the run's key. The test is written beside an evaluation of the run alone.
     The test asserts the present verdict, even a failure, and explains how to invert it.
 
     \b
     toolreel eval promote results 7c5dd875e43a --to tests/regressions
     """
     results = Results.open(folder)
-    test, verdict = promote(results, plan_of_header(results.header), find_run(results, key), target, name)
+    test, verdict = promote(results, plan_of_header(results.header), key, target, name)
     if as_machine:
         return say({"test": str(test), "result": verdict.result, "category": verdict.category})
     out.print(printable(f"{test} asserts: {verdict.result} {verdict.category}".rstrip()))

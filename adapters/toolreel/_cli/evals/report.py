@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -80,7 +79,8 @@ def report_command(
     if markdown:
         raise ConfigError("--markdown needs --case-study; other tables are in `toolreel eval summarize`")
     target = page or folder / "report.html"
-    text = report_page(results, transcripts, _shown_progress())
+    with err.status("Replaying the runs"):  # thousands take minutes
+        text = report_page(results, transcripts)
     write_atomically(target, text)
     if opens:
         show(target.resolve().as_uri())
@@ -115,15 +115,6 @@ def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) ->
         return say({"lines": [*lines], "evaluation": ours, "study": study})
     show_tables(lines, tables)
     return 0
-
-
-def _shown_progress() -> Callable[[int, int], None] | None:
-    """Shows on a terminal how many runs were replayed; thousands take minutes."""
-    if not err.is_terminal:
-        return None
-    return lambda done, runs: err.print(
-        f"{done:,} of {runs:,} runs replayed", end="\n" if done == runs else "\r"
-    )
 
 
 @click.command("export", epilog="Exit codes: 0 written, 2 usage.")

@@ -48,11 +48,6 @@ _KEY = 12
 )
 @click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
-    "--accept-endpoint-change",
-    is_flag=True,
-    help="Continue although an endpoint has another URL than the runs in DIR.",
-)
-@click.option(
     "--shard",
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
@@ -66,7 +61,6 @@ def run_command(
     folder: Path | None,
     dry_run: bool,
     no_cassettes: bool,
-    accept_endpoint_change: bool,
     shard: str | None,
     verbose: bool,
     as_machine: bool,
@@ -98,7 +92,6 @@ def run_command(
         outcome = evaluate(
             *(plan, folder, connection, None, progress, stop),
             cassettes=not no_cassettes,
-            accept_endpoint_change=accept_endpoint_change,
         )
     try:
         from toolreel.evals import Results, write_summaries

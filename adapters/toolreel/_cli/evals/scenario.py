@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 
@@ -12,10 +13,11 @@ from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import FAILED, json_option, reporting, say
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
 from toolreel.evals import (
-    draft_of,
     paths_of,
     proof_of,
     read_scenarios,
+    scenario_of_session,
+    scenario_text,
     sentences,
     template,
     write_new,
@@ -88,22 +90,7 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
     ]
     failed = not all(proof.holds for proof in proofs)
     if as_machine:
-        trees: list[Json] = [
-            {
-                "scenario": proof.scenario,
-                "holds": proof.holds,
-                "scripts": {
-                    each.kind: {
-                        "wanted": each.wanted,
-                        "results": [verdict.result for verdict in each.verdicts],
-                        "reasons": [*each.contrary.reasons] if each.contrary else [],
-                    }
-                    for each in proof.scripts
-                },
-                "never_failed": [*proof.never_failed],
-            }
-            for proof in proofs
-        ]
+        trees: list[Json] = [{"holds": proof.holds, **asdict(proof)} for proof in proofs]
         say({"holds": not failed, "scenarios": trees})
         return FAILED if failed else 0
     for proof in proofs:
@@ -160,26 +147,18 @@ def from_command(
     toolreel eval scenario from session --name release_status
     """
     chosen = parse_settings(settings)
-    draft = draft_of(
+    tree, decisions = scenario_of_session(
         *(recording, name, number or 0),
         preset=presets.preset(),
         settings={**chosen.config, **chosen.provider},
     )
-    file = path or Path(f"{draft.name}.toml")
-    write_new(file, draft.text(recording.name))
+    file = path or Path(f"{tree['name']}.toml")
+    about = (f"Made of {recording.name}, without what is null, and without images and files of the user.",)
+    write_new(file, scenario_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
     if as_machine:
-        return say(
-            {
-                "scenario": draft.name,
-                "file": str(file),
-                "holds": draft.proof.holds,
-                "decide": [*draft.decisions],
-            }
-        )
-    out.print(
-        printable(f"{file} is written; its checks {'hold' if draft.proof.holds else 'do not hold yet'}.")
-    )
-    for each in draft.decisions:
+        return say({"scenario": tree["name"], "file": str(file), "decide": [*decisions]})
+    out.print(printable(f"{file} is written."))
+    for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")
     labelled(out, "next", f"toolreel eval scenario check {quote(str(file))}")
     return 0

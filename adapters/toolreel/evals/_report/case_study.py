@@ -11,13 +11,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from statistics import fmean
 from typing import Any, Final
 
 from toolreel._internal import ResultsError
 from toolreel.evals._report.rendering import TextTable, percent
 from toolreel.evals._summary.totals import grouped, recommendation
 from toolreel_core._jsontext import as_tree, parse
-from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import EvalPlan, Trial, alias_of, reference_percentile
 
 _GUARD: Final = "long_arguments_guard"
@@ -46,7 +46,7 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     chosen = "production" if "production" in strategies else [*strategies][-1]
     models = grouped(strategies[chosen], lambda one: one.cell.model)
     scenarios = grouped(made, lambda one: one.cell.scenario)
-    shares = {name: _share(rows) for name, rows in scenarios.items() if not rows[0].control}
+    shares = {name: fmean(one.ok for one in rows) for name, rows in scenarios.items() if not rows[0].control}
     least = min(shares.values(), default=1.0)
     hardest = [name for name, share in shares.items() if share == least < 1]
     return {
@@ -70,10 +70,6 @@ def _count(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
 
-def _share(rows: Sequence[Trial]) -> float:
-    return sum(one.ok for one in rows) / len(rows)
-
-
 def _strategy(rows: Sequence[Trial]) -> dict[str, Any]:
     tools, controls = _parts(rows)
     ms = [one.ms for one in tools]
@@ -94,7 +90,7 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     """Its best sampling profile, the first of several that are equally good; and what to configure."""
     tools, controls = _parts(rows)
     profiles = grouped(tools or rows, lambda one: one.cell.profile)
-    shares = {name: _share(of_profile) for name, of_profile in profiles.items()}
+    shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
     failed = [one for one in runs if not one.ok]
@@ -113,25 +109,22 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
     known = plan.presets.workaround(plan.endpoint_at(cell.endpoint).provider, cell.model).names
     presets = (*(known if strategy.workarounds else ()), *strategy.presets)
+    equals = []
+    for name in (name for name, share in shares.items() if share == shares[best]):
+        options = as_tree(parse(plan.presets.profile(name).options)).items()
+        shown = " ".join(f"{'t' if key == 'temperature' else key}={value}" for key, value in options)
+        equals.append(f"{name} ({shown or 'no overrides'})")
     return {
         "profile": best,
         "tools": _count(runs),
         "p95_ms": reference_percentile([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
-        "profiles": " / ".join(
-            _with_options(plan.presets.profile(name)) for name in shares if shares[name] == shares[best]
-        ),
+        "profiles": " / ".join(equals),
         "preset": " + ".join(presets) or "-",
         "advised": advice,
         "advice": ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
     }
-
-
-def _with_options(profile: SamplingProfile) -> str:
-    options = as_tree(parse(profile.options))
-    shown = " ".join(f"{'t' if key == 'temperature' else key}={value}" for key, value in options.items())
-    return f"{profile.name} ({shown or 'no overrides'})"
 
 
 _STRATEGY_HEAD: Final = (

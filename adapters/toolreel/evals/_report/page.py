@@ -7,7 +7,7 @@ results give the same bytes.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -21,11 +21,10 @@ from toolreel.evals._report.rendering import (
     as_html,
     html_text,
     percent,
-    shortened,
     without_usual,
 )
 from toolreel.evals._report.run_data import cell_name, run_data
-from toolreel.evals._report.tables import failures_table, flips_table, head_lines, split_words, summary_tables
+from toolreel.evals._report.tables import flips_table, head_lines, split_words, summary_tables
 from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -42,7 +41,6 @@ from toolreel.evals._summary.totals import (
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     EvalPlan,
-    Key,
     Tally,
     Trial,
     acceptance,
@@ -56,15 +54,10 @@ _NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
 """Results, those of runs that are most worth reading first."""
 
 
-def report_page(
-    results: Results,
-    max_runs: int | None = None,
-    on_run: Callable[[int, int], None] | None = None,
-) -> str:
+def report_page(results: Results, max_runs: int | None = None) -> str:
     """The whole page.
 
     :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
-    :param on_run: called after each run that was replayed, with how many were and how many will be
     :raises ResultsError: if the results cannot be read
     :raises ConfigError: if the plan names something that has gone
     """
@@ -74,12 +67,11 @@ def report_page(
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
     need = sorted(made, key=lambda one: (_NEED.index(one.outcome), one.trial))
     keys = {one.key for one in need[:max_runs]}
-    told: dict[str, Json] = {}
-    for record in results.records():
-        if record.key in keys:
-            told[record.key] = transcript_of(record, plan, results.path)
-            if on_run:
-                on_run(len(told), len(keys))
+    told: dict[str, Json] = {
+        record.key: transcript_of(record, plan, results.path)
+        for record in results.records()
+        if record.key in keys
+    }
     elements, longest = run_data(made, plan, told, shlex.quote(folder))
     models = [*dict.fromkeys(one.cell.model for one in trials)]
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
@@ -106,12 +98,7 @@ def _body(
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = [
         _heat_map(made, plan),
-        *(
-            without_usual(table)
-            for table in summary_tables(trials, findings, ())
-            if table.title != "why runs did not pass"
-        ),
-        failures_table(made, links=True),
+        *map(without_usual, summary_tables(trials, findings, ())),
     ]
     yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
     yield from _answer(answer(findings), gates, trials, plan)
@@ -119,13 +106,16 @@ def _body(
     if notes:
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
         yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
-    header, used = results.header, Tally.of(made)
-    begun = f"Begun {header.created or 'at an unknown time'}, plan {plan.digest[:12]}"
-    begun += f", toolreel {header.versions.get('toolreel', '?')}"
-    yield f'<p class="quiet">{html_text(begun)}</p>'
     yield '</header>\n<main id="main">'
     yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
-    yield from (as_html(each) for each in _gained_and_lost(made) if each.rows)
+    by_strategy = grouped(made, lambda one: one.cell.strategy)
+    for first, second in combinations(by_strategy, 2):
+        pairs = pairs_of(by_strategy[first], by_strategy[second], "strategy")
+        flips = [pair for pair in pairs if pair[0].valid and pair[1].valid and pair[0].ok != pair[1].ok]
+        for ok, name in ((True, first), (False, second)):
+            if of_one := [pair for pair in flips if pair[0].ok is ok]:
+                title = f"only {name} passed, of {first} and {second}"
+                yield as_html(flips_table(of_one, title, ["strategy"], _FLIPS))
     yield (
         f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
         "command of a run plays it again from its cassette, offline, from the directory that "
@@ -134,21 +124,20 @@ def _body(
     )
     command = f"toolreel eval replay {shlex.quote(folder)} --check"
     yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
-    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, header.created, folder)]
+    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
     rows += [(f"strategy {each.name}", each.about) for each in plan.strategies]
     rows += [
-        (f"{each.before} to {each.after}", "; ".join(map(_change, each.changes)))
-        for each in strategy_differences(plan)
+        (f"{each.before} to {each.after}", "; ".join(each.changes)) for each in strategy_differences(plan)
     ]
-    served = ", ".join(sorted({who for one in made for who in one.served}))
-    rows += [
-        ("plan", plan.digest),
-        ("catalogue", header.catalogue),
-        ("answered by", served or "no reply says"),
-    ]
+    used = Tally.of(made)
     cost = "unknown" if used.cost is None else f"{used.cost:.6g}"
     tokens = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
-    rows += [("used", f"{used.requests:,} requests, {tokens}, cost {cost}")]
+    rows += [
+        ("plan", plan.digest),
+        ("toolreel", results.header.versions.get("toolreel", "?")),
+        ("answered by", ", ".join(sorted({who for one in made for who in one.served})) or "no reply says"),
+        ("used", f"{used.requests:,} requests, {tokens}, cost {cost}"),
+    ]
     yield as_html(TextTable("Provenance", ("what", "value"), tuple(rows)))
     yield "</main>"
 
@@ -219,19 +208,3 @@ def _heat(trials: Sequence[Trial]) -> Content:
     shown = f"{percent(rate.rate)} ({rate}): " if rate else ""
     style = f"heat{round(rate.rate * 10)}" if rate else "none"
     return Link(f"{shown}{split_words(trials)}", f"#cell={cell_name(trials[0].cell)}", style)
-
-
-def _gained_and_lost(made: Sequence[Trial]) -> Iterator[TextTable]:
-    """Tasks that passed under one strategy and failed under another, pair by pair."""
-    by_strategy = grouped(made, lambda one: one.cell.strategy)
-    for first, second in combinations(by_strategy, 2):
-        pairs = pairs_of(by_strategy[first], by_strategy[second], "strategy")
-        flips = [pair for pair in pairs if pair[0].valid and pair[1].valid and pair[0].ok != pair[1].ok]
-        for ok, name in ((True, first), (False, second)):
-            of_one = [pair for pair in flips if pair[0].ok is ok]
-            yield flips_table(of_one, f"only {name} passed, of {first} and {second}", ["strategy"], _FLIPS)
-
-
-def _change(change: Key) -> str:
-    before, after = (shortened(value or "not sent") for value in (change.before, change.after))
-    return f"{change}: {before} to {after}" if change.change else str(change)

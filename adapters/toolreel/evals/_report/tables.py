@@ -33,7 +33,7 @@ from toolreel.evals._summary.totals import (
 )
 from toolreel.evals._summary.trial_table import trial_row
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Cell, EvalPlan, Tally, Trial, TrialOutcome, acceptance, alias_of, category
+from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, category
 
 RESULTS: Final[dict[TrialOutcome, str]] = {
     "pass": "passed",
@@ -137,15 +137,11 @@ def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
     return TextTable("pairs of candidates, for scenarios such as these", head, rows)
 
 
-_NO_FAILURE: Final = Trial(Cell("", "", "", ""), 0)
-
-
 def _tasks(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
         tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
-        failed = next((one for one in sorted(trials, key=lambda one: one.trial) if not one.ok), _NO_FAILURE)
         rows.append(
             (
                 *(cell.model, cell.profile, cell.strategy, cell.endpoint),
@@ -155,12 +151,11 @@ def _tasks(made: Sequence[Trial]) -> TextTable:
                 recommendation(trials),
                 f"{controls.ok}/{controls.valid}" if controls.valid else "",
                 percent(Tally.of(trials).coverage),
-                *(failed.category, where(failed), shortened(failed.hint or failed.error)),
             )
         )
     head = (
         *("model", "profile", "strategy", "endpoint", "passed", "rate", "95%", "recommended", "control"),
-        *("coverage", "category", "sample", "error"),
+        "coverage",
     )
     note = (
         f"95%: Wilson's interval of these tool runs; recommended: it lies above {100 * WORKS:g} % "
@@ -181,21 +176,20 @@ def _flaky(made: Iterable[Trial]) -> TextTable:
     return TextTable("flaky cells: trials pass and fail", head, tuple(rows))
 
 
-def failures_table(made: Iterable[Trial], *, links: bool = False) -> TextTable:
+def failures_table(made: Iterable[Trial]) -> TextTable:
     """Failure categories with their number of runs by strategy, the most frequent first."""
     groups = grouped(made, lambda one: one.cell.strategy)
     counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
-    names = {
-        name: sum(found[name] for found in counts.values()) for found in counts.values() for name in found
-    }
-    rows: list[tuple[Content, ...]] = []
-    for name in sorted(filter(None, names), key=lambda name: (-names[name], name)):
-        shown = Link(name, f"#category={name}") if links else name
-        meaning = category(name).about if links else alias_of(name)
-        rows.append((shown, *(str(counts[each][name]) for each in groups), meaning))
-    return TextTable(
-        "why runs did not pass", ("category", *groups, "meaning" if links else "alias"), tuple(rows)
+    total = sum(counts.values(), Counter[str]())
+    rows = tuple(
+        (
+            Link(name, f"#category={name}"),
+            *(str(counts[each][name]) for each in groups),
+            category(name).about,
+        )
+        for name in sorted(filter(None, total), key=lambda name: (-total[name], name))
     )
+    return TextTable("why runs did not pass", ("category", *groups, "meaning"), rows)
 
 
 FLIPS: Final[dict[Flip, str]] = {
@@ -243,14 +237,6 @@ def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTa
         TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
         *(flips_table(found.flips(kind), title, found.axes, most) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
-        TextTable(
-            "configurations",
-            ("pairs", "such as", "change"),
-            tuple(
-                (str(count), example, line if most is None else shortened(line))
-                for line, count, example in found.changes
-            ),
-        ),
     )
     return [table for table in tables if table.rows]
 
@@ -327,9 +313,6 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             for kind in FLIPS
         },
         "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},
-        "configurations": [
-            {"change": line, "pairs": count, "example": example} for line, count, example in found.changes
-        ],
     }
 
 

@@ -7,13 +7,12 @@ import platform
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
+from functools import partial
 from importlib.metadata import version
-from itertools import starmap
-from operator import or_
 from pathlib import Path
+from typing import Any
 
 from toolreel._driver import Clock, InstantClock, SystemClock
 from toolreel._driver import Endpoint as EndpointPort
@@ -25,10 +24,7 @@ from toolreel.evals._results import Header, recording_of
 from toolreel.evals._runner.endpoints import ScriptedEndpoint
 from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
 from toolreel.http import (
-    AUTHORIZATION,
-    TIMEOUT,
     HttpEndpoint,
-    PlainTransport,
     header_values,
     request_headers,
 )
@@ -36,7 +32,6 @@ from toolreel_core._jsontext import chain
 from toolreel_core.evals import (
     TAXONOMY,
     Attempt,
-    Endpoint,
     EvalPlan,
     kind_of,
 )
@@ -49,48 +44,21 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach the provider: URL, key, headers, timeouts and transport, shared by all threads."""
+    """How to reach the servers of a plan, shared by all threads."""
 
-    base_url: str = field(repr=False)
-    api_key_env: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sent with each request, and never recorded."""
-    timeout: httpx.Timeout = field(default_factory=lambda: TIMEOUT)
+    endpoints: Mapping[str, Callable[[Session | None], HttpEndpoint]] = field(repr=False)
+    """What sends the requests of one run, recorded by its session, by the name of the plan's endpoint."""
+    networks: tuple[httpx.BaseTransport, ...]
+    """What is closed at the end."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
-    network: httpx.BaseTransport = field(default_factory=PlainTransport, repr=False)
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-    """Holds the key."""
     clock: Clock = field(default_factory=SystemClock)
     pause: Callable[[float], None] = time.sleep
     """Waits that many seconds before a run is tried again."""
-    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Further headers of each request, kept secret like the key."""
-    api_key_header: str = AUTHORIZATION
-    at_endpoints: Mapping[str, Connection] = field(default_factory=dict, repr=False)
-    """How to reach endpoints with names; clock, pauses and secrets are those of the connection
-    that holds them."""
-
-    def at(self, endpoint: str) -> Connection:
-        """How to reach an endpoint, by its name."""
-        return self.at_endpoints.get(endpoint, self)
-
-    def endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
-        """What sends the requests of one run."""
-        return HttpEndpoint(
-            self.base_url,
-            api_key_env=self.api_key_env,
-            headers=self.credentials,
-            api_key_header=self.api_key_header,
-            timeout=self.timeout,
-            transport=transport,
-            environ=self.environ,
-        )
 
     def close(self) -> None:
         """Close the connections."""
-        self.network.close()
-        for each in self.at_endpoints.values():
+        for each in self.networks:
             each.close()
 
 
@@ -119,11 +87,8 @@ class RunRecorder:
             endpoint_of = ScriptedEndpoint(kind, scripts)
             yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
             return
-        server = connection.at(job.sample.cell.endpoint)
-        shared = _SharedTransport(server.network, server.headers)
         session = Session.of(self._folder / name, "record") if self._folder else None
-        transport = session.transport(shared) if session else shared
-        with server.endpoint(transport) as endpoint:
+        with connection.endpoints[job.sample.cell.endpoint](session) as endpoint:
             context = RunContext(endpoint, connection.clock, connection.pause, outside=outside)
             yield context, lambda: self._saved(session, name)
 
@@ -209,40 +174,31 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
         scripts
     """
     environ = os.environ if environ is None else environ
-    first, *others = (_connect(plan, each, environ) for each in plan.endpoints.values())
-    if "" in plan.endpoints:
-        return first
-    ways = (first, *others)
-    secrets = reduce(or_, (dict(each.secrets) for each in ways))
-    return replace(
-        first,
-        secrets=secrets,
-        network=PlainTransport(),
-        at_endpoints=dict(zip(plan.endpoints, ways, strict=True)),
-    )
-
-
-def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> Connection:
     asks = not all(map(kind_of, plan.models))
-    key_env = (endpoint.api_key_env or None) if asks else None
-    variables = dict(endpoint.headers_env) if asks else {}
-    credentials = header_values(variables, environ)
-    request_headers(key_env, environ, credentials, endpoint.api_key_header)  # says at once what is wrong
-    held = {name: environ.get(name, "") for name in (endpoint.api_key_env, *variables.values())}
-    return Connection(
-        endpoint.chat_url,
-        key_env,
-        dict(endpoint.headers),
-        httpx.Timeout(
-            endpoint.timeout or None,
-            connect=endpoint.open_timeout or None,
-            read=endpoint.read_timeout or None,
-        ),
-        reduce(or_, starmap(key_as_secret, held.items()), known_secrets(environ)),
-        httpx.HTTPTransport(
-            limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
-        ),
-        environ,
-        credentials=credentials,
-        api_key_header=endpoint.api_key_header,
-    )
+    limits = httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
+    endpoints, networks, secrets = {}, list[httpx.BaseTransport](), known_secrets(environ)
+    for name, each in plan.endpoints.items():
+        key_env, variables = (each.api_key_env, dict(each.headers_env)) if asks else ("", {})
+        credentials = header_values(variables, environ)
+        # Says at once what is wrong.
+        request_headers(key_env or None, environ, credentials, each.api_key_header)
+        for variable in (each.api_key_env, *variables.values()):
+            secrets |= key_as_secret(variable, environ.get(variable, ""))
+        networks.append(httpx.HTTPTransport(limits=limits))
+        endpoints[name] = partial(
+            _endpoint,
+            _SharedTransport(networks[-1], dict(each.headers)),
+            base_url=each.chat_url,
+            api_key_env=key_env or None,
+            headers=credentials,
+            api_key_header=each.api_key_header,
+            timeout=httpx.Timeout(
+                each.timeout or None, connect=each.open_timeout or None, read=each.read_timeout or None
+            ),
+            environ=environ,
+        )
+    return Connection(endpoints, tuple(networks), secrets)
+
+
+def _endpoint(shared: httpx.BaseTransport, session: Session | None, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
+    return HttpEndpoint(transport=session.transport(shared) if session else shared, **settings)

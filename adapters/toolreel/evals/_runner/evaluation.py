@@ -6,9 +6,9 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import product, zip_longest
@@ -22,7 +22,7 @@ from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
 from toolreel.evals._runner.real_tools import check_served
-from toolreel.evals._runner.spending import CostGuard, Spent
+from toolreel.evals._runner.spending import Spending
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel_core._jsontext import Tree, canonical, tree_at
 from toolreel_core.evals import (
@@ -50,25 +50,24 @@ _Result = TypeVar("_Result")
 
 def ended_in_threads(
     jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: Event
-) -> Iterator[list[_Result]]:
-    """Run jobs in a few threads; yield the results of all that have ended since.
+) -> Iterator[_Result]:
+    """Run jobs in a few threads; yield the result of each when it has ended.
 
-    Jobs are taken one by one when a thread is free, so that a long plan is never in memory as a whole. What
-    went wrong in a thread is raised once what had ended by then was yielded.
+    Jobs are taken one by one when a thread is free. What goes wrong in a thread is raised in its turn.
 
     :param stop: once it is set, no further job is begun; those under way still end
     """
-    lock, working = threading.Lock(), threads
-    ended: queue.SimpleQueue[tuple[_Result] | BaseException | None] = queue.SimpleQueue()
+    lock = threading.Lock()
+    ended: queue.SimpleQueue[_Result | BaseException | None] = queue.SimpleQueue()
 
     def work() -> None:
         try:
-            while True:
+            while not stop.is_set():
                 with lock:
-                    job = None if stop.is_set() else next(jobs, None)
+                    job = next(jobs, None)
                 if job is None:
                     break
-                ended.put((run(job),))
+                ended.put(run(job))
         except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
             ended.put(error)
         finally:
@@ -76,21 +75,15 @@ def ended_in_threads(
 
     for _ in range(threads):
         threading.Thread(target=work, daemon=True).start()
-    while working:
-        found, error = list[_Result](), None
-        while working and not ((found or error) and ended.empty()):
-            one = ended.get()
-            if one is None:
-                working -= 1
-            elif isinstance(one, tuple):
-                found += one
-            else:
-                error = error or one
-        if found:
-            yield found
-        if error:
-            stop.set()
-            raise error
+    while threads:
+        match ended.get():
+            case None:
+                threads -= 1
+            case BaseException() as error:
+                stop.set()
+                raise error
+            case result:
+                yield result
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -101,15 +94,14 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 class ExistingRuns:
     """Runs of a plan that a directory already has."""
 
-    ended: frozenset[str] = frozenset()
+    ended: frozenset[str]
     """Keys of the runs that need not be repeated."""
-    void: int = 0
+    void: int
     """Runs that the provider or a budget ended; they are repeated."""
-    accepted: int = 0
+    accepted: int
     """Those that are not, because the plan accepts them; they are among the ended ones."""
-    spent: Spent = field(default_factory=Spent)
-    locations: Mapping[str, Set[str]] = field(default_factory=dict)
-    """Where the ended runs of the plan were made: base URLs by the name of the endpoint."""
+    spending: Spending
+    """What all runs have cost; it goes on counting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +160,6 @@ def evaluate(
     stop: Event | None = None,
     *,
     cassettes: bool = True,
-    accept_endpoint_change: bool = False,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -177,7 +168,6 @@ def evaluate(
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
     :param cassettes: whether to record each run
-    :param accept_endpoint_change: whether to go on where an endpoint has another URL than before
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
@@ -188,62 +178,54 @@ def evaluate(
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, since, prices = 0, time.monotonic(), plan.options.price
+    made, since = 0, time.monotonic()
+    spending = Spending(plan.budget, plan.options.price, stop)
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
         recorder = RunRecorder(opened, out if cassettes else None)
-        found = existing_runs(out, plan)
-        guard = CostGuard(plan.budget, prices, stop, found.spent.cost)
+        found = existing_runs(out, plan, spending)
 
         def run_one(job: Job) -> Record:
             cell, name = job.sample.cell, cassette_name(job.sample)
             with recorder.context(job, name) as (context, saved):
-                record = run_job(job, replace(context, endpoint=guard.guarded(context.endpoint, cell)))
+                record = run_job(job, replace(context, endpoint=spending.guarded(context.endpoint, cell)))
                 server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
                 attempts = tuple(replace(each, base_url=server) for each in record.attempts)
                 return replace(record, attempts=attempts, cassette=saved())
 
-        for name, urls in () if accept_endpoint_change else found.locations.items():
-            if others := sorted(urls - {now := server_of(plan, name)}):
-                endpoint = f"the endpoint {name!r}" if name else "the endpoint"
-                raise ResultsError(
-                    f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
-                    "now; evaluate into another directory, give each server a table [endpoints.NAME], or go "
-                    "on with --accept-endpoint-change if both are the same server"
-                )
         journal.begin(header)
         if watcher:
             watcher.found(found)
-        spent = found.spent
-        if why := spent.over(plan.budget, 0):
-            stop.set()
+        why = spending.over()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
         for ended in ended_in_threads(jobs, plan.jobs, run_one, stop):
-            for record in journal.append(*ended):
-                made += 1
-                spent = spent.after(record, prices)
-                if watcher:
-                    watcher.ended(record)
-                if not why and (why := spent.over(plan.budget, (time.monotonic() - since) / 60)):
-                    stop.set()
+            record = journal.append(ended)
+            made += 1
+            if watcher:
+                watcher.ended(record)
+            if not why and (why := spending.over((time.monotonic() - since) / 60)):
+                stop.set()
     refused = tuple(map(str, recorder.refused))
     return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
 
 
-def existing_runs(out: Path, plan: EvalPlan) -> ExistingRuns:
-    """What a directory has of a plan.
+def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
+    """What a directory has of a plan; all its runs are counted as spent.
 
     A directory belongs to one plan, which may grow: trials, models, strategies, scenarios and endpoints can
     be added. So no figure mixes two settings, and no gate is set after its runs.
 
-    :raises ResultsError: if it belongs to another plan, with the keys that differ
+    :raises ResultsError: if it belongs to another plan, with the keys that differ; or if an endpoint has
+        another URL than when its runs were made
     """
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    latest, spent, prices = dict[tuple[Cell, int], Record](), Spent(), plan.options.price
+    latest = dict[tuple[Cell, int], Record]()
     for record in all_records(out):
-        spent = spent.after(record, prices)
+        for attempt in () if kind_of(record.cell.model) else record.attempts:
+            for asked in attempt.asked:
+                spending.count(asked, record.cell)
         latest[record.cell, record.trial] = record
     if latest and (others := [*_departures(read_header(out / "header.json").plan, plan)]):
         raise ResultsError("\n  ".join((f"{out}: has runs of another plan:", *others)) + _ONE_PLAN)
@@ -262,17 +244,17 @@ def existing_runs(out: Path, plan: EvalPlan) -> ExistingRuns:
     kept = [record for run, record in latest.items() if run in samples]
     rows = [one for one in trials_in(kept, plan) if one.key]
     ended = [one for one in rows if not one.lacking]
-    there: dict[str, set[str]] = {}
-    for one in ended:
-        if one.server:  # without credentials; nothing of a script, and of records of older versions
-            there.setdefault(one.cell.endpoint, set()).add(one.server)
-    return ExistingRuns(
-        frozenset(one.key for one in ended),
-        len(rows) - len(ended),
-        sum(one.accepted for one in ended),
-        spent,
-        there,
-    )
+    for name in plan.endpoints:
+        # Without credentials; nothing of a script, and of records of older versions.
+        servers = {one.server for one in ended if one.cell.endpoint == name and one.server}
+        if others := sorted(servers - {now := server_of(plan, name)}):
+            endpoint = f"the endpoint {name!r}" if name else "the endpoint"
+            raise ResultsError(
+                f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
+                "now; evaluate into another directory, or give each server a table [endpoints.NAME]"
+            )
+    accepted = sum(one.accepted for one in ended)
+    return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), accepted, spending)
 
 
 _ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"

@@ -222,7 +222,6 @@ def run_job(job: Job, context: RunContext) -> Record:
         except Stopped as stopped:
             # What was asked is in the record, since it has cost something.
             verdict = Verdict("void", "loop.budget", (str(stopped),))
-            whole = Attempt(sum(one.ms for one in asked), verdict, tuple(asked))
             return record(
                 tools_sent=bool(case.tools.definitions),
                 verdict=verdict,
@@ -231,7 +230,7 @@ def run_job(job: Job, context: RunContext) -> Record:
                 world=case.world.contents(),
                 turns=max((one.turn for one in asked), default=0),
                 calls=0,
-                attempts=(whole,),
+                attempts=(Attempt(sum(one.ms for one in asked), verdict, tuple(asked)),),
             )
         evidence, failed = ended.evidence, ended.failed
         verdict = judge(case, evidence, control=job.scenario.control)

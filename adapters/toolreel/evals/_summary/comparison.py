@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -23,7 +22,7 @@ from toolreel.evals._summary.totals import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import unknown_name
-from toolreel_core._jsontext import JsonText, canonical
+from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
     SAMPLE,
     THESE,
@@ -77,8 +76,6 @@ class Comparison:
     pairs: tuple[Pair, ...]
     rows: tuple[Row, ...]
     """That of all tool runs first."""
-    changes: tuple[tuple[str, int, str], ...]
-    """What differs between configurations: a line, the number of its pairs, and the task of one."""
     plans: tuple[EvalPlan, EvalPlan]
     headers: tuple[str, ...]
     """How the plans and versions of two evaluations differ, a line each."""
@@ -174,14 +171,12 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     )
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
-    known = [{record.digest: record.configuration for record in each.records()} for each in opened]
     return Comparison(
         *(names[0], names[1]),
         axes,
         sides,
         tuple(pairs),
         tuple(_rows(sides, pairs, axes)),
-        tuple(_changes(pairs, known[0], known[-1])),
         (plans[0], plans[-1]),
         configuration_differences(headers[0], headers[-1]),
     )
@@ -212,16 +207,3 @@ def _rows(
             rows = [row(by, value) for value in values]
             adjusted = holm({one.value: one.shown.p_value for one in rows if one.shown})
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)
-
-
-def _changes(
-    pairs: Iterable[Pair], before: Mapping[str, JsonText], after: Mapping[str, JsonText]
-) -> Iterator[tuple[str, int, str]]:
-    """What differs between the configurations, each set of differences once."""
-    found: dict[tuple[str, ...], list[Pair]] = {}
-    differences = cache(lambda one, other: configuration_differences(before[one], after[other]))
-    for pair in pairs:
-        found.setdefault(differences(pair[0].digest, pair[1].digest), []).append(pair)
-    for lines, those in found.items():
-        cell = those[0][0].cell
-        yield from ((line, len(those), f"{cell.model}, {cell.scenario}") for line in lines)

@@ -35,21 +35,17 @@ def power_sentence(plan: EvalPlan) -> str:
         return "no tool scenario, so nothing to compare"
     by_model = len(plan.strategies) == 1 and len(plan.models) > 1
     pairs = plan.count // len(plan.scenarios) // (len(plan.models) if by_model else len(plan.strategies))
-    there = f"{counted(scenarios, 'scenario')} of {counted(pairs, 'pair')} each"
-    basis = (
-        f"if differences vary by {100 * SPREAD:.0f} points among scenarios, and {100 * WITHIN:.0f} % of "
-        "trials disagree by chance: an assumption"
-    )
     found = detectable(scenarios, pairs)
-    if found is not None:
-        return (
-            f"with {there}, differences of about {100 * found:.0f} points can be seen (for scenarios such as "
-            f"these; power 80 %, level 5 %, {basis})"
-        )
-    least = max(2 * scenarios_to_tell(), scenarios + 1)
-    more = detectable(least, pairs)
-    then = f"; with {least} scenarios, differences of about {100 * more:.0f} points, {basis}" if more else ""
-    return f"with {there}, nothing can be seen, however many trials they have{then}"
+    there = f"with {counted(scenarios, 'scenario')} of {counted(pairs, 'pair')} each"
+    if found is None:
+        scenarios = max(2 * scenarios_to_tell(), scenarios + 1)
+        there += f", nothing can be seen, however many trials they have; with {scenarios} scenarios"
+        found = detectable(scenarios, pairs) or 1
+    return (
+        f"{there}, differences of about {100 * found:.0f} points can be seen (for scenarios such as these; "
+        f"power 80 %, level 5 %, if differences vary by {100 * SPREAD:.0f} points among scenarios, and "
+        f"{100 * WITHIN:.0f} % of trials disagree by chance: an assumption)"
+    )
 
 
 def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
@@ -79,7 +75,12 @@ def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
         judged(lambda one: one.cell.strategy not in compared),
     ]
     tables = max(10, min(100, _ROWS // max(1, len(empty))))
-    drawn = [judged(_drawn(plan, random.Random(number))) for number in range(tables)]  # noqa: S311 - no secret
+    drawn = []
+    for number in range(tables):
+        draws = random.Random(number)  # noqa: S311 - no secret
+        # All strategies are equally good: a rate for each scenario.
+        rates = {scenario.name: draws.betavariate(*_RATE) for scenario in plan.scenarios}
+        drawn.append(judged(lambda one: draws.random() < rates[one.cell.scenario]))  # noqa: B023 - called at once
     found = []
     for gate, extremes, chances in zip(
         gates, zip(*clearest, strict=True), zip(*drawn, strict=True), strict=True
@@ -94,9 +95,3 @@ def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
         such = next((f"; if it is undecided, then such as: {one}" for one in undecided), "")
         found.append(f"{gate}: green in {100 * green:.0f} % of such plans if nothing changed{such}")
     return tuple(found)
-
-
-def _drawn(plan: EvalPlan, draws: random.Random) -> Callable[[Trial], bool]:
-    """Trials of which all strategies are equally good: a rate for each scenario, 85 % on average."""
-    rates = {scenario.name: draws.betavariate(*_RATE) for scenario in plan.scenarios}
-    return lambda one: draws.random() < rates[one.cell.scenario]

@@ -59,15 +59,10 @@ def warnings(trials: Iterable[Trial]) -> Iterator[str]:
     """What readers of the figures have to know: cells that are not what they seem, and copies."""
     made = [one for one in trials if one.key]
     for cell, rows in grouped(made, lambda one: one.cell).items():
-        name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
-        servers = sorted({one.server for one in rows if one.server})
-        if len(servers) > 1:
-            yield f"{name}: its runs were made at {len(servers)} servers: {', '.join(servers)}"
         served = sorted({who for one in rows for who in one.served})
         if len(served) > 1:
+            name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
             yield f"{name}: not always the same model answered: {', '.join(served)}"
-        if (digests := len({one.digest for one in rows})) > 1:
-            yield f"{name}: its runs were made under {digests} configurations; run them again"
     same, repeated = copies(made)
     if repeated and 2 * same >= repeated:
         yield (
@@ -227,36 +222,28 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         what: tuple(Total.of(name, rows, plan.trials) for name, rows in groups.items())
         for what, groups in by.items()
     }
-    notes = (note for what, groups in by.items() for note in _notes(what, groups))
-    return Findings(
-        Total.of("all runs", trials, plan.trials),
-        totals["strategies"],
-        totals["models"],
-        {what: tuple(_contrasts(by[what], axes[what])) for what in by},
-        tuple(notes),
-    )
-
-
-def _contrasts(groups: Mapping[str, Iterable[Trial]], axes: tuple[str, ...]) -> Iterator[Contrast]:
-    """Each candidate with each that comes after it in the plan, where they share a valid task."""
-    cells = {
-        (one, other): paired_cells(pairs_of(counted(groups[one]), counted(groups[other]), *axes), *axes)
-        for one, other in combinations(groups, 2)
-    }
-    measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
-    for pair, found in adjusted_differences(measured).items():
-        yield Contrast(*pair, tuple(cells[pair]), found)
-
-
-def _notes(what: str, groups: Mapping[str, Iterable[Trial]]) -> Iterator[str]:
-    scenarios = len({one.cell.scenario for rows in groups.values() for one in counted(rows) if one.key})
-    comparisons = len(groups) * (len(groups) - 1) // 2
-    if comparisons and scenarios < (least := scenarios_to_tell(ALPHA, comparisons)):
-        pairs = f" of {comparisons} comparisons" if comparisons > 1 else ""
-        yield (
-            f"{what} are compared on {number(scenarios, 'scenario')}; with fewer than {least}, no "
-            f"difference{pairs} is significant"
+    contrasts, notes = dict[str, tuple[Contrast, ...]](), list[str]()
+    for what, groups in by.items():
+        # Each candidate with each that comes after it in the plan, where they share a valid task.
+        of_total = {name: counted(rows) for name, rows in groups.items()}
+        cells = {
+            (one, other): paired_cells(pairs_of(of_total[one], of_total[other], *axes[what]), *axes[what])
+            for one, other in combinations(groups, 2)
+        }
+        measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
+        contrasts[what] = tuple(
+            Contrast(*pair, tuple(cells[pair]), found)
+            for pair, found in adjusted_differences(measured).items()
         )
+        scenarios = len({one.cell.scenario for rows in of_total.values() for one in rows if one.key})
+        if cells and scenarios < (least := scenarios_to_tell(ALPHA, len(cells))):
+            among = f" of {len(cells)} comparisons" if len(cells) > 1 else ""
+            notes.append(
+                f"{what} are compared on {number(scenarios, 'scenario')}; with fewer than {least}, no "
+                f"difference{among} is significant"
+            )
+    whole = Total.of("all runs", trials, plan.trials)
+    return Findings(whole, totals["strategies"], totals["models"], contrasts, tuple(notes))
 
 
 _NAMED: Final = 4

@@ -33,7 +33,16 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     """
     results, path = Results.open(folder), Path(path)
     rows = [trial_row(one) for one in results.trials(plan_of_header(results.header))]
-    write_atomically(path, _as_csv(rows) if form == "csv" else _as_parquet(rows))
+    if form == "parquet":
+        write_atomically(path, _as_parquet(rows))
+        return path
+    text = StringIO()
+    writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        said = {name: str(row[name]).lower() for name in _SWITCHES if row[name] is not None}
+        writer.writerow({**row, **said})
+    write_atomically(path, text.getvalue())
     return path
 
 
@@ -68,16 +77,6 @@ def trial_row(one: Trial) -> dict[str, Json]:
     }
     row = {**of_plan, **(of_run if one.key else dict.fromkeys(of_run))}
     return {name: None if value == "" else value for name, value in row.items()}
-
-
-def _as_csv(rows: Sequence[_Row]) -> str:
-    text = StringIO()
-    writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        said = {name: str(row[name]).lower() for name in _SWITCHES if row[name] is not None}
-        writer.writerow({**row, **said})
-    return text.getvalue()
 
 
 def _as_parquet(rows: Sequence[_Row]) -> bytes:

@@ -38,7 +38,7 @@ def test_the_snapshot_of_the_reference_is_2175_runs_of_29_pairs() -> None:
 def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand_together() -> None:
     options = Options.of({"eval": {"models": "stable,z_ai", "strategies": "all"}})
     told = [
-        (found.before, found.after, len(found.models), [str(change) for change in found.changes])
+        (found.before, found.after, len(found.models), [*found.changes])
         for found in strategy_differences(EvalPlan(options, shipped(), FIVE))
     ]
     assert [each[:3] for each in told] == [
@@ -46,8 +46,12 @@ def test_strategies_differ_in_what_they_know_and_models_that_need_the_same_stand
         ("baseline", "production", 1),
         ("baseline", "production", 7),
     ]
-    assert "request.parallel_tool_calls" in told[0][3]
-    asking = ["config.nudge_no_tool_calls", "config.accept_suspected_calls", "config.text_dialects+marked"]
+    assert "request.parallel_tool_calls: (not sent) -> false" in told[0][3]
+    asking = [
+        "config.nudge_no_tool_calls: 0 -> 1",
+        "config.accept_suspected_calls: true -> false",
+        "config.text_dialects+marked",
+    ]
     assert told[2][3] == asking
 
 
