@@ -181,15 +181,11 @@ def failures_table(made: Iterable[Trial]) -> TextTable:
     groups = grouped(made, lambda one: one.cell.strategy)
     counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
     total = sum(counts.values(), Counter[str]())
-    rows = tuple(
-        (
-            Link(name, f"#category={name}"),
-            *(str(counts[each][name]) for each in groups),
-            category(name).about,
-        )
-        for name in sorted(filter(None, total), key=lambda name: (-total[name], name))
-    )
-    return TextTable("why runs did not pass", ("category", *groups, "meaning"), rows)
+    rows = list[tuple[Content, ...]]()
+    for name in sorted(filter(None, total), key=lambda name: (-total[name], name)):
+        link, of_groups = Link(name, f"#category={name}"), (str(counts[each][name]) for each in groups)
+        rows.append((link, *of_groups, category(name).about))
+    return TextTable("why runs did not pass", ("category", *groups, "meaning"), tuple(rows))
 
 
 FLIPS: Final[dict[Flip, str]] = {
