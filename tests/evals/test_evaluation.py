@@ -173,7 +173,7 @@ def worded_anew(plan: EvalPlan) -> EvalPlan:
 
 def test_a_newer_version_of_a_scenario_is_refused_as_such(tmp_path: Path) -> None:
     evaluated(plan_of(), tmp_path)
-    with pytest.raises(ResultsError, match=r"as version \d+ of its scenario, which is at version \d+ now"):
+    with pytest.raises(ResultsError, match="with another version of its scenario"):
         evaluated(worded_anew(plan_of()), tmp_path)
 
 

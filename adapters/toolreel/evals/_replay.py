@@ -27,12 +27,11 @@ from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Recording, replayed
 from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
-from toolreel.evals._runner.connection import catalogue_of, offline_context, replay_context
-from toolreel.evals._runner.evaluation import jobs_of, recorded_job
+from toolreel.evals._runner.connection import offline_context, replay_context
+from toolreel.evals._runner.evaluation import retries_of
 from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
     TAXONOMY,
@@ -41,6 +40,7 @@ from toolreel_core.evals import (
     Key,
     Record,
     RequestContent,
+    Sample,
     Verdict,
     first_divergence,
     keys_between,
@@ -102,8 +102,13 @@ class RecordedRun:
 
         :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
         """
-        url = plan.endpoint_at(record.cell.endpoint).chat_url
-        return cls(recorded_job(plan, record), record, folder, url)
+        job = Job(
+            Sample(record.cell, record.trial, record.version, record.digest),
+            plan.scenario(record.cell.scenario),
+            Configuration.of(record.configuration),
+            retries_of(plan),
+        )
+        return cls(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
 
     def replayed(self) -> Record:
         """The record that its cassette gives now.
@@ -155,30 +160,17 @@ class Replayed:
 def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
-    Where the catalogue of presets has changed since, they are replayed under the configuration that they had.
+    They are replayed under the configuration that they had, whatever plan and presets say today.
 
     :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
     :raises ResultsError: if the journal cannot be read
     """
-    samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
-    job_for, same_catalogue = jobs_of(plan), results.header.catalogue == catalogue_of(plan)
     for record in results.records():
-        if keys and not record.key.startswith(tuple(keys)):
+        if not record.key.startswith(tuple(keys) or ""):
             continue
-        sample = samples.get((record.cell, record.trial))
-        if sample is None:
-            yield Replayed(record, drift="the plan does not ask for it any longer")
-            continue
-        job, url = job_for(sample), plan.endpoint_at(record.cell.endpoint).chat_url
-        changed = configuration_differences(record.configuration, job.configuration.text)
-        # Presets of another version of toolreel are no matter of this run; another plan is.
-        if changed and same_catalogue:
-            yield Replayed(record, drift="another configuration: " + "; ".join(changed))
-            continue
-        job = recorded_job(plan, record) if changed else job
         try:
-            now = RecordedRun(job, record, results.path, url).replayed()
-        except (ReplayMismatch, CassetteError) as error:
+            now = RecordedRun.of(record, plan, results.path).replayed()
+        except (ConfigError, ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
         before, after = record_line(record), record_line(now)
@@ -275,17 +267,16 @@ def rejudged(
         raise ConfigError(f"both strategies are {first!r}; name two")
     names = tuple(filter(None, (first, second)))
     plan = replace(plan, options=replace(plan.options, strategies=names))
-    some, known = False, dict[str, None]()
+    some, known = False, set[str]()
     for record in results.records():
-        known[name := record.cell.strategy] = None
+        known.add(name := record.cell.strategy)
         if (name in names if first else name != second) and record.key.startswith(tuple(keys) or ""):
             some = True
             yield _rejudged(record, plan, results.path, (first or name, second), held=bool(first))
-    if first and not {*names} & {*known}:
-        raise ResultsError(f"{results.path}: {unknown_name('strategy', first, known)}")
     if not some:
         of = " or ".join(names) if first else f"another strategy than {second}"
-        raise ResultsError(f"{results.path}: no run of {of} is meant")
+        there = f"; there are runs of {', '.join(sorted(known))}" if known else ""
+        raise ResultsError(f"{results.path}: no run of {of} is meant{there}")
 
 
 def _strategy(plan: EvalPlan, word: str) -> str:

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from click.testing import CliRunner
@@ -261,14 +261,15 @@ def test_a_recorded_run_that_would_go_another_way_is_drift(far: Provider, tmp_pa
     assert evaluating(*at(far)).code == 0
     as_recorded = evaluating("replay", "results", "--check")
     assert (as_recorded.code, as_recorded.stdout) == (0, "6 runs replayed, all of them as recorded\n")
-    header = tmp_path / "results" / "header.json"
-    tree: Any = json.loads(header.read_text())
-    tree["plan"]["options"]["loop"] = {"max_turns": 7}
-    header.write_text(json.dumps(tree))
+    journal = tmp_path / "results" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    for line in lines:
+        line["configuration"].setdefault("options", {})["temperature"] = 1
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     said = evaluating("replay", "results", "--check")
     assert said.code == 3
     assert said.stdout.splitlines()[-1] == "6 runs replayed, 6 of them not as recorded"
-    assert "another configuration: config.max_turns: (default) -> 7" in said.stderr
+    assert "temperature" in said.stderr
 
 
 def test_a_key_that_no_run_has_is_a_mistake() -> None:

@@ -106,10 +106,6 @@ def summarize_command(
     return exit_code(gates, complete=not incomplete)
 
 
-_SHOWN = 20
-"""Flips of each kind that the console lists."""
-
-
 @click.command("compare", epilog=GATES_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("others", metavar="[OTHER]...", nargs=-1)
@@ -173,10 +169,10 @@ def compare_command(
     if as_machine:
         say({**comparison_tree(found), "gates": gate_trees(results)})
     else:
-        show_tables(lines, [*comparison_tables(found, _SHOWN), *gated])
+        show_tables(lines, [*comparison_tables(found), *gated])
         if incomplete:
             err.print(incomplete, style="yellow")
-    return exit_code(results, complete=not incomplete and not found.unrelated)
+    return exit_code(results, complete=not incomplete)
 
 
 def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:

@@ -5,8 +5,9 @@ const explorer = (() => {
   const index = data("run-index");
   const axes = index.axes;
   const cells = index.cells.map(([name, ...values], number) => ({
-    number, name, values: Object.fromEntries(axes.map((axis, at) => [axis, index.values[axis][values[at]]])), runs: [],
+    number, name, values: Object.fromEntries(axes.map((axis, at) => [axis, values[at]])), runs: [],
   }));
+  const valuesOf = Object.fromEntries(axes.map((axis) => [axis, [...new Set(cells.map((cell) => cell.values[axis]))]]));
   const runs = index.runs.map(([cell, trial, name, result, category, reason, hint, told, recorded], number) => {
     const run = {
       number, name, trial, result, told, recorded, cell: cells[cell],
@@ -19,7 +20,7 @@ const explorer = (() => {
   });
   const runOf = new Map(runs.map((run) => [run.name, run]));
   const cellOf = new Map(cells.map((cell) => [cell.name, cell]));
-  const varying = axes.filter((axis) => index.values[axis].length > 1);
+  const varying = axes.filter((axis) => valuesOf[axis].length > 1);
   const passes = (run) => run.result === "pass" || run.result === "pass_unexercised";
   const SHOWN = 100;
 
@@ -45,7 +46,7 @@ const explorer = (() => {
   fields.words = el("input", { type: "search", placeholder: "words of a run" });
   const controls = el("div", { class: "controls" },
     varying.map((axis) => {
-      const names = index.values[axis];
+      const names = valuesOf[axis];
       return choice(axis, axis, `all ${names.length}`, axis === "scenario" ? grouped(names) : names.map((name) => option(name, name)));
     }),
     choice("result", "outcome", "all", [

@@ -41,15 +41,12 @@ from toolreel.evals._summary.totals import (
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     EvalPlan,
-    Tally,
     Trial,
     acceptance,
     incompleteness,
 )
 
 _SCRIPTS: Final = ("transcripts.js", "explorer.js")
-_FLIPS: Final = 24
-"""Pairs that the page lists; a run leads to the others."""
 _NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
 """Results, those of runs that are most worth reading first."""
 
@@ -115,7 +112,7 @@ def _body(
         for ok, name in ((True, first), (False, second)):
             if of_one := [pair for pair in flips if pair[0].ok is ok]:
                 title = f"only {name} passed, of {first} and {second}"
-                yield as_html(flips_table(of_one, title, ["strategy"], _FLIPS))
+                yield as_html(flips_table(of_one, title, ["strategy"]))
     yield (
         f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
         "command of a run plays it again from its cassette, offline, from the directory that "
@@ -125,19 +122,10 @@ def _body(
     command = f"toolreel eval replay {shlex.quote(folder)} --check"
     yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
     rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
-    rows += [(f"strategy {each.name}", each.about) for each in plan.strategies]
     rows += [
         (f"{each.before} to {each.after}", "; ".join(each.changes)) for each in strategy_differences(plan)
     ]
-    used = Tally.of(made)
-    cost = "unknown" if used.cost is None else f"{used.cost:.6g}"
-    tokens = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
-    rows += [
-        ("plan", plan.digest),
-        ("toolreel", results.header.versions.get("toolreel", "?")),
-        ("answered by", ", ".join(sorted({who for one in made for who in one.served})) or "no reply says"),
-        ("used", f"{used.requests:,} requests, {tokens}, cost {cost}"),
-    ]
+    rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
     yield as_html(TextTable("Provenance", ("what", "value"), tuple(rows)))
     yield "</main>"
 

@@ -55,18 +55,11 @@ def run_data(
 def _index(
     cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str
 ) -> dict[str, Json]:
-    """Values and texts are named by numbers, since most of them are in many runs.
+    """Texts are named by numbers, since most of them are in many runs.
 
     Of each run, last is whether the page tells it turn by turn, and whether it was recorded.
     """
     axes = ("scenario", *AXES)
-    order = [each.name for each in plan.scenarios]
-    values = {
-        axis: [
-            *dict.fromkeys((*(order if axis == "scenario" else ()), *(getattr(cell, axis) for cell in cells)))
-        ]
-        for axis in axes
-    }
     texts: dict[str, int] = {}
     runs: list[Json] = []
     for at, rows in enumerate(cells.values()):
@@ -77,13 +70,10 @@ def _index(
             )
             told = (int(one.key in transcripts), int(bool(one.cassette)))
             runs.append([at, one.trial, run_name(one.key), one.outcome, *said, *told])
-    names: list[Json] = [
-        [cell_name(cell), *(values[axis].index(getattr(cell, axis)) for axis in axes)] for cell in cells
-    ]
+    names: list[Json] = [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells]
     return {
         "folder": folder,
         "axes": [*axes],
-        "values": {axis: [*names_] for axis, names_ in values.items()},
         "packs": {each.name: each.pack for each in plan.scenarios},
         "results": {str(name): words for name, words in RESULTS.items()},
         "cells": names,

@@ -93,11 +93,11 @@ def totals_table(what: str, totals: Sequence[Total], findings: Findings) -> Text
     k = findings.whole.k
     head = (
         *(what, "passed", "rate", "95%", "scenarios", "coverage", "exercised", "after empty reply"),
-        *("pass@1", f"pass^{k}", "cells", "p95 ms", "tokens a run", "cost a run"),
+        *("pass@1", f"pass^{k}", "p95 ms", "tokens a run", "cost a run"),
     )
     rows = []
     for total in totals:
-        rate, tally, hat = total.rate, total.tally, pass_hat(total.trials, k)
+        rate, tally = total.rate, total.tally
         runs, p95 = max(1, tally.runs), total.ms(95)
         rows.append(
             (
@@ -108,8 +108,7 @@ def totals_table(what: str, totals: Sequence[Total], findings: Findings) -> Text
                 percent(total.exercised),
                 str(tally.after_silence),
                 percent(pass_hat(total.trials, 1)[0]),
-                percent(hat[0]),
-                f"{hat[1]}/{hat[1] + hat[2]}",
+                percent(pass_hat(total.trials, k)[0]),
                 "-" if p95 is None else str(p95),
                 f"{(tally.prompt_tokens + tally.completion_tokens) / runs:,.0f}",
                 "unknown" if tally.cost is None else f"{tally.cost / runs:.4g}",
@@ -208,14 +207,11 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
     accepted = [sum(one.accepted for one in side) for side in found.sides]
     if any(accepted):
         lines += (f"void and accepted: {accepted[0]} in the first, {accepted[1]} in the second",)
-    return (*lines, *filter(None, [found.unrelated]))
+    return lines
 
 
-def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTable]:
-    """All tables of a comparison; those that would have no rows are left out.
-
-    :param most: how many flips to list; ``None`` for all
-    """
+def comparison_tables(found: Comparison) -> list[TextTable]:
+    """All tables of a comparison; those that would have no rows are left out."""
     head = ("of", "first", "second", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "about")
     notes = [
         "scenarios such as these: each scenario counts once; these: chance among the trials of a cell",
@@ -231,7 +227,7 @@ def comparison_tables(found: Comparison, most: int | None = None) -> list[TextTa
     )
     tables = (
         TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
-        *(flips_table(found.flips(kind), title, found.axes, most) for kind, title in FLIPS.items()),
+        *(flips_table(found.flips(kind), title, found.axes) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
     )
     return [table for table in tables if table.rows]
@@ -250,20 +246,22 @@ def _row(row: Row) -> tuple[str, ...]:
     )
 
 
-def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str], most: int | None) -> TextTable:
+_FLIPS: Final = 24
+"""Pairs that a table lists."""
+
+
+def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
     """Pairs of which one passed; in the page, each leads to both runs, with the place where they part."""
-    shown = pairs if most is None else pairs[:most]
     others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
     rows = list[tuple[Content, ...]]()
-    for first, second in shown:
+    for first, second in pairs[:_FLIPS]:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
         where_ = where(first), where(second), shortened(failed.hint or failed.error)
         name = Link(first.cell.scenario, f"#runs={first.key[:12]},{second.key[:12]}")
         rows.append((name, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
-    more = len(pairs) - len(shown)
-    notes = (f"and {more} more; --json and --markdown have all of them",) if more else ()
+    notes = ("`toolreel eval compare --json` has all of them",) if len(pairs) > _FLIPS else ()
     return TextTable(f"{title} ({len(pairs)})", head, tuple(rows), notes)
 
 

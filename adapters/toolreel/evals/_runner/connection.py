@@ -62,44 +62,31 @@ class Connection:
             each.close()
 
 
-class RunRecorder:
-    """Gives each run what it needs from the world, and keeps its recording.
+@contextmanager
+def recorded_context(
+    connection: Connection, job: Job, cassette: Path | None, refused: list[str]
+) -> Generator[tuple[RunContext, Callable[[], bool]]]:
+    """The context of one run, and a function that saves its recording and says whether there is one.
 
-    :param folder: the directory of the results, where recordings go; ``None``: nothing is recorded
+    :param cassette: ``None``: nothing is recorded
+    :param refused: gets why a run has no cassette that should have one, such as a secret in a reply
     """
+    outside = live_tools(job.scenario, job.sample.seed)
+    if kind := kind_of(job.sample.cell.model):
+        scripted = ScriptedEndpoint(kind, job.scenario.scripts(job.sample.seed))
+        yield RunContext(scripted, connection.clock, outside=outside), lambda: False
+        return
+    session = Session.of(cassette, "record") if cassette else None
 
-    def __init__(self, connection: Connection, folder: Path | None) -> None:
-        self._connection = connection
-        self._folder = folder
-        self.refused: list[CassetteError] = []
-        """Why runs have no cassette that should have one, such as a secret in a reply."""
-
-    @contextmanager
-    def context(self, job: Job, name: str) -> Generator[tuple[RunContext, Callable[[], str]]]:
-        """The context of one run, and a function that saves its recording and returns the path.
-
-        :param name: the path of the cassette, relative to the directory of the results
-        """
-        connection = self._connection
-        outside = live_tools(job.scenario, job.sample.seed)
-        if kind := kind_of(job.sample.cell.model):
-            scripts = job.scenario.scripts(job.sample.seed)
-            endpoint_of = ScriptedEndpoint(kind, scripts)
-            yield RunContext(endpoint_of, connection.clock, outside=outside), lambda: ""
-            return
-        session = Session.of(self._folder / name, "record") if self._folder else None
-        with connection.endpoints[job.sample.cell.endpoint](session) as endpoint:
-            context = RunContext(endpoint, connection.clock, connection.pause, outside=outside)
-            yield context, lambda: self._saved(session, name)
-
-    def _saved(self, session: Session | None, name: str) -> str:
-        if session is None:
-            return ""
+    def saved() -> bool:
         try:
-            return name if session.save(self._connection.secrets) else ""
+            return session is not None and bool(session.save(connection.secrets))
         except CassetteError as error:
-            self.refused.append(error)
-            return ""
+            refused.append(str(error))
+            return False
+
+    with connection.endpoints[job.sample.cell.endpoint](session) as endpoint:
+        yield RunContext(endpoint, connection.clock, connection.pause, outside=outside), saved
 
 
 @contextmanager
@@ -149,21 +136,16 @@ _PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
 
 def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
+    # Of all scenarios, presets, models and profiles that the plan could choose from.
+    catalogue = (*plan.presets.presets, *plan.presets.models, *plan.presets.profiles)
     return Header(
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        catalogue=catalogue_of(plan),
+        catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
         taxonomy=TAXONOMY,
         shard=str(plan.shard or ""),
     )
-
-
-def catalogue_of(plan: EvalPlan) -> str:
-    """The digest of all scenarios, presets, models and profiles that a plan could choose from."""
-    presets = plan.presets
-    catalogue = (*presets.presets, *presets.models, *presets.profiles)
-    return chain("catalogue", catalogue_digest(), *map(repr, catalogue))
 
 
 def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connection:

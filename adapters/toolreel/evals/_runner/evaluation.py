@@ -20,14 +20,13 @@ from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
 from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
-from toolreel.evals._runner.connection import Connection, RunRecorder, connect, new_header
+from toolreel.evals._runner.connection import Connection, connect, new_header, recorded_context
 from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import Spending
 from toolreel.evals._runner.trial import Job, run_job
 from toolreel_core._jsontext import Tree, canonical, tree_at
 from toolreel_core.evals import (
     Cell,
-    Configuration,
     EvalPlan,
     Record,
     Retries,
@@ -178,22 +177,22 @@ def evaluate(
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, since = 0, time.monotonic()
+    made, since, refused = 0, time.monotonic(), list[str]()
     spending = Spending(plan.budget, plan.options.price, stop)
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
     ):
-        recorder = RunRecorder(opened, out if cassettes else None)
         found = existing_runs(out, plan, spending)
 
         def run_one(job: Job) -> Record:
             cell, name = job.sample.cell, cassette_name(job.sample)
-            with recorder.context(job, name) as (context, saved):
+            cassette = out / name if cassettes else None
+            with recorded_context(opened, job, cassette, refused) as (context, saved):
                 record = run_job(job, replace(context, endpoint=spending.guarded(context.endpoint, cell)))
                 server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
                 attempts = tuple(replace(each, base_url=server) for each in record.attempts)
-                return replace(record, attempts=attempts, cassette=saved())
+                return replace(record, attempts=attempts, cassette=name if saved() else "")
 
         journal.begin(header)
         if watcher:
@@ -207,8 +206,7 @@ def evaluate(
                 watcher.ended(record)
             if not why and (why := spending.over((time.monotonic() - since) / 60)):
                 stop.set()
-    refused = tuple(map(str, recorder.refused))
-    return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, refused)
+    return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, tuple(refused))
 
 
 def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
@@ -232,14 +230,12 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
     changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
     if changed:
         sample, record = samples[changed[0]], latest[changed[0]]
-        cell, own = sample.cell, plan.scenario(sample.cell.scenario).from_file
-        if sample.version != record.version and own:
-            how = " from its scenario file, which has changed since"
-        elif sample.version != record.version:
-            how = f" as version {record.version} of its scenario, which is at version {sample.version} now"
+        if sample.version != record.version:
+            how = " with another version of its scenario, or of its scenario file"
         else:
-            changes = configuration_differences(record.configuration, plan.configuration(cell).text)
+            changes = configuration_differences(record.configuration, plan.configuration(sample.cell).text)
             how = "\n  ".join((" under another configuration:", *changes))
+        cell = sample.cell
         raise ResultsError(f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run{how}{_ONE_PLAN}")
     kept = [record for run, record in latest.items() if run in samples]
     rows = [one for one in trials_in(kept, plan) if one.key]
@@ -295,21 +291,11 @@ def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
     """All that decides about each run of a plan; what a cell's runs have in common is made once."""
     configuration = cache(plan.configuration)
     return lambda sample: Job(
-        sample, plan.scenario(sample.cell.scenario), configuration(sample.cell), _retries(plan)
+        sample, plan.scenario(sample.cell.scenario), configuration(sample.cell), retries_of(plan)
     )
 
 
-def recorded_job(plan: EvalPlan, record: Record) -> Job:
-    """The same for a run that has ended, under the configuration that it had.
-
-    :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
-    """
-    sample = Sample(record.cell, record.trial, record.version, record.digest)
-    configuration = Configuration.of(record.configuration)
-    return Job(sample, plan.scenario(record.cell.scenario), configuration, _retries(plan))
-
-
-def _retries(plan: EvalPlan) -> Retries:
+def retries_of(plan: EvalPlan) -> Retries:
     """How often a run is tried again."""
     return Retries(plan.options.empty_response_retries, plan.options.void_retries)
 

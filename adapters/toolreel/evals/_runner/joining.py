@@ -25,8 +25,8 @@ from toolreel.evals._results import (
     write_json,
 )
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel_core._jsontext import JsonText, canonical
-from toolreel_core.evals import Cell, record_line
+from toolreel_core._jsontext import canonical
+from toolreel_core.evals import Cell, Record, record_line
 
 _MAY_DIFFER: Final = ("plan.options.eval.jobs:", "plan.options.eval.verbosity:")
 """How many runs a machine makes at a time decides about none of them."""
@@ -45,20 +45,18 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     places = {
         (sample.cell, sample.trial): place for place, sample in enumerate(plan_of_header(header).samples())
     }
-    # Of each run its line in the journal, where it is from, its cassette, and whether it is void: records
-    # would need far more memory.
-    kept: dict[tuple[Cell, int], tuple[JsonText, Path, str, bool]] = {}
+    kept: dict[tuple[Cell, int], tuple[Record, Path]] = {}
     for source in dict.fromkeys(folders):
         for record in Results.open(source).records():
             run, void = (record.cell, record.trial), record.verdict.result == "void"
-            now = record_line(record), source, record.cassette, void
-            before = kept.setdefault(run, now)
-            if before[3] and not void:
-                kept[run] = now
-            elif not void and before[0] != now[0]:
-                cell, changes = record.cell, configuration_differences(before[0], now[0])[:5]
+            before, there = kept.setdefault(run, (record, source))
+            if before.verdict.result == "void" and not void:
+                kept[run] = record, source
+            elif not void and before != record:
+                cell = record.cell
+                changes = configuration_differences(record_line(before), record_line(record))[:5]
                 what = f"{cell.model}, {cell.strategy}, {cell.scenario}, trial {record.trial}"
-                lines = (f"{what} is another run in {source} than in {before[1]}:", *changes)
+                lines = (f"{what} is another run in {source} than in {there}:", *changes)
                 raise ResultsError(
                     "\n  ".join(lines) + "\nleave one of the directories out, or remove one of the two runs"
                 )
@@ -66,9 +64,9 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     draft = out.with_name(f".{out.name}.{secrets.token_hex(6)}.tmp")
     try:
         write_json(draft / "header.json", header.tree())
-        write_atomically(draft / "journal.jsonl", "".join(f"{kept[run][0]}\n" for run in order))
-        for _, source, cassette, _ in kept.values():
-            copy_recordings(source, (cassette,), draft)
+        write_atomically(draft / "journal.jsonl", "".join(f"{record_line(kept[run][0])}\n" for run in order))
+        for record, source in kept.values():
+            copy_recordings(source, (record.cassette,), draft)
         draft.replace(out)
     except OSError as error:
         raise ResultsError(f"{out}: cannot be written: {error.strerror or error}") from error

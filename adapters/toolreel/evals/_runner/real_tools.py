@@ -20,9 +20,9 @@ from toolreel._driver import ToolHost
 from toolreel._internal import EvalPlanError, MissingExtra
 from toolreel.tools import PythonTools, load_tools
 from toolreel_core._internal import Table, unknown_name
-from toolreel_core._jsontext import Json, JsonText, as_tree, chain, parse, tree_at
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, chain, parse, tree_at
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import PACK, Scenario
 
 
@@ -117,7 +117,13 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     for name in effects:
         if name not in names:
             raise table.complaint(unknown_name("real tool", name, names), "effects")
-    tables: list[Json] = [_entry(one, effect=one.outward in effects) for one in found]
+    tables = list[Json]()
+    for one in found:
+        if not one.exposed:
+            raise EvalPlanError(f"the real tool {one.name!r} is not exposed, so a model cannot call it")
+        entry: Tree = {"name": one.outward, "description": one.description, "real": True}
+        effect = one.outward in effects
+        tables.append({**entry, "parameters": parse(one.parameters), "effect": effect})
     return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
 
 
@@ -135,15 +141,3 @@ def _hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSur
         servers = stack.enter_context(McpTools(read_mcp_servers(Path(mcp), os.environ)))
         hosts.append((servers.surface, servers))
     return hosts
-
-
-def _entry(tool: ToolDefinition, *, effect: bool) -> Json:
-    if not tool.exposed:
-        raise EvalPlanError(f"the real tool {tool.name!r} is not exposed, so a model cannot call it")
-    return {
-        "name": tool.outward,
-        "description": tool.description,
-        "parameters": parse(tool.parameters),
-        "real": True,
-        "effect": effect,
-    }

@@ -18,22 +18,18 @@ from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core.evals import Case, scenario_of
 
 
-class WorldServer:
-    """Answers calls as the world of a case does, call after call."""
-
-    def __init__(self, case: Case) -> None:
-        self._world = case.world
-        prefix = f"mcp_{case.server}_"
-        self._tools = {
-            tool.outward.removeprefix(prefix): tool
-            for tool in case.tools.definitions
-            if tool.outward in case.outside
-        }
+async def serve(case: Case) -> None:
+    """Serve until stdin is closed: calls are answered as the world of a case does, call after call."""
+    world, prefix = case.world, f"mcp_{case.server}_"
+    tools = {
+        tool.outward.removeprefix(prefix): tool
+        for tool in case.tools.definitions
+        if tool.outward in case.outside
+    }
 
     async def list_tools(
-        self, _: ServerRequestContext[Any], _params: t.PaginatedRequestParams | None
+        _: ServerRequestContext[Any], _params: t.PaginatedRequestParams | None
     ) -> t.ListToolsResult:
-        """All tools, by the names that they have without the server's."""
         return t.ListToolsResult(
             tools=[
                 t.Tool(
@@ -41,23 +37,16 @@ class WorldServer:
                     description=tool.description,
                     input_schema=dict(as_tree(parse(tool.parameters))),
                 )
-                for name, tool in self._tools.items()
+                for name, tool in tools.items()
             ]
         )
 
-    async def call_tool(
-        self, _: ServerRequestContext[Any], params: t.CallToolRequestParams
-    ) -> t.CallToolResult:
-        """The world's answer; the world remembers the call."""
-        name = self._tools[params.name].outward
-        self._world, output = self._world.call(name, params.arguments or {})
+    async def call_tool(_: ServerRequestContext[Any], params: t.CallToolRequestParams) -> t.CallToolResult:
+        nonlocal world
+        world, output = world.call(tools[params.name].outward, params.arguments or {})
         return t.CallToolResult(content=[t.TextContent(type="text", text=output)])
 
-
-async def serve(case: Case) -> None:
-    """Serve until stdin is closed."""
-    world = WorldServer(case)
-    server: Server[Any] = Server(case.server, on_list_tools=world.list_tools, on_call_tool=world.call_tool)
+    server: Server[Any] = Server(case.server, on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options(NotificationOptions()))
 

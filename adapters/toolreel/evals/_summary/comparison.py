@@ -81,16 +81,6 @@ class Comparison:
     """How the plans and versions of two evaluations differ, a line each."""
 
     @property
-    def unrelated(self) -> str:
-        """Why there is nothing to compare; empty if any run has a partner."""
-        if self.pairs:
-            return ""
-        apart = (axis for axis in ("scenario", *AXES) if axis not in self.axes)
-        names = [axis for axis in apart if not _values(self.sides[0], axis) & _values(self.sides[1], axis)]
-        why = f"they have no {' and no '.join(names)} in common" if names else "they share no trial"
-        return f"No run of the one has the same task as a run of the other: {why}."
-
-    @property
     def incomplete(self) -> str:
         """What lacks, in a sentence; empty if nothing."""
         if lacking := sum(one.lacking for side in self.sides for one in side):
@@ -130,10 +120,6 @@ def _values(side: Iterable[Trial], axis: str) -> set[str]:
     return {getattr(one.cell, axis) for one in side if one.planned or one.key}
 
 
-def _one_each(first: set[str], second: set[str]) -> bool:
-    return len(first) == len(second) == 1 and first != second
-
-
 def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
     """Compare two sides.
 
@@ -170,6 +156,11 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         else tuple(axis for axis in differing if all(len(_values(side, axis)) == 1 for side in sides))
     )
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
+    if not pairs:
+        apart = (axis for axis in ("scenario", *AXES) if axis not in axes)
+        common = [axis for axis in apart if not _values(sides[0], axis) & _values(sides[1], axis)]
+        why = f"they have no {' and no '.join(common)} in common" if common else "they share no trial"
+        raise ConfigError(f"no run of the one has the same task as a run of the other: {why}")
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
     return Comparison(
         *(names[0], names[1]),

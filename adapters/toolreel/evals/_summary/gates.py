@@ -7,7 +7,7 @@ or with too few runs that say something (``min_coverage``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from toolreel._internal import counted as count
@@ -42,7 +42,6 @@ Standing: TypeAlias = Literal["passed", "failed", "undecided"]
 class GateResult:
     """The result of one gate."""
 
-    gate: Gate
     standing: Standing
     sentence: str
     """What was asked, what was found and, if it is undecided, why."""
@@ -62,18 +61,16 @@ class Sides:
 
     def pairs(self, gate: Gate) -> list[Pair]:
         """The pairs of trials that a gate compares; those without tools only if there are no others."""
-        if self.first is None:
-            sides = [
-                _part_of(self.second, {**gate.part, "strategy": name})
-                for name in (gate.against, gate.strategy)
-            ]
-        else:
-            sides = [
-                _part_of(self.first, gate.part, self.second),
-                _part_of(self.second, gate.part, self.first),
-            ]
-        first, second = (rows if gate.scenario else counted(rows) for rows in sides)
-        return pairs_of(first, second, *self.compared)
+        first, parts = self.first, (gate.part, gate.part)
+        if first is None:
+            first = self.second
+            parts = {**gate.part, "strategy": gate.against}, {**gate.part, "strategy": gate.strategy}
+        rows = [
+            _part_of(side, part, (*first, *self.second))
+            for side, part in zip((first, self.second), parts, strict=True)
+        ]
+        one, other = rows if gate.scenario else map(counted, rows)
+        return pairs_of(one, other, *self.compared)
 
     def called(self, gate: Gate) -> tuple[str, str]:
         """What the second side and the first are called, or a part of them."""
@@ -84,19 +81,17 @@ class Sides:
         return second, first
 
 
-def _part_of(trials: Iterable[Trial], part: Mapping[str, str], beside: Iterable[Trial] = ()) -> list[Trial]:
+def _part_of(trials: Iterable[Trial], part: Mapping[str, str], whole: Iterable[Trial]) -> list[Trial]:
     """The trials of a part.
 
-    :param beside: further trials by which a name may be known
+    :param whole: trials by which a name may be known
     :raises ConfigError: if there is no such part; names what there is
     """
-    rows = [*trials]
     for axis, value in part.items():
-        known = dict.fromkeys(getattr(one.cell, axis) for one in (*rows, *beside))
+        known = dict.fromkeys(getattr(one.cell, axis) for one in whole)
         if value not in known:
             raise ConfigError(unknown_name(axis, value, known))
-        rows = [one for one in rows if getattr(one.cell, axis) == value]
-    return rows
+    return [one for one in trials if all(getattr(one.cell, axis) == value for axis, value in part.items())]
 
 
 def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
@@ -114,23 +109,23 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
         known = {gate: each for gate, each in measured.items() if each}
         for gate, each in adjusted_differences(known).items():
             tested[gate][about] = each
-    found = []
+    found = list[GateResult]()
     for gate in gates:
-        second, first = sides.called(gate)
         if gate.kind == "figure":
             found.append(_figure(gate, sides))
             continue
+        second, first = sides.called(gate)
         if not cells[gate]:
             asks = f"{second} is compared with {first}, and nothing compares them."
-            found.append(GateResult(gate, "undecided", asks))
+            found.append(GateResult("undecided", asks))
             continue
         match gate.kind:
             case "margin":
-                standing, sentence = _margin(gate, second, first, cells[gate])
+                result = _margin(gate, second, first, cells[gate])
             case "no-regression":
-                standing, sentence = _regression(gate, second, first, tested[gate])
+                result = _regression(gate, second, first, tested[gate])
             case _:
-                standing, sentence = _nothing_broke(gate, second, first, cells[gate])
+                result = _nothing_broke(gate, second, first, cells[gate])
         lacking = sum(
             one.lacking
             or other.lacking
@@ -138,8 +133,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
             for one, other in pairs[gate]
         )
         valid = sum(one.valid and other.valid for one, other in pairs[gate])
-        result = GateResult(gate, standing, sentence)
-        found.append(_complete(result, lacking, valid, len(pairs[gate]), sides.min_coverage))
+        found.append(_complete(*result, lacking, valid, len(pairs[gate]), sides.min_coverage))
     return tuple(found)
 
 
@@ -153,36 +147,37 @@ def overall_standing(results: Iterable[GateResult]) -> Standing:
     return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
 
 
-def _complete(result: GateResult, lacking: int, valid: int, asked: int, min_coverage: float) -> GateResult:
+def _complete(
+    standing: Standing, sentence: str, lacking: int, valid: int, asked: int, min_coverage: float
+) -> GateResult:
     """The result, undecided where runs lack or too few of them say something."""
-    why = ""
     if lacking:
         why = f"{lacking} {'run is' if lacking == 1 else 'runs are'} missing"
     elif valid < min_coverage * asked - 1e-9:
         share = f"only {valid} of {asked} runs say something ({100 * valid / asked:.0f} %)"
         why = f"{share}, less than min_coverage ({100 * min_coverage:g} %)"
-    if not why:
-        return replace(result, sentence=f"{result.sentence}.")
-    return GateResult(result.gate, "undecided", f"{result.sentence}, but {why}.")
+    else:
+        return GateResult(standing, f"{sentence}.")
+    return GateResult("undecided", f"{sentence}, but {why}.")
 
 
 def _figure(gate: Gate, sides: Sides) -> GateResult:
-    rows = counted(_part_of(sides.second, gate.part))
+    rows = counted(_part_of(sides.second, gate.part, sides.second))
     metrics = Total("", tuple(rows), sides.k).metrics
     if gate.metric not in metrics:
         raise ConfigError(unknown_name("metric", gate.metric, metrics))
-    value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
+    value, of = metrics[gate.metric], " / ".join(gate.part.values())
     side = "at least" if gate.sign == ">=" else "at most"
-    asked = f"{gate.metric} of {of} has to be {side} {gate.limit:g}"
+    asked = f"{gate.metric} of {of or 'all runs'} has to be {side} {gate.limit:g}"
     if value is None:
-        return GateResult(gate, "undecided", f"{asked}, and is not known.")
+        return GateResult("undecided", f"{asked}, and is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
     planned = [one for one in rows if one.planned]
-    found = GateResult(gate, "passed" if holds else "failed", f"{asked}, and is {value:.4g}")
     about_them = gate.metric in {"coverage", "runs", "valid", "fail", "unsupported", "void"}
     valid = len(planned) if about_them else sum(one.valid for one in planned)
-    lacking = sum(one.lacking for one in planned)
-    return _complete(found, lacking, valid, len(planned), sides.min_coverage)
+    lacking, finding = sum(one.lacking for one in planned), f"{asked}, and is {value:.4g}"
+    standing: Standing = "passed" if holds else "failed"
+    return _complete(standing, finding, lacking, valid, len(planned), sides.min_coverage)
 
 
 def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:

@@ -271,10 +271,11 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     best, *others = sorted(rates, key=lambda name: (-rates[name].rate, name))
     p_values, cells = dict.fromkeys(others, 1.0), dict[str, Sequence[PairedCell]]()
     for each in contrasts:
-        if best in {each.first, each.second}:
-            other = each.second if each.first == best else each.first
-            p_values[other] = each.difference.p_value
-            cells[other] = [cell.turned for cell in each.cells] if each.first == best else each.cells
+        if each.first == best:
+            p_values[each.second] = each.difference.p_value
+            cells[each.second] = [cell.turned for cell in each.cells]
+        elif each.second == best:
+            p_values[each.first], cells[each.first] = each.difference.p_value, each.cells
     # By how much, on the tasks that both have.
     ahead, next_best = "", cells.get(others[0], ())
     if measured := difference(next_best):
