@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from toolreel.evals._report.page import report_page
     from toolreel.evals._report.rejudged_tables import rejudged_lines, rejudged_tables, rejudged_tree
     from toolreel.evals._report.rendering import TextTable, as_markdown, as_text, shortened
-    from toolreel.evals._report.run_data import run_data
+    from toolreel.evals._report.run_data import run_data, transcript_of
     from toolreel.evals._report.tables import (
         comparison_lines,
         comparison_tables,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         head_lines,
         summary_tables,
     )
-    from toolreel.evals._report.transcripts import transcript_of
     from toolreel.evals._results import (
         Header,
         Journal,
@@ -103,11 +102,12 @@ if TYPE_CHECKING:
         GateResult,
         Sides,
         check_gates,
+        gate_forecasts,
         gate_trees,
         overall_standing,
         plan_results,
+        power_sentence,
     )
-    from toolreel.evals._summary.planning import gate_forecasts, power_sentence
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries
     from toolreel.evals._summary.totals import (
         Total,

@@ -23,9 +23,8 @@ from toolreel.evals._report.rendering import (
     percent,
     without_usual,
 )
-from toolreel.evals._report.run_data import cell_name, run_data
+from toolreel.evals._report.run_data import LONGEST, cell_name, run_data, transcript_of
 from toolreel.evals._report.tables import flips_table, head_lines, split_words, summary_tables
-from toolreel.evals._report.transcripts import LONGEST, transcript_of
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
