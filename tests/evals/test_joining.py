@@ -104,11 +104,11 @@ def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other
 def test_another_shard_needs_another_directory_but_the_whole_may_follow(tmp_path: Path) -> None:
     plan = plan_of()
     evaluated(sharded(plan, "1/2"), tmp_path / "here")
-    with pytest.raises(ResultsError, match="holds shard 1/2; give shard 2/2 another directory"):
+    with pytest.raises(ResultsError, match="was run, and shard 2/2 lacks it"):
         evaluated(sharded(plan, "2/2"), tmp_path / "here")
     assert evaluated(plan, tmp_path / "here").complete
     assert read_header(tmp_path / "here" / "header.json").shard == ""
-    with pytest.raises(ResultsError, match="holds an evaluation that is no shard"):
+    with pytest.raises(ResultsError, match="was run, and shard 2/2 lacks it"):
         evaluated(sharded(plan, "2/2"), tmp_path / "here")
 
 

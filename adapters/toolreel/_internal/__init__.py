@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.page_frame import (
         asset,
-        cut_to,
         framed,
         json_element,
         packed,

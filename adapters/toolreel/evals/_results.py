@@ -210,12 +210,6 @@ class Journal:
         """Write what the evaluation goes on with; the time of its beginning is kept."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else None
-        if before and header.shard not in {"", before.shard}:
-            there = f"shard {before.shard}" if before.shard else "an evaluation that is no shard"
-            raise ResultsError(
-                f"{path.parent}: holds {there}; give shard {header.shard} another directory (--out), and "
-                "join them with `toolreel eval summarize`"
-            )
         write_json(path, (replace(header, created=before.created) if before else header).tree())
 
     def append(self, record: Record) -> Record:

@@ -207,21 +207,22 @@ def _tool(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> Json:
 
 
 def scenario_text(tree: Tree, comments: Sequence[str]) -> str:
-    """The file of a scenario: its values first, then its tables.
+    """The file of a scenario.
 
+    :param tree: values first, then tables
     :param comments: at its beginning
     """
     # A comment of TOML takes no control characters.
-    lines, tables = [f"# {printable(' '.join(each.split()))}" for each in comments], list[str]()
+    lines = [f"# {printable(' '.join(each.split()))}" for each in comments]
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            tables += ["", f"[{_key(key)}]", *_pairs(value)]
+            lines += ["", f"[{key}]", *_pairs(value)]
         elif key in {"tool", "check"} and isinstance(value, Sequence):
             for item in value:
-                tables += ["", f"[[{key}]]", *_pairs(as_tree(item))]
+                lines += ["", f"[[{key}]]", *_pairs(as_tree(item))]
         else:
             lines += _pairs({key: value})
-    return "\n".join((*lines, *tables)) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")

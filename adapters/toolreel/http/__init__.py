@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     )
     from toolreel.http._connection_limits import async_trace
     from toolreel.http._httpx_endpoint import (
-        TIMEOUT,
         AsyncHttpEndpoint,
         HttpEndpoint,
         async_chunks_of,

@@ -98,7 +98,9 @@ def test_json_says_how_it_ended_in_one_object() -> None:
         "made": 4,
         "left": 0,
         "void": 0,
+        "accepted_void": 0,
         "complete": True,
+        "shard": "",
         "stopped": "",
     }
     again = evaluating("replay", "results", "--json")

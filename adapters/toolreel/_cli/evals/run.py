@@ -193,10 +193,7 @@ def run_command(
             err.print(f"Shard {plan.shard}: {plan.count:,} of {plan.whole_count:,} runs")
     progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
-        outcome = evaluate(
-            *(plan, folder, connection, None, progress, stop),
-            cassettes=not no_cassettes,
-        )
+        outcome = evaluate(plan, folder, connection, None, progress, stop, cassettes=not no_cassettes)
     try:
         from toolreel.evals import Results, write_summaries
 
@@ -212,9 +209,9 @@ def run_command(
                 "made": outcome.made,
                 "left": outcome.left,
                 "void": outcome.void,
-                **({"accepted_void": outcome.accepted} if plan.options.accept_void else {}),
+                "accepted_void": outcome.accepted,
                 "complete": outcome.complete,
-                **({"shard": str(plan.shard)} if plan.shard else {}),
+                "shard": str(plan.shard or ""),
                 "stopped": outcome.stopped,
                 "first_failed": [record.key for record in progress.failed],
             }

@@ -27,7 +27,6 @@ from toolreel.evals._summary.totals import (
     Contrast,
     Findings,
     Pair,
-    Total,
     grouped,
     recommendation,
 )
@@ -70,11 +69,10 @@ def summary_tables(
     """All tables of a summary; those that would have no rows are left out."""
     made = [one for one in trials if one.key]
     # One candidate among several of the other kind mixes what those tell apart.
-    kinds = {"strategies": findings.strategies, "models": findings.models}
-    compared = [what for what, totals in kinds.items() if len(totals) > 1] or ["strategies"]
+    compared = [what for what, totals in findings.totals.items() if len(totals) > 1] or ["strategies"]
     tables = (
         gate_table(gates),
-        *(totals_table(what, kinds[what], findings) for what in compared),
+        *(totals_table(what, findings) for what in compared),
         contrasts_table([each for found in findings.contrasts.values() for each in found]),
         _tasks(made),
         _flaky(made),
@@ -88,9 +86,9 @@ def gate_table(results: Iterable[GateResult]) -> TextTable:
     return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
 
 
-def totals_table(what: str, totals: Sequence[Total], findings: Findings) -> TextTable:
+def totals_table(what: str, findings: Findings) -> TextTable:
     """Candidates of one kind with their rates, over tool scenarios."""
-    k = findings.whole.k
+    k, totals = findings.whole.k, findings.totals[what]
     head = (
         *(what, "passed", "rate", "95%", "scenarios", "coverage", "exercised", "after empty reply"),
         *("pass@1", f"pass^{k}", "p95 ms", "tokens a run", "cost a run"),
@@ -150,11 +148,12 @@ def _tasks(made: Sequence[Trial]) -> TextTable:
                 recommendation(trials),
                 f"{controls.ok}/{controls.valid}" if controls.valid else "",
                 percent(Tally.of(trials).coverage),
+                next((one.category for one in trials if not one.ok), ""),
             )
         )
     head = (
         *("model", "profile", "strategy", "endpoint", "passed", "rate", "95%", "recommended", "control"),
-        "coverage",
+        *("coverage", "category"),
     )
     note = (
         f"95%: Wilson's interval of these tool runs; recommended: it lies above {100 * WORKS:g} % "

@@ -6,7 +6,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from functools import cache
 from itertools import product, zip_longest
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar
 
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
@@ -24,7 +24,7 @@ from toolreel.evals._runner.connection import Connection, connect, new_header, r
 from toolreel.evals._runner.real_tools import check_served
 from toolreel.evals._runner.spending import Spending
 from toolreel.evals._runner.trial import Job, run_job
-from toolreel_core._jsontext import Tree, canonical, tree_at
+from toolreel_core._jsontext import canonical, tree_at
 from toolreel_core.evals import (
     Cell,
     EvalPlan,
@@ -225,20 +225,24 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
             for asked in attempt.asked:
                 spending.count(asked, record.cell)
         latest[record.cell, record.trial] = record
-    if latest and (others := [*_departures(read_header(out / "header.json").plan, plan)]):
-        raise ResultsError("\n  ".join((f"{out}: has runs of another plan:", *others)) + _ONE_PLAN)
-    changed = [run for run, record in latest.items() if run in samples and samples[run].key != record.key]
-    if changed:
-        sample, record = samples[changed[0]], latest[changed[0]]
-        if sample.version != record.version:
-            how = " with another version of its scenario, or of its scenario file"
+    for run, record in latest.items():
+        cell, sample = record.cell, samples.get(run)
+        if sample is None:
+            part = f"shard {plan.shard}" if plan.shard else "this plan"
+            how = f", trial {record.trial}, was run, and {part} lacks it"
+        elif sample.version != record.version:
+            how = " was run with another version of its scenario, or of its scenario file"
+        elif sample.key != record.key:
+            changes = configuration_differences(record.configuration, plan.configuration(cell).text)
+            how = "\n  ".join((" was run under another configuration:", *changes))
         else:
-            changes = configuration_differences(record.configuration, plan.configuration(sample.cell).text)
-            how = "\n  ".join((" under another configuration:", *changes))
-        cell = sample.cell
-        raise ResultsError(f"{out}: {cell.model}, {cell.strategy}, {cell.scenario} was run{how}{_ONE_PLAN}")
-    kept = [record for run, record in latest.items() if run in samples]
-    rows = [one for one in trials_in(kept, plan) if one.key]
+            continue
+        raise ResultsError(f"{out}: {cell.model}, {cell.strategy}, {cell.scenario}{how}{_ONE_PLAN}")
+    if latest:
+        gates = canonical(tree_at(read_header(out / "header.json").plan, "options").get("gate", []))
+        if gates != plan.options.gates:
+            raise ResultsError(f"{out}: gate: {gates} -> {plan.options.gates}{_ONE_PLAN}")
+    rows = [one for one in trials_in(latest.values(), plan) if one.key]
     ended = [one for one in rows if not one.lacking]
     for name in plan.endpoints:
         # Without credentials; nothing of a script, and of records of older versions.
@@ -254,24 +258,6 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
 
 
 _ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"
-
-
-def _departures(before: Tree, plan: EvalPlan) -> Iterator[str]:
-    """The keys by which a plan does not just add to the one of a directory."""
-    after, options = plan.tree(), tree_at(before, "options")
-    for axis in ("models", "strategies", "scenarios", "endpoints"):
-        # A plan without names of endpoints has one without a name.
-        was, now = ({*cast("Iterable[str]", tree.get(axis, ("",)))} for tree in (before, after))
-        if gone := sorted(was - now):
-            yield f"eval.{axis}: without {', '.join(gone)}"
-    for model, names in tree_at(before, "models").items():
-        now = {profile.name for profile in plan.profiles.get(model, ())}
-        if now and (gone := sorted({*cast("Sequence[str]", names)} - now)):
-            yield f"eval.profiles: {model} without {', '.join(gone)}"
-    if (trials := cast("int", tree_at(options, "eval").get("trials", 1))) > plan.trials:
-        yield f"eval.trials: {trials} -> {plan.trials}"
-    if (gates := canonical(options.get("gate", []))) != plan.options.gates:
-        yield f"gate: {gates} -> {plan.options.gates}"
 
 
 def cassette_name(sample: Sample) -> str:

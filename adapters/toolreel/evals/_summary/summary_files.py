@@ -86,8 +86,9 @@ def summary_trees(
         "answer": list(answer(findings)),
         "figures": {
             "whole": _total(findings.whole),
-            "strategies": {each.name: _total(each) for each in findings.strategies},
-            "models": {each.name: _total(each) for each in findings.models},
+            **{
+                what: {each.name: _total(each) for each in totals} for what, totals in findings.totals.items()
+            },
             **{
                 f"{what}_compared": [
                     {"first": each.first, "second": each.second, **asdict(each.difference)}

@@ -198,11 +198,9 @@ class Findings:
     """The figures of a summary."""
 
     whole: Total
-    strategies: tuple[Total, ...]
-    models: tuple[Total, ...]
-    """With its sampling profile in the name, where a model was run with several."""
+    totals: Mapping[str, tuple[Total, ...]]
+    """Of ``strategies``, and of ``models``: with the sampling profile, where a model has several."""
     contrasts: Mapping[str, tuple[Contrast, ...]]
-    """Of ``strategies``, and of ``models``."""
     notes: tuple[str, ...]
     """What one has to know about the figures."""
 
@@ -243,7 +241,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
                 f"difference{among} is significant"
             )
     whole = Total.of("all runs", trials, plan.trials)
-    return Findings(whole, totals["strategies"], totals["models"], contrasts, tuple(notes))
+    return Findings(whole, totals, contrasts, tuple(notes))
 
 
 _NAMED: Final = 4
@@ -252,9 +250,10 @@ _NAMED: Final = 4
 
 def answer(findings: Findings) -> tuple[str, ...]:
     """What a reader has to know first: a sentence about models and one about strategies, with their scope."""
-    found = (
-        *_best("model", "models", findings.models, findings.contrasts["models"]),
-        *_best("strategy", "strategies", findings.strategies, findings.contrasts["strategies"]),
+    found = tuple(
+        sentence
+        for one, several in (("model", "models"), ("strategy", "strategies"))
+        for sentence in _best(one, several, findings.totals[several], findings.contrasts[several])
     )
     rate = findings.whole.rate
     return found or (
