@@ -144,7 +144,8 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         say(_findings_tree(probed, preset_file, beside))
     else:
         _show_findings(probed, preset_file, compare or "", beside)
-    return 0 if probed.stopped is None and probed.is_stable and _has_answers(probed) else FAILED
+    usable = _has_answers(probed) and _uncalled(probed) is None
+    return 0 if probed.stopped is None and probed.is_stable and usable else FAILED
 
 
 def _send_probe(
@@ -265,6 +266,12 @@ def _has_answers(probed: Probed) -> bool:
     )
 
 
+def _uncalled(probed: Probed) -> Finding | None:
+    """The answer to the question that asks for a call, if it had none that can be read."""
+    asked = next((each for each in probed.findings if each.name == "tools"), None)
+    return asked if asked and asked.stable and asked.word == "answered" else None
+
+
 def _show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:
     """Print the findings, the preset and the comparison."""
     if probed.findings:
@@ -314,6 +321,12 @@ def _warn_of_findings(probed: Probed) -> None:
     if probed.stopped:
         answered = counted(len(probed.probing.tries), "answer")
         complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
+    elif uncalled := _uncalled(probed):
+        complain(
+            f"asked for a call, the model made none that can be read: {uncalled.detail}",
+            hint="No setting above changes that. If it is a call in a format of its own, a transform of "
+            "responses can read it; else the model calls no tools.",
+        )
     elif not _has_answers(probed):
         plain = next(each for each in probed.findings if each.name == "plain")
         complain(

@@ -160,8 +160,11 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
             for call in reply.calls:
                 unreadable = isinstance(call.arguments, ArgumentError)
                 calls.append(f"{call.name}({call.original if unreadable else call.arguments})")
-            problem = reply.problem.code if reply.problem else "nothing"
-            return f"reply: {', '.join(calls) or reply.content or problem}"
+            said = ", ".join(calls) or reply.content
+            if not said:
+                said = reply.problem.code if reply.problem else "nothing"
+                said += f", only reasoning: {reply.reasoning}" if reply.reasoning else ""
+            return f"reply: {said}"
         case events.RequestFailed():
             return f"no reply: {event.message}"
         case events.ToolReturned():
