@@ -67,8 +67,8 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) ->
             {**BOTH, "alpha": 0.05, "margin": 0.02},
             "gate: either alpha, for a test, or margin, for the end of an interval",
         ),
-        ({**BOTH, "margin": 2}, "gate.margin: expected a number between 0 and 1, got 2"),
-        ({**BOTH, "alpha": 5}, "gate.alpha: expected a number between 0 and 1, got 5"),
+        ({**BOTH, "margin": 2}, "gate.margin: expected a number above 0 and below 1, got 2"),
+        ({**BOTH, "alpha": 5}, "gate.alpha: expected a number above 0 and below 1, got 5"),
         (
             {**BOTH, "about": "these"},
             "gate.about: expected one of scenarios-such-as-these, these-scenarios, got 'these'",
