@@ -21,6 +21,7 @@ is in docs/evals/statistics.md.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -420,27 +421,17 @@ def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> in
     36
     """
     given = [cell for cell in cells if cell.runs]
-    if about == SAMPLE:
-        shares = scenario_shares(given)
-        there = len(shares)
+    shares = scenario_shares(given)
+    there = len(shares) if about == SAMPLE else sum(cell.runs for cell in given)
 
-        def shown(times: float) -> bool:
-            return mean_below(shares, times)((1 - margin) / 2) <= ALPHA / 2
-    else:
-        there = sum(cell.runs for cell in given)
+    def shown(many: int) -> bool:
+        if about == SAMPLE:
+            return mean_below(shares, many / there)((1 - margin) / 2) <= ALPHA / 2
+        more = [PairedCell(*cell[:2], *(ceil(each * many / there) for each in cell[2:])) for cell in given]
+        return _stratified(more, ALPHA)[1] >= -margin
 
-        def shown(times: float) -> bool:
-            more = [PairedCell(*cell[:2], *(ceil(each * times) for each in cell[2:])) for cell in given]
-            return _stratified(more, ALPHA)[1] >= -margin
-
-    high = next((there << times for times in range(17) if shown(2.0**times)), None)
-    if high is None:
-        return None
-    low = max(high // 2, 1)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if shown(middle / there) else (middle + 1, high)
-    return high
+    high = next((there << times for times in range(17) if shown(there << times)), None)
+    return None if high is None else bisect_left(range(high), True, max(high // 2, 1), key=shown)
 
 
 SPREAD: Final = 0.15

@@ -45,10 +45,16 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         try:
             from toolreel.evals import planned
 
+            parsed = parse_settings(settings)
+            for key in parsed.provider:
+                what = "what a provider takes is up to the strategies; write one that says so"
+                raise EvalPlanError(f"--set {key}: {what}")
+            sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
+            tables = {key: value for key, value in sections.items() if value}
             headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
             plan = planned(
                 path,
-                reduce(merged, (_of_settings(settings), headers, _of_flags(given))),
+                reduce(merged, (tables, headers, _of_flags(given))),
                 environ=os.environ,
                 flags={setting.path: setting.option for setting in _FLAGS.values()},
                 catalogues=catalogues,
@@ -117,14 +123,3 @@ def _of_flags(given: Mapping[Setting, Any]) -> Tree:
                 pass
         tree = merged(tree, setting.placed(value))
     return tree
-
-
-def _of_settings(items: tuple[str, ...]) -> Tree:
-    settings = parse_settings(items)
-    if settings.provider:
-        key = next(iter(settings.provider))
-        raise EvalPlanError(
-            f"--set {key}: what a provider takes is up to the strategies; write one that says so"
-        )
-    sections: Tree = {"loop": settings.config, "sampling": settings.options}
-    return {key: value for key, value in sections.items() if value}

@@ -12,7 +12,6 @@ from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.evals.summarize import show_tables
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
-    Rejudged,
     Results,
     plan_of_header,
     promote,
@@ -24,7 +23,6 @@ from toolreel.evals import (
     shortened,
     write_replayed,
 )
-from toolreel_core.evals import Record, Verdict
 
 _REPLAY_EPILOG: Final = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "
@@ -91,21 +89,17 @@ def replay_command(
         say({"replayed": len(found), "drifted": [again.record.key for again in drifted], **wrote})
     else:
         for again in drifted if check or target else found:
-            _show_replayed(again.record, (again.now or again.record).verdict, again.drift)
+            record, verdict = again.record, (again.now or again.record).verdict
+            said = ": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1])))
+            run = f"{record.key[:12]}  {record.cell.model} {record.cell.scenario} trial {record.trial}"
+            out.print(printable(f"{run} {record.cell.strategy}  {shortened(said)}"))
+            if again.drift:
+                err.print(printable(f"  {again.drift}"), style="yellow")
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
         out.print(f"{counted(len(found), 'run')} replayed, {rest}")
         if target and not written:
             err.print("Nothing written: a run that cannot be replayed cannot be judged again.")
     return DRIFT if drifted and not written else 0
-
-
-def _show_replayed(record: Record, verdict: Verdict, drift: str) -> None:
-    cell = record.cell
-    said = ": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1])))
-    run = f"{record.key[:12]}  {cell.model} {cell.scenario} trial {record.trial} {cell.strategy}"
-    out.print(printable(f"{run}  {shortened(said)}"))
-    if drift:
-        err.print(printable(f"  {drift}"), style="yellow")
 
 
 @click.command("bisect", epilog="Exit codes: 0 done, 2 usage.")
@@ -138,11 +132,8 @@ def _rejudge(
     results: Results, keys: tuple[str, ...], strategy: str, first: str = "", *, as_machine: bool
 ) -> int:
     """Show recorded replies under another strategy."""
-    found = list[Rejudged]()
-    with err.status("") as status:
-        for run in rejudged(results, plan_of_header(results.header), strategy, first, keys):
-            found.append(run)
-            status.update(f"{len(found)} of {len(results)} runs")
+    with err.status("Replaying the runs"):
+        found = [*rejudged(results, plan_of_header(results.header), strategy, first, keys)]
     if as_machine:
         return say(rejudged_tree(found, strategy, first))
     show_tables(rejudged_lines(found, strategy, first), rejudged_tables(found))

@@ -21,11 +21,6 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
         yield f"{name} -> {strategy}: {len(group)} runs, {counts}"
         for why, count in Counter(run.reason for run in group if run.fate == "undecided").most_common():
             yield f"  undecided because {why}: {count}"
-    if first and (broken := sum(run.fate == "lost" for run in runs)):
-        yield (
-            f"What loses the {broken} runs that {strategy} breaks: "
-            f"toolreel eval bisect DIR --from {strategy} --to {first}"
-        )
     if first and not any(run.needed for run in runs):
         yield f"No run is turned, so no setting of {strategy} is needed by a recorded reply."
 
