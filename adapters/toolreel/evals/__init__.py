@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         write_json,
     )
     from toolreel.evals._runner.connection import Connection, connect, new_header
-    from toolreel.evals._runner.endpoints import ScriptedEndpoint
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
@@ -76,7 +75,8 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
     from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, scenario
-    from toolreel.evals._runner.trial import WorldHost
+    from toolreel.evals._runner.spending import Spending
+    from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
     from toolreel.evals._scenario_of_session import scenario_of_session, scenario_text
     from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
     from toolreel.evals._statistics import (

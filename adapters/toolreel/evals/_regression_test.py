@@ -123,11 +123,9 @@ def promote(
 def _run_of(results: Results, key: str) -> Record:
     """The one run whose key begins so."""
     found = [record for record in results.records() if record.key.startswith(key)]
-    if not found:
-        raise ResultsError(f"{results.path}: no run has a key that begins with {key!r}")
-    if len(found) > 1:
-        keys = ", ".join(record.key[:12] for record in found[:5])
-        what = f"{len(found)} runs have a key that begins with {key!r}: {keys}, …; say more of it"
+    if len(found) != 1:
+        keys = f": {', '.join(record.key[:12] for record in found[:5])}, …; say more of it" if found else ""
+        what = f"{len(found)} runs have a key that begins with {key!r}{keys}"
         raise ResultsError(f"{results.path}: {what}")
     return found[0]
 

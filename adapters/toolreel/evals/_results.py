@@ -231,16 +231,12 @@ class Journal:
     def _mend(self) -> None:
         """Set a last line aside that was cut when its process was killed."""
         self._file.seek(0)
-        end, last = 0, b""
-        for line in self._file:
-            last = line
-            if line.endswith(b"\n"):
-                end += len(line)
-        if last and not last.endswith(b"\n"):
+        whole = self._file.read()
+        end = whole.rfind(b"\n") + 1
+        if whole[end:]:
             with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
-                cut.write(last + b"\n")
+                cut.write(whole[end:] + b"\n")
             self._file.truncate(end)
-        self._file.seek(0, os.SEEK_END)
 
     def __enter__(self) -> Self:
         return self
@@ -284,11 +280,9 @@ def _safe(record: Record, secrets: Mapping[str, str]) -> Record:
         return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
 
     attempts = []
-    for attempt in record.attempts:
-        asked = tuple(
-            replace(one, model="", provider="", fingerprint="", request_id="") for one in attempt.asked
-        )
-        attempts.append(replace(attempt, verdict=withheld(attempt.verdict), asked=asked))
+    for each in record.attempts:
+        asked = (replace(one, model="", provider="", fingerprint="", request_id="") for one in each.asked)
+        attempts.append(replace(each, verdict=withheld(each.verdict), asked=tuple(asked)))
     return replace(
         record,
         verdict=withheld(record.verdict),

@@ -13,8 +13,7 @@ from typing import Final
 
 from toolreel._driver import InstantClock
 from toolreel._internal import EvalPlanError
-from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.trial import RunContext, converse, live_tools
+from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, converse, live_tools
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, check_scenario_name, judge
 
@@ -59,11 +58,6 @@ class ScriptProof:
     verdicts: tuple[Verdict, ...]
     """One a seed."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether every trial got the expected verdict."""
-        return all(verdict.result == self.wanted for verdict in self.verdicts)
-
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -77,7 +71,7 @@ class Proof:
     @property
     def holds(self) -> bool:
         """Whether every script got the expected verdict."""
-        return all(each.holds for each in self.scripts)
+        return all(found.result == each.wanted for each in self.scripts for found in each.verdicts)
 
 
 def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:

@@ -467,8 +467,4 @@ def detectable(clusters: int, pairs: float) -> float | None:
     """The smallest true difference that is found in 80 % of all plans; ``None`` if there is none up to 1."""
     if power(1.0, clusters, pairs) < POWER:
         return None
-    low, high = 0.0, 1.0
-    while high - low > 0.001:
-        middle = (low + high) / 2
-        low, high = (low, middle) if power(middle, clusters, pairs) >= POWER else (middle, high)
-    return high
+    return bisect_left(range(1_000), True, key=lambda n: power(n / 1_000, clusters, pairs) >= POWER) / 1_000

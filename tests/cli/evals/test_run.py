@@ -61,7 +61,7 @@ def test_scripted_models_need_no_network_and_no_key() -> None:
     said = evaluating("run", *SCRIPTED, "--out", "my results")
     assert said.code == 0, said.stderr
     first, *others = said.stdout.splitlines()
-    assert re.match(r"4 runs made: 2 OK, 2 FAIL, [\d.]+ a minute$", first)
+    assert re.match(r"4 runs made: (2 OK, 2 FAIL|2 FAIL, 2 OK)$", first)
     assert others[:3] == [
         "results     my results",
         "next        toolreel eval summarize 'my results'",

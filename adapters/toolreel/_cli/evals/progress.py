@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from toolreel._secrets import key_notice
 from toolreel_core.evals import EvalPlan, Record, kind_of
 
 if TYPE_CHECKING:
-    from toolreel.evals import Connection, ExistingRuns
+    from toolreel.evals import Connection, ExistingRuns, Spending
 
 
 def connect_with_notices(plan: EvalPlan) -> Connection:
@@ -83,8 +82,7 @@ class EvaluationProgress:
         """The first runs that failed."""
         self.interrupted = False
         """Whether Ctrl-C has ended it."""
-        self._before: ExistingRuns | None = None
-        self._since = time.monotonic()
+        self._spending: Spending | None = None
         columns = (
             BarColumn(bar_width=10),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
@@ -99,7 +97,7 @@ class EvaluationProgress:
 
     def found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
-        self._before = found
+        self._spending = found.spending
         self._bar.update(self._task, completed=len(found.ended))
         if not self._quiet and (found.ended or found.void):
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
@@ -114,7 +112,7 @@ class EvaluationProgress:
         if verdict.result == "fail" and len(self.failed) < _KEPT:
             self.failed.append(record)
         if self._lines:
-            done = len(self._before.ended if self._before else ()) + self._results.total()
+            done = int(self._bar.tasks[0].completed) + 1
             names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
             why = ": ".join((verdict.category, *verdict.reasons[:1]))
             why = why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
@@ -153,9 +151,8 @@ class EvaluationProgress:
 
     @property
     def status_text(self) -> str:
-        """Counts, rate, and what all runs have cost, those made before too."""
+        """Counts, and what all runs have cost, those made before too."""
         counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
-        rate = self._results.total() / (time.monotonic() - self._since) * 60
-        cost = self._before.spending.cost if self._before else 0
+        cost = self._spending.cost if self._spending else 0
         limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
-        return f"{counts}, {rate:.1f} a minute" + (f", cost {cost:.6g}{limit}" if cost else "")
+        return counts + (f", cost {cost:.6g}{limit}" if cost else "")

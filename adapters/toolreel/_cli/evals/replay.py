@@ -134,9 +134,9 @@ def _rejudge(
     """Show recorded replies under another strategy."""
     with err.status("Replaying the runs"):
         found = [*rejudged(results, plan_of_header(results.header), strategy, first, keys)]
-    if as_machine:
-        return say(rejudged_tree(found, strategy, first))
-    show_tables(rejudged_lines(found, strategy, first), rejudged_tables(found))
+    tree = rejudged_tree(found, strategy, first)
+    lines, tables = [*rejudged_lines(found, strategy, first)], rejudged_tables(found)
+    show_tables("Recorded runs", lines, tables, tree, as_machine=as_machine)
     return 0
 
 

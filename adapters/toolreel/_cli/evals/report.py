@@ -10,9 +10,10 @@ import click
 from toolreel._cli.console import err, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.evals.replay import folder_argument
-from toolreel._cli.evals.summarize import show_tables, write_files
+from toolreel._cli.evals.summarize import show_tables
 from toolreel.evals import write_atomically
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals import incompleteness
 
 if TYPE_CHECKING:
@@ -110,10 +111,8 @@ def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) ->
     lines = [*case_study_lines(trials, ours)]
     both = (case_study_tables(ours, "this evaluation"), case_study_tables(study, "the study"))
     tables = [table for pair in zip(*both, strict=True) for table in pair]
-    write_files("Tool calling case study", lines, tables, markdown)
-    if as_machine:
-        return say({"lines": [*lines], "evaluation": ours, "study": study})
-    show_tables(lines, tables)
+    tree: Tree = {"lines": lines, "evaluation": ours, "study": study}
+    show_tables("Tool calling case study", lines, tables, tree, markdown, as_machine=as_machine)
     return 0
 
 

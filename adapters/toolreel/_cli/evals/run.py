@@ -189,8 +189,6 @@ def run_command(
     level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
-        if level:
-            err.print(f"Shard {plan.shard}: {plan.count:,} of {plan.whole_count:,} runs")
     progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(plan, folder, connection, None, progress, stop, cassettes=not no_cassettes)
@@ -233,7 +231,7 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
         err.print(printable(f"Not recorded: {why}"), style="yellow")
     options = outcome.plan.options
     if accepted := acceptance(outcome.trials, options):
-        err.print(f"{accepted[0].upper()}{accepted[1:]}.", style="" if outcome.complete else "yellow")
+        err.print(f"{accepted}.", style="yellow")
     if lacks := incompleteness(outcome.trials, options.min_coverage):
         err.print(lacks, style="yellow")
     if quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from toolreel.evals import write_atomically
 
 if TYPE_CHECKING:
     from toolreel.evals import GateResult, TextTable
+    from toolreel_core._jsontext import Json
 
 GATES_EPILOG: Final = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
@@ -95,14 +96,8 @@ def summarize_command(
     head = head_lines(trials, plan, results.header.created, str(folder))
     lines = [*answer(findings), *head, *warnings(trials)]
     incomplete = incompleteness(trials, plan.options.min_coverage)
-    write_files("Evaluation of tool calls", (*lines, incomplete), tables, markdown)
-    if as_machine:
-        tree = summary_trees(trials, findings, results, plan)["summary.json"]
-        say({**tree, "gates": gate_trees(gates)})
-    else:
-        show_tables(lines, tables)
-        if incomplete:
-            err.print(incomplete, style="yellow")
+    tree = {**summary_trees(trials, findings, results, plan)["summary.json"], "gates": gate_trees(gates)}
+    show_tables("Evaluation of tool calls", lines, tables, tree, markdown, incomplete, as_machine=as_machine)
     return exit_code(gates, complete=not incomplete)
 
 
@@ -163,35 +158,39 @@ def compare_command(
     results = check_gates(words, found.gate_sides)
     gated = [gate_table(results)] if results else []
     lines, incomplete = (*comparison_lines(found), *found.headers), found.incomplete
-    write_files(
-        "Comparison of evaluations", (*lines, incomplete), [*comparison_tables(found), *gated], markdown
-    )
-    if as_machine:
-        say({**comparison_tree(found), "gates": gate_trees(results)})
-    else:
-        show_tables(lines, [*comparison_tables(found), *gated])
-        if incomplete:
-            err.print(incomplete, style="yellow")
+    tree = {**comparison_tree(found), "gates": gate_trees(results)}
+    tables = [*comparison_tables(found), *gated]
+    show_tables("Comparison of evaluations", lines, tables, tree, markdown, incomplete, as_machine=as_machine)
     return exit_code(results, complete=not incomplete)
 
 
-def show_tables(lines: Iterable[str], tables: Iterable[TextTable]) -> None:
-    """Print lines and tables as wide as the terminal is, and 100 columns wide elsewhere."""
-    from toolreel.evals import as_text
+def show_tables(
+    title: str,
+    lines: Sequence[str],
+    tables: Sequence[TextTable],
+    tree: Mapping[str, Json],
+    markdown: Path | None = None,
+    incomplete: str = "",
+    *,
+    as_machine: bool,
+) -> None:
+    """Print lines and tables as wide as the terminal is, and 100 columns wide elsewhere.
 
-    width = max(_NARROWEST, out.width) if out.is_terminal else 100
-    out.print(as_text(lines, tables, width))
-
-
-def write_files(title: str, lines: Iterable[str], tables: Iterable[TextTable], markdown: Path | None) -> None:
-    """Write what ``--markdown`` asks for.
-
+    :param tree: is printed instead for machines
+    :param markdown: a file that they are written to as well
+    :param incomplete: what lacks, in a sentence
     :raises ResultsError: if the file cannot be written
     """
-    if markdown:
-        from toolreel.evals import as_markdown
+    from toolreel.evals import as_markdown, as_text
 
-        write_atomically(markdown, as_markdown(title, lines, tables))
+    if markdown:
+        write_atomically(markdown, as_markdown(title, (*lines, incomplete), tables))
+    if as_machine:
+        say(tree)
+        return
+    out.print(as_text(lines, tables, max(_NARROWEST, out.width) if out.is_terminal else 100))
+    if incomplete:
+        err.print(incomplete, style="yellow")
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:

@@ -62,7 +62,9 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
     header, tally = results.header, Tally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
     identity = chain("inspect", plan.digest, *task.axes)[:22]
-    accuracy: Tree = {"name": "accuracy", "value": tally.ok / tally.valid} if tally.valid else {}
+    metrics: Tree = {}
+    if tally.valid:
+        metrics = {"accuracy": {"name": "accuracy", "value": tally.ok / tally.valid}}
     return {
         "version": LOG_VERSION,
         "status": "success" if len(runs) == len(plan.scenarios) * plan.trials else "started",
@@ -95,7 +97,7 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
                     "scorer": _SCORER,
                     "scored_samples": tally.valid,
                     "unscored_samples": tally.runs - tally.valid,
-                    "metrics": {"accuracy": accuracy} if accuracy else {},
+                    "metrics": metrics,
                 }
             ],
         },

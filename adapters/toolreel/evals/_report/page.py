@@ -137,17 +137,9 @@ def _answer(
     whole = "; ".join(sentence.removesuffix(".") for sentence in sentences)
     yield '<section id="answer" aria-label="The answer">'
     yield f'<p class="answer">{html_text(f"{whole}, {scope}." if valid else f"{whole}.")}</p>'
-    standings = [gate.standing for gate in gates]
-    # What needs an action comes first.
-    counts = (
-        f"{standings.count(name)} {name}" for name in ("failed", "undecided", "passed") if name in standings
+    yield (
+        '<ul class="gates" aria-label="Gates">' if gates else '<p class="state">The plan has no gate.</p><ul>'
     )
-    verdict = (
-        f"{'Gate' if len(gates) == 1 else 'Gates'}: {', '.join(counts)}."
-        if gates
-        else "The plan has no gate."
-    )
-    yield f'<p class="state">{verdict}</p><ul class="gates" aria-label="Gates">'
     yield from (
         f'<li><span class="badge {gate.standing}">{gate.standing}</span> '
         f"<span>{html_text(gate.sentence)}</span></li>"
@@ -164,20 +156,28 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
     cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
-    ran = dict.fromkeys(one.cell.scenario for one in made)
+    ran = {one.cell.scenario for one in made}
     rows = list[tuple[Content, ...]]()
-    for pack in dict.fromkeys((*packs.values(), *(packs.get(name, "") for name in ran))):
-        names = [
-            name for name in dict.fromkeys((*packs, *ran)) if name in ran and packs.get(name, "") == pack
-        ]
+    for pack in dict.fromkeys(packs.values()):
+        names = [name for name, of in packs.items() if of == pack and name in ran]
         of_pack = [
             rate_of(counted(one for name in names for one in cells.get((name, task), []))) for task in tasks
         ]
         if names:
             means = (f"mean {percent(rate.rate)}" if rate else "-" for rate in of_pack)
-            titles = (f"pack {pack or 'no longer in the plan'}", *means)
-            rows.append(tuple(Link(title, "", "pack") for title in titles))
-        rows += ((name, *(_heat(cells.get((name, task), [])) for task in tasks)) for name in names)
+            rows.append(tuple(Link(title, "", "pack") for title in (f"pack {pack}", *means)))
+        for name in names:
+            row = list[Content]()
+            for task in tasks:
+                trials = cells.get((name, task), [])
+                rate, words = rate_of(trials), split_words(trials)
+                shown = f"{percent(rate.rate)} ({rate}): {words}" if rate else words
+                style = f"heat{round(rate.rate * 10)}" if rate else "none"
+                link: Content = (
+                    Link(shown, f"#cell={cell_name(trials[0].cell)}", style) if trials else "not run"
+                )
+                row.append(link)
+            rows.append((name, *row))
     note = (
         "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
         "runs, side by side. The row of a pack has the mean over its scenarios."
@@ -186,12 +186,3 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
     only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
     heads = (plan.label(task).removeprefix(only) for task in tasks)
     return TextTable("Scenarios", ("scenario", *heads), tuple(rows), (note,))
-
-
-def _heat(trials: Sequence[Trial]) -> Content:
-    rate = rate_of(trials)
-    if not trials:
-        return "not run"
-    shown = f"{percent(rate.rate)} ({rate}): " if rate else ""
-    style = f"heat{round(rate.rate * 10)}" if rate else "none"
-    return Link(f"{shown}{split_words(trials)}", f"#cell={cell_name(trials[0].cell)}", style)

@@ -19,7 +19,7 @@ from toolreel.evals._report.rendering import (
     where,
 )
 from toolreel.evals._statistics import pass_hat, rate_of, wilson_bounds
-from toolreel.evals._summary.comparison import Comparison, Flip, Row
+from toolreel.evals._summary.comparison import Comparison, Flip
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.totals import (
     COVERED,
@@ -220,29 +220,29 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
     if these and sample is found.rows[0].shown:
         shown, interval, p_value = difference_cells(these, these.p_value)
         notes.insert(0, f"all tool runs, about these scenarios alone: {shown} ({interval}), p {p_value}")
+    rates = []
+    for row in found.rows:
+        pairs = row.pairs
+        rates.append(
+            (
+                f"{row.axis} {row.value}" if row.axis else "all tool runs",
+                *(f"{each.ok}/{each.valid}" for each in map(Tally.of, row.trials)),
+                *difference_cells(row.shown, row.p_holm),
+                *(str(pairs[name]) for name in ("gained", "lost")),
+                str(sum(pairs.values())),
+                "-" if row.shown is None else row.shown.about.replace("-", " "),
+            )
+        )
     categories = tuple(
         (name, str(before), str(after), f"{after - before:+d}")
         for name, (before, after) in found.categories().items()
     )
     tables = (
-        TextTable("rates", head, tuple(map(_row, found.rows)), tuple(notes)),
+        TextTable("rates", head, tuple(rates), tuple(notes)),
         *(flips_table(found.flips(kind), title, found.axes) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
     )
     return [table for table in tables if table.rows]
-
-
-def _row(row: Row) -> tuple[str, ...]:
-    tallies = [Tally.of(side) for side in row.trials]
-    pairs = row.pairs
-    return (
-        f"{row.axis} {row.value}" if row.axis else "all tool runs",
-        *(f"{each.ok}/{each.valid}" for each in tallies),
-        *difference_cells(row.shown, row.p_holm),
-        *(str(pairs[name]) for name in ("gained", "lost")),
-        str(sum(pairs.values())),
-        "-" if row.shown is None else row.shown.about.replace("-", " "),
-    )
 
 
 _FLIPS: Final = 24
@@ -274,7 +274,8 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
         "pairs": {
             "valid": valid,
             "invalid": len(found.pairs) - valid,
-            **{f"only_{name}": count for name, count in zip(("first", "second"), found.alone, strict=True)},
+            "only_first": found.alone[0],
+            "only_second": found.alone[1],
         },
         "lacking": sum(one.lacking for side in found.sides for one in side),
         "accepted_void": sum(one.accepted for side in found.sides for one in side),
@@ -282,10 +283,8 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             {
                 "axis": row.axis or None,
                 "value": row.value or None,
-                **{
-                    f"{name}_side": Tally.of(side).counts()
-                    for name, side in zip(("first", "second"), row.trials, strict=True)
-                },
+                "first_side": Tally.of(row.trials[0]).counts(),
+                "second_side": Tally.of(row.trials[1]).counts(),
                 "pairs": dict(row.pairs),
                 "difference": asdict(row.shown) if row.shown else None,
                 "p_holm": row.p_holm,

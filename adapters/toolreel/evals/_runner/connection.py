@@ -21,8 +21,7 @@ from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
 from toolreel.evals._catalogue import catalogue_digest
 from toolreel.evals._results import Header, recording_of
-from toolreel.evals._runner.endpoints import ScriptedEndpoint
-from toolreel.evals._runner.trial import Job, RunContext, live_tools, recorded_tools
+from toolreel.evals._runner.trial import Job, RunContext, ScriptedEndpoint, live_tools, recorded_tools
 from toolreel.http import (
     HttpEndpoint,
     header_values,

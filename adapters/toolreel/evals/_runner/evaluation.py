@@ -268,8 +268,7 @@ def cassette_name(sample: Sample) -> str:
     """
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
-    where = [cell.endpoint] if cell.endpoint else []
-    parts = (cell.model, cell.strategy, *where, f"{last}__{sample.key[:8]}")
+    parts = filter(None, (cell.model, cell.strategy, cell.endpoint, f"{last}__{sample.key[:8]}"))
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
 
 

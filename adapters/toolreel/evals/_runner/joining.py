@@ -60,7 +60,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
                 raise ResultsError(
                     "\n  ".join(lines) + "\nleave one of the directories out, or remove one of the two runs"
                 )
-    order = sorted(kept, key=lambda run: (places.get(run, len(places)), *run[0].axes, run[1]))
+    order = sorted(kept, key=lambda run: places.get(run, len(places)))
     draft = out.with_name(f".{out.name}.{secrets.token_hex(6)}.tmp")
     try:
         write_json(draft / "header.json", header.tree())

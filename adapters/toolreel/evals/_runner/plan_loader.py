@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
 from toolreel.evals._results import Header
@@ -19,7 +19,7 @@ from toolreel.evals._runner.scenario_files import beside, select_all, stored_sce
 from toolreel.presets import with_files
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError
-from toolreel_core._jsontext import Tree, parse
+from toolreel_core._jsontext import Tree, parse, tree_at
 from toolreel_core._plan import Presets
 from toolreel_core.evals import (
     SETTINGS,
@@ -40,21 +40,8 @@ _NOTHING_GIVEN: Final[Tree] = {}
 _NO_FLAGS: Final[Mapping[_Place, str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """The options of one source, and names for places in it."""
-
-    tree: Tree
-    called: Callable[[_Place], str]
-
-    def has(self, place: _Place) -> bool:
-        """Whether it has a value at the place."""
-        tree: object = self.tree
-        for key in place:
-            if not isinstance(tree, Mapping) or key not in tree:
-                return False
-            tree = tree[key]
-        return True
+_Layer: TypeAlias = tuple[Tree, Callable[[_Place], str]]
+"""The options of one source, and names for places in it."""
 
 
 def planned(
@@ -78,13 +65,17 @@ def planned(
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
     try:
-        lowest = _Layer(environment(environ), partial(_nearest, variables))
+        lowest: _Layer = environment(environ), partial(_nearest, variables)
     except ConfigError as error:
         raise EvalPlanError(str(error)) from None
-    layers = (lowest, *([_of_file(Path(path))] if path else []), _Layer(given, partial(_nearest, flags)))
+    layers: tuple[_Layer, ...] = (
+        lowest,
+        *([_of_file(Path(path))] if path else []),
+        (given, partial(_nearest, flags)),
+    )
     for layer in layers:
-        _blamed((layer,), partial(Options.of, layer.tree))
-    options = _blamed(layers, lambda: Options.of(layered(layer.tree for layer in layers)))
+        _blamed((layer,), partial(Options.of, layer[0]))
+    options = _blamed(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
     presets = with_files(catalogues, environ)
 
     def whole() -> EvalPlan:
@@ -118,7 +109,7 @@ def _of_file(path: Path) -> _Layer:
         listed = comma_separated(words) if isinstance(words, str) else words
         tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
     tree = _with_preset_files(tree, path.parent)
-    return _Layer(tree, lambda place: f"{path}, line {line_at(text, place)}")
+    return (tree, lambda place: f"{path}, line {line_at(text, place)}")
 
 
 def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -160,8 +151,10 @@ def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
     try:
         return build()
     except PlaceError as error:
-        for layer in reversed([*layers]):
-            if layer.has(error.place) and (called := layer.called(error.place)):
+        place = error.place
+        for tree, names in reversed([*layers]):
+            there = not place or place[-1] in tree_at(tree, *place[:-1])
+            if there and (called := names(place)):
                 what = error.what if called.startswith(("-", "OPENROUTER", "VERBOSE")) else str(error)
                 raise EvalPlanError(f"{called}: {what}") from None
         raise EvalPlanError(str(error)) from None

@@ -10,8 +10,7 @@ from threading import Condition, Event
 from typing import Final, TypeAlias
 
 from toolreel._driver import Endpoint
-from toolreel.evals._runner.endpoints import SendingBy, measured
-from toolreel.evals._runner.trial import Stopped
+from toolreel.evals._runner.trial import SendingBy, Stopped, measured
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._settings import Price
 from toolreel_core.evals import Budget, Cell, SentRequest, kind_of

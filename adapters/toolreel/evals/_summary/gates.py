@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, TypeAlias, cast
 
 from toolreel._internal import counted as count
@@ -188,7 +188,7 @@ def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tup
     found = cast("Difference", difference(cells, gate.about))
     sentence = (
         f"{second} must be shown to be at most {_points(gate.limit)} worse than {first}: the interval of the "
-        f"difference is {_points(found.low)} to {_points(found.high)} for {_kind(gate.about)}"
+        f"difference is {_points(found.low)} to {_points(found.high)} for {gate.about.replace('-', ' ')}"
     )
     if found.low >= -gate.limit:
         return "passed", sentence
@@ -222,7 +222,7 @@ def _regression(
             "undecided",
             f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",
         )
-    finding = f"{asked}: the difference is {_tested(found)} for {_kind(gate.about)}"
+    finding = f"{asked}: the difference is {_tested(found)} for {gate.about.replace('-', ' ')}"
     finding += f", and the level is {gate.limit:g}"
     if found.difference < 0 and found.p_value <= gate.limit:
         return "failed", finding
@@ -258,10 +258,6 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3g}"
 
 
-def _kind(about: About) -> str:
-    return "these scenarios" if about == THESE else "scenarios such as these"
-
-
 def _points(share: float) -> str:
     return f"{100 * share:.3g} points"
 
@@ -277,7 +273,7 @@ def plan_results(plan: EvalPlan, trials: Sequence[Trial]) -> tuple[GateResult, .
 
 def gate_trees(results: Iterable[GateResult]) -> list[Json]:
     """The results of gates, for machines."""
-    return [{"standing": one.standing, "sentence": one.sentence} for one in results]
+    return [asdict(one) for one in results]
 
 
 # What a plan can show before it is run: the smallest difference, and the fate of each gate.

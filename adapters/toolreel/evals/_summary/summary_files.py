@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Final
 
 from toolreel._secrets import shown_url
 from toolreel.evals._results import Results, write_json
@@ -36,10 +35,6 @@ from toolreel_core.evals import (
     incompleteness,
     reference_percentile,
 )
-
-SUMMARY: Final = "summary.json"
-BY_SCENARIO: Final = "summary_by_scenario.json"
-BY_STRATEGY: Final = "summary_by_scenario_and_strategy.json"
 
 
 def write_summaries(results: Results, plan: EvalPlan) -> tuple[Trial, ...]:
@@ -102,9 +97,11 @@ def summary_trees(
         "models": [_row(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()],
     }
     return {
-        SUMMARY: whole,
-        BY_SCENARIO: _by_scenario(made),
-        BY_STRATEGY: {name: _by_scenario(rows) for name, rows in strategies.items()},
+        "summary.json": whole,
+        "summary_by_scenario.json": _by_scenario(made),
+        "summary_by_scenario_and_strategy.json": {
+            name: _by_scenario(rows) for name, rows in strategies.items()
+        },
     }
 
 
