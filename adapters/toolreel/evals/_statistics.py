@@ -178,7 +178,6 @@ class Rate:
     about: str
     """What the interval is about, and the formula."""
     scenarios: int = 1
-    models: int = 1
 
     def __str__(self) -> str:
         """The interval in percent, such as ``82.4 to 88.1 %``."""
@@ -220,7 +219,7 @@ def _rate(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
         runs = len(cells) * harmonic_mean([cell[3] for cell in cells])
         low, high = wilson_bounds(rate * runs, runs)
     passed, of = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
-    return Rate(passed, of, low, high, rate, about, len(scenarios), len(models))
+    return Rate(passed, of, low, high, rate, about, len(scenarios))
 
 
 def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:

@@ -143,6 +143,7 @@ def compare_command(
     toolreel eval compare results/ --by strategy raw production --gate no-regression
     """
     from toolreel.evals import (
+        Sides,
         check_gates,
         compare,
         comparison_lines,
@@ -155,7 +156,10 @@ def compare_command(
 
     words = [gate_option(gate) for gate in gates]
     found = compare(folder, others, axis or "")
-    results = check_gates(words, found.gate_sides)
+    options, names = found.plans[1].options, (found.second, found.first)
+    before, after = found.sides
+    sides = Sides(after, before, found.axes, names, options.trials, options.min_coverage)
+    results = check_gates(words, sides)
     gated = [gate_table(results)] if results else []
     lines, incomplete = (*comparison_lines(found), *found.headers), found.incomplete
     tree = {**comparison_tree(found), "gates": gate_trees(results)}

@@ -76,11 +76,7 @@ LIMIT: Final = 14_000_000
 _SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _DIGITS: Final = 12
-
-
-def run_name(key: str) -> str:
-    """The name of a run in links and commands: the beginning of its key."""
-    return key[:_DIGITS]
+"""Of a key or a digest, for the name of a run or a cell in links and commands."""
 
 
 def cell_name(cell: Cell) -> str:
@@ -98,7 +94,7 @@ def run_data(
     """
     cells = grouped(made, lambda one: one.cell)
     told: list[Json] = [
-        {run_name(one.key): transcripts[one.key] for one in rows if one.key in transcripts}
+        {one.key[:_DIGITS]: transcripts[one.key] for one in rows if one.key in transcripts}
         for rows in cells.values()
     ]
     longest, texts = LONGEST, list[str]()
@@ -128,7 +124,7 @@ def _index(
                 for text in (one.category, one.reason, one.hint)
             )
             told = (int(one.key in transcripts), int(bool(one.cassette)))
-            runs.append([at, one.trial, run_name(one.key), one.outcome, *said, *told])
+            runs.append([at, one.trial, one.key[:_DIGITS], one.outcome, *said, *told])
     names: list[Json] = [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells]
     return {
         "folder": folder,

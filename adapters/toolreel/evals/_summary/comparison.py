@@ -12,7 +12,6 @@ from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import Difference, PairedCell, difference, holm
-from toolreel.evals._summary.gates import Sides
 from toolreel.evals._summary.totals import (
     AXES,
     Pair,
@@ -90,14 +89,6 @@ class Comparison:
         wholes = [(*first, *second)] if self.plans[0] is self.plans[1] else [first, second]
         lacks = (incompleteness(whole, self.plans[1].options.min_coverage) for whole in wholes)
         return next(filter(None, lacks), "")
-
-    @property
-    def gate_sides(self) -> Sides:
-        """What gates are checked on."""
-        second, first = self.sides[1], self.sides[0]
-        options = self.plans[1].options
-        names = self.second, self.first
-        return Sides(second, first, self.axes, names, options.trials, options.min_coverage)
 
     @property
     def alone(self) -> tuple[int, int]:
