@@ -13,10 +13,9 @@ import pytest
 
 from tests.patience import NEVER
 from tests.samples import complaint
-from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
+from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import KINDS, Break, Session, recording, use_cassette
-from toolreel.testing import saying
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE: Final = 1.0
@@ -141,24 +140,6 @@ def test_a_server_that_is_not_there_is_not_there_again(
     assert [kind for kind, _ in live] == ["ConnectError"] * 2
     with use_cassette(path) as session:
         assert asks(session, "http://elsewhere.invalid", 2) == live
-
-
-@each
-def test_a_server_that_recovers_does_so_in_the_same_order(
-    asks: Callable[[Session, str, int], Heard], path: Path
-) -> None:
-    busy = replying({"error": {"message": "Slow down."}}, 429)
-    down = Answer(b"<h1>Bad gateway</h1>", 502)
-    script = (busy, down, Answer(raw=b""), Answer(delay=NEVER), replying(saying("hello")))
-    with serving(*script) as server, use_cassette(path, "record") as session:
-        live = asks(session, server.url, len(script))
-    assert [said for what, said in live if what == "status"] == ["429", "502", "200"]
-    assert [what for what, _ in live if what.endswith(("Error", "Timeout"))] == [
-        "RemoteProtocolError",
-        "ReadTimeout",
-    ]
-    with use_cassette(path) as session:
-        assert asks(session, "http://elsewhere.invalid", len(script)) == live
 
 
 def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path: Path) -> None:

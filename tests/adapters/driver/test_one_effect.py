@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel import (
     AsyncPorts,
@@ -66,16 +65,6 @@ def test_effects_performed_one_by_one_make_the_run_that_a_driver_makes() -> None
         state = taken(state, perform(load_effect(dump(effects[0])), ports))
     assert state.outcome == Completed("There are 3.")
     assert state == run(PLAN, Ports(script(), TOOLS)).state
-
-
-def test_async_effects_make_the_same_run() -> None:
-    async def performed() -> State:
-        ports, state = AsyncPorts(ImmediateEndpoint(script()), ImmediateTools(TOOLS)), start(PLAN).state
-        while effects := pending(state):
-            state = taken(state, await aperform(effects[0], ports))
-        return state
-
-    assert asyncio.run(performed()) == run(PLAN, Ports(script(), TOOLS)).state
 
 
 def test_an_endpoint_alone_performs_requests() -> None:

@@ -25,7 +25,6 @@ import httpx
 import pytest
 from hypothesis import settings
 
-from tests.adapters.driver.immediate import ImmediateApprover
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
@@ -40,7 +39,6 @@ from toolreel import (
     PythonTools,
     ReplayMismatch,
     astream,
-    astream_on,
     run,
     stream,
     stream_on,
@@ -365,26 +363,6 @@ def test_a_run_that_waits_for_an_approval_ends_its_stream_and_is_gone_on_with() 
     assert ends.run.outcome == Completed("Done.")
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_async_stream_goes_on_with_a_stored_run(backend: str) -> None:
-    tools = PythonTools([tool(needs_approval=True)(look)])
-    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
-    script = ScriptedEndpoint([calling(("look", {"at": "a"})), saying("Done.")])
-    rests = run(plan, Ports(script, tools))
-
-    async def going_on() -> list[StreamEvent]:
-        ports = AsyncPorts(
-            ImmediateEndpoint(script),
-            AsyncPythonTools([tool(needs_approval=True)(look)]),
-            ImmediateApprover(Always()),
-        )
-        return [event async for event in astream_on(rests.state, ports)]
-
-    ends = anyio.run(going_on, backend=backend)[-1]
-    assert isinstance(ends, RunEnded)
-    assert ends.run.outcome == Completed("Done.")
-
-
 def test_an_error_of_the_reader_cancels_the_run_and_one_of_the_run_does_not() -> None:
     plan = Plan.of(model="m", messages="hi")
     journal = MemoryJournal(plan)
@@ -504,20 +482,3 @@ def test_each_piece_is_shown_before_the_next_one_is_sent() -> None:
                 for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
                     wanted.put(piece)
     assert shown == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_each_piece_is_shown_before_the_next_one_is_sent_to_an_async_reader(backend: str) -> None:
-    async def reading() -> list[str]:
-        shown = []
-        with on_demand() as (url, wanted):
-            async with AsyncHttpEndpoint(url) as endpoint:
-                wanted.put(PIECES[0])
-                async for event in astream(CHAT, AsyncPorts(endpoint, AsyncPythonTools())):
-                    if isinstance(event, TextDelta):
-                        shown.append(event.text)
-                        for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
-                            wanted.put(piece)
-        return shown
-
-    assert anyio.run(reading, backend=backend) == ["a", "b", "c"]
