@@ -137,11 +137,6 @@ def server(site: Site) -> Generator[ChatServer]:
         yield server
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
-
-
 def performed(program: Program, transport: httpx.BaseTransport, url: str) -> object:
     with httpx.Client(transport=transport, base_url=url, follow_redirects=True) as client:
         return program(client)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio
 import httpx
@@ -26,18 +26,26 @@ Heard: TypeAlias = "list[tuple[str, str]]"
 """What a client got of each exchange: statuses, lines and bodies, and the exceptions by class and text."""
 
 
-def ask(session: Session, url: str, times: int) -> Heard:
+def asking(client: Any, url: str, times: int) -> Heard:  # noqa: ANN401 - of httpx or httpx2
     heard: Heard = []
-    with httpx.Client(transport=session.transport(), timeout=PATIENCE) as client:
+    with client:
         for _ in range(times):
             try:
                 with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
                     heard.append(("status", str(response.status_code)))
                     for line in response.iter_lines():
                         heard.append(("line", line))
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx2.HTTPError) as error:
                 heard.append((type(error).__name__, str(error)))
     return heard
+
+
+def ask(session: Session, url: str, times: int) -> Heard:
+    return asking(httpx.Client(transport=session.transport(), timeout=PATIENCE), url, times)
+
+
+def ask2(session: Session, url: str, times: int) -> Heard:
+    return asking(httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE), url, times)
 
 
 def on(backend: str) -> Callable[[Session, str, int], Heard]:
@@ -55,20 +63,6 @@ def on(backend: str) -> Callable[[Session, str, int], Heard]:
         return heard
 
     return lambda session, url, times: anyio.run(asked, session, url, times, backend=backend)
-
-
-def ask2(session: Session, url: str, times: int) -> Heard:
-    heard: Heard = []
-    with httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE) as client:
-        for _ in range(times):
-            try:
-                with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
-                    heard.append(("status", str(response.status_code)))
-                    for line in response.iter_lines():
-                        heard.append(("line", line))
-            except httpx2.HTTPError as error:
-                heard.append((type(error).__name__, str(error)))
-    return heard
 
 
 CLIENTS: Final = {"httpx": ask, "asyncio": on("asyncio"), "trio": on("trio"), "httpx2": ask2}
@@ -89,11 +83,6 @@ BREAKS: Final[dict[str, tuple[Answer, str]]] = {
     },
     "a stream that falls silent": (streaming(*EVENTS, NEVER), "ReadTimeout"),
 }
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
 
 
 def test_the_kinds_are_httpxs_own() -> None:

@@ -37,11 +37,6 @@ def asked_by(send: Send, session: Session, url: str, questions: tuple[str, ...])
 ask = partial(asked_by, by_httpx)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
-
-
 def recorded(path: Path, *questions: str) -> str:
     replies = answers(*(f"{question}!" for question in questions))
     with serving(*replies) as server, use_cassette(path, "record") as session:

@@ -63,11 +63,6 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "cassettes" / "session.yaml"
-
-
 def seen(response: httpx.Response) -> Seen:
     """What a client gets; of the headers, those that a cassette stores."""
     headers = [

@@ -46,14 +46,7 @@ from toolreel import (
 )
 from toolreel._driver import STOPPED, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import (
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    Recording,
-    RecordTransport,
-    ReplayTransport,
-    recording,
-)
+from toolreel.cassette import Recording, RecordTransport, recording
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
@@ -122,11 +115,6 @@ def served_loosely() -> Generator[str]:
         eventually(lambda: server.closed == server.connections, "every connection is closed")
 
 
-def loaded(path: Path) -> Recording:
-    """A cassette that need not be used up."""
-    return Recording.load(path)
-
-
 Opened: TypeAlias = Callable[[Path], AbstractContextManager[Endpoint]]
 AsyncOpened: TypeAlias = Callable[[Path], AbstractAsyncContextManager[AsyncEndpoint]]
 
@@ -153,19 +141,10 @@ def recorded(path: Path) -> Generator[Endpoint]:
 
 
 @contextmanager
-def replayed(path: Path) -> Generator[Endpoint]:
-    with recorded(path) as endpoint:
-        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    tape = loaded(path)
-    with HttpEndpoint("http://elsewhere.invalid", transport=ReplayTransport(tape)) as endpoint:
-        yield endpoint
-
-
-@contextmanager
 def taped(path: Path) -> Generator[Endpoint]:
     with recorded(path) as endpoint:
         run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    yield TapedEndpoint(loaded(path))
+    yield TapedEndpoint(Recording.load(path))
 
 
 @asynccontextmanager
@@ -179,23 +158,6 @@ async def ahttp(_: Path) -> AsyncGenerator[AsyncEndpoint]:
     with served_loosely() as url:
         async with AsyncHttpEndpoint(url) as endpoint:
             yield endpoint
-
-
-@asynccontextmanager
-async def arecorded(path: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with served_loosely() as url, recording(path) as tape:
-        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
-        async with AsyncHttpEndpoint(url, transport=transport) as endpoint:
-            yield endpoint
-
-
-@asynccontextmanager
-async def areplayed(path: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with recorded(path) as endpoint:
-        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    transport = AsyncReplayTransport(loaded(path))
-    async with AsyncHttpEndpoint("http://elsewhere.invalid", transport=transport) as endpoint:
-        yield endpoint
 
 
 Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent]]
@@ -239,13 +201,9 @@ def on(backend: str, opened: AsyncOpened) -> Reader:
 READERS: Final[dict[str, Reader]] = {
     "scripted": sync(scripted),
     "http": sync(http),
-    "recording": sync(recorded),
-    "replaying": sync(replayed),
     "taped": sync(taped),
     **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
     **{f"http on {backend}": on(backend, ahttp) for backend in ("asyncio", "trio")},
-    **{f"recording on {backend}": on(backend, arecorded) for backend in ("asyncio", "trio")},
-    **{f"replaying on {backend}": on(backend, areplayed) for backend in ("asyncio", "trio")},
 }
 QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
 """Those without a server."""
