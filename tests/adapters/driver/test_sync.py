@@ -32,7 +32,6 @@ from toolreel_core._protocol import (
     BudgetSpent,
     CallEnded,
     CallStarted,
-    Cancelled,
     CancelRequested,
     Completed,
     Event,
@@ -144,16 +143,6 @@ class Stopping:
     def perform(self, effect: Wanted) -> Event | None:
         self._left -= 1
         return self._performer.perform(effect) if self._left else CancelRequested("enough")
-
-
-@pytest.mark.parametrize("at", [1, 2, 3])
-def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
-    journal = MemoryJournal(PLAN)
-    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
-    ended = run(PLAN, Stopping(ports, at=at), journal=journal)
-    assert ended.outcome == Cancelled("enough")
-    assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
-    assert len(journal.lines) == 1 + at
 
 
 class Watched:
