@@ -31,9 +31,12 @@ REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
 
 
 @each
-def test_a_proxy_of_the_environment_forwards_the_request(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_forwards_the_request(
+    ask: Ask, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(ANSWER) as server, serving(ANSWER) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv(name, proxy.url.removeprefix("http://"))
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         assert ask(MODELS) == ask(server.url) == [REPLY]
     assert [seen.path for seen in proxy.seen] == [CHAT]
