@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from toolreel_core._jsontext import NOTHING, Json, canonical
-from toolreel_core._replies import ArgumentError, Reply, ToolCall, normalize_reply, unstreamed
+from toolreel_core._replies import ArgumentError, Problem, Reply, ToolCall, normalize_reply, unstreamed
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
@@ -41,12 +41,16 @@ def _in_words(reply: Reply) -> dict[str, Json]:
         "content": reply.content,
         "reasoning": reply.reasoning,
         "finish": reply.finish if reply.finish != "stop" else "",
-        "problem": problem and f"{problem.code}{' (passing)' * problem.passing}: {problem.detail}",
+        "problem": _problem(problem) if problem else "",
         "warnings": " ".join(reply.warnings),
         "usage": {name: count for name, count in asdict(reply.usage).items() if count},
         "served": {name: text for name, text in asdict(reply.served).items() if text},
         "carry": "" if reply.carry is NOTHING else reply.carry,
     }
+
+
+def _problem(problem: Problem) -> str:
+    return f"{problem.code}{' (passing)' * problem.passing}: {problem.detail}"
 
 
 def _call(call: ToolCall) -> str:
