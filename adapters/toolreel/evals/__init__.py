@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         strategy_differences,
     )
     from toolreel.evals._regression_test import promote, promoted_verdict
-    from toolreel.evals._replay import Rejudged, Replayed, rejudged, replays, rerun, write_replayed
+    from toolreel.evals._replay import Replayed, rejudged, replays, rerun, write_replayed
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
