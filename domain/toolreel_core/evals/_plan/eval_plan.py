@@ -20,14 +20,7 @@ from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.filters import (
-    AUTO,
-    DEFAULT,
-    profiles_for,
-    select,
-    select_models,
-    select_profiles,
-)
+from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
@@ -164,8 +157,10 @@ class EvalPlan:
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
         models = _at("models", lambda: select_models(presets, options.models, options.add_models))
-        chosen = _at("profiles", lambda: select_profiles(presets, options.profiles))
-        auto, enforce = AUTO in map(str.lower, options.profiles), options.enforce_applicability
+        enforce = options.enforce_applicability
+        profiles = _at(
+            "profiles", lambda: profiles_by_model(presets, options.profiles, models, enforce=enforce)
+        )
         known = strategies_of(parse(options.own_strategies), presets)
         words = options.strategies or ("production",)
         strategies = _at(
@@ -185,7 +180,6 @@ class EvalPlan:
         if disabled and not scenarios:
             what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
             raise PlaceError(("eval", "scenarios"), what)
-        profiles = {each: profiles_for(presets, each, chosen, auto=auto, enforce=enforce) for each in models}
         derived = {"models": models, "profiles": profiles, "strategies": strategies, "scenarios": scenarios}
         for name, value in derived.items():
             object.__setattr__(self, name, value)
