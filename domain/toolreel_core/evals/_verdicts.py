@@ -222,11 +222,10 @@ def judge(  # noqa: PLR0912 - one sentence an outcome
             return _because("loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}")
         case RepeatedCall():
             return _because("loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike")
-        case BudgetSpent():
-            return _because("loop.budget", f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}")
-        case ConversationSpent():
-            spent = f"{outcome.used:g} of {outcome.limit:g} for the conversation"
-            return _because("loop.budget", f"{outcome.kind}: {spent}")
+        case BudgetSpent() | ConversationSpent():
+            spent = f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
+            more = " for the conversation" if isinstance(outcome, ConversationSpent) else ""
+            return _because("loop.budget", f"{spent}{more}")
         case CostUnknown():
             unknown = f"the cost of {outcome.replies} replies is unknown"
             return _because("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")

@@ -197,13 +197,8 @@ class EvalPlan:
     @property
     def whole_count(self) -> int:
         """How many runs there are in all shards together."""
-        return self.task_count * len(self.scenarios) * self.trials
-
-    @property
-    def task_count(self) -> int:
-        """How many tasks there are."""
-        axes = (self.pairs, self.strategies, self.endpoints)
-        return prod(map(len, axes))
+        axes = (self.pairs, self.strategies, self.endpoints, self.scenarios)
+        return prod(map(len, axes)) * self.trials
 
     def tasks(self) -> Iterator[Cell]:
         """The tasks: models, then strategies, profiles and endpoints; cells without a scenario."""
@@ -280,11 +275,6 @@ class EvalPlan:
     def trials(self) -> int:
         """Runs of each cell."""
         return self.options.trials
-
-    @property
-    def jobs(self) -> int:
-        """Runs at the same time."""
-        return self.options.jobs
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -429,20 +419,17 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
     """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
     controls = sum(scenario.control for scenario in plan.scenarios)
     kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
-    shares = plan.task_count // len(plan.pairs) * plan.trials
+    places = [(model, place) for model, _ in plan.pairs for place in plan.endpoints]
     requests, prompt, completion, seconds = (
-        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        sum(getattr(assumed, what) * runs for assumed, runs in kinds) * len(plan.strategies) * plan.trials
         for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
     )
-    pairs, places = len(plan.pairs), len(plan.endpoints)
-    prices = [plan.options.price(model, place) for model, _ in plan.pairs for place in plan.endpoints]
-    costs = [price.cost(prompt / places, completion / places) for price in prices if price]
+    prices = [plan.options.price(*place) for place in places]
+    costs = [price.cost(prompt, completion) for price in prices if price]
     return Estimate(
         plan.count,
-        requests * pairs,
-        prompt * pairs,
-        completion * pairs,
-        seconds * pairs / 60 / plan.jobs,
+        *(each * len(places) for each in (requests, prompt, completion)),
+        seconds * len(places) / 60 / plan.options.jobs,
         sum(costs) if costs else None,
         _unpriced(plan, plan.models, plan.endpoints),
     )

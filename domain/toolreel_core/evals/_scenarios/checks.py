@@ -5,7 +5,6 @@ The wording of answers matters as little as possible. What a check finds is stor
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,7 +34,7 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall, Sent
+from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
 from toolreel_core.evals._scenarios.world import Compared, alike, at, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
@@ -50,53 +49,37 @@ def signed(seen: Evidence) -> str:
 
 
 def came_back(seen: Evidence) -> str:
-    """All of it is in the request that follows, letter by letter and in its order."""
-    if not seen.reasoning_replayed:
-        return ""
-    for number, (one, following) in enumerate(pairwise(seen.sent), 1):
-        answers = _answers(following)
+    """All of it is in the request that follows, letter by letter."""
+    for number, (one, following) in enumerate(pairwise(seen.sent if seen.reasoning_replayed else ()), 1):
+        before, body = one.request.body, following.request.body
         # A reply that was no good is asked for again, without it.
-        if len(answers) == len(_answers(one)):
-            continue
-        returned = iter([text for message in answers for text in _texts(_fields(message))])
-        # Each `in` goes on where the one before has stopped.
-        missing = [text for text in _required(_message(one.reply)) if text not in returned]
-        if missing:
-            return f"the request after reply {number} does not have {missing[0]!r}, which the model had sent"
+        if body.count(_ANSWER) > before.count(_ANSWER):
+            for text in _required(_message(one.reply)):
+                if canonical(text) not in body:
+                    return f"the request after reply {number} does not have {text!r} of it"
     return ""
 
 
-def _answers(one: Sent) -> list[Tree]:
-    """The model's messages in a request."""
-    messages: list[Tree] = json.loads(one.request.body)["messages"]
-    return [message for message in messages if message.get("role") == "assistant"]
+_ANSWER: Final = '"role":"assistant"'
+"""What a request has once for each of the model's messages; in a text, its quotes are escaped."""
 
 
 def _required(message: Mapping[str, Any]) -> list[str]:
-    fields = _fields(message)
-    return [*_texts(fields, of=_SIGNATURES)] or [*_texts(fields)]
+    """The signatures in the provider's own fields of a message and its calls; without any, all texts."""
+    calls = [call for call in items_of(message, "tool_calls") if isinstance(call, Mapping)]
+    of_calls = [parse(of_call(call, as_tree(call.get("function")))) for call in calls]
+    found = [*_texts([parse(of_message(message)), *of_calls])]
+    return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
 
 
-def _fields(message: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
-    """The fields of a provider's own in a message and its calls."""
-    calls = message.get("tool_calls")
-    entries = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, Sequence) else []
-    inner = [(call, call.get("function")) for call in entries]
-    of_calls = [parse(of_call(call, each if isinstance(each, Mapping) else {})) for call, each in inner]
-    return [parse(of_message(message)), *of_calls]
-
-
-def _texts(value: Any, *, of: frozenset[str] = frozenset()) -> Iterator[str]:  # noqa: ANN401 - a JSON value
-    """The texts in a value; with ``of``, those under keys of these names."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if isinstance(item, str):
-                yield from [item] if item and (not of or key in of) else []
-            else:
-                yield from _texts(item, of=of)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for item in value:
-            yield from _texts(item, of=of)
+def _texts(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts in a value, each with the key that it stands under."""
+    if isinstance(value, str):
+        yield from [(key, value)] if key and value else []
+    elif isinstance(value, Mapping):
+        yield from (found for name, item in value.items() for found in _texts(item, name))
+    elif isinstance(value, Sequence):
+        yield from (found for item in value for found in _texts(item))
 
 
 def _message(reply: str) -> Tree:

@@ -16,7 +16,7 @@ from returns.pipeline import is_successful
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, JsonText, canonical, digest, read
+from toolreel_core._jsontext import Json, canonical, digest, read
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
@@ -86,17 +86,12 @@ def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
 
     :raises PlaceError: at the first error
     """
-    answers = tool.values.get("answers", [])
-    if not isinstance(answers, list | tuple):
-        raise tool.complaint(
-            'expected a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]', "answers"
-        )
-    tables = (Table.of(each, *tool.place, "answers", str(place)) for place, each in enumerate(answers, 1))
+    tables = _tables(tool, "answers", 'a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]')
     return tuple(_row(table, name, effect=effect) for table in tables)
 
 
 def _row(table: Table, name: str, *, effect: bool) -> Row:
-    values = table.only(*_OF_ANSWER).values
+    values = table.only(*_OF_ANSWER).checked(canonical).values
     given = [key for key in _EXCLUSIVE if key in values]
     if len(given) > 1:
         raise table.complaint(f"has {' and '.join(given)}; an answer has one of them")
@@ -109,14 +104,13 @@ def _row(table: Table, name: str, *, effect: bool) -> Row:
     error, sets = table.table("error").only("code", "message"), table.table("set").values
     if "error" in values and not error.text("code"):
         raise error.complaint("write a code, such as 'TIMEOUT'", "code")
-    then = _json(table, values["then"]) if "then" in values else None
+    then = canonical(values["then"]) if "then" in values else None
     if "json" in values:  # TOML has no null
         found = read(table.text("json"))
         if not is_successful(found):
             raise table.complaint(f"not JSON: {found.failure()}", "json")
         then = canonical(found.unwrap())
-    pointers = [("read", table.text("read"))] if "read" in values else []
-    for key, pointer in (*pointers, *(("set", each) for each in sets)):
+    for key, pointer in (("read", table.text("read", "/")), *(("set", each) for each in sets)):
         if not pointer.startswith("/"):
             raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {pointer!r}", key)
     return Row(
@@ -124,16 +118,12 @@ def _row(table: Table, name: str, *, effect: bool) -> Row:
         table.table("when").json(),
         then,
         table.text("read"),
-        tuple((pointer, _json(table, value)) for pointer, value in sets.items()),
+        tuple((pointer, canonical(value)) for pointer, value in sets.items()),
         error.text("code"),
         error.text("message"),
         table.whole("times"),
         table.switch("done", "error" not in values),
     )
-
-
-def _json(table: Table, value: object) -> JsonText:
-    return canonical(Table.of({"value": value}, *table.place).checked(canonical).values["value"])
 
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -308,14 +298,14 @@ def _workspace(table: Table) -> tuple[World, ToolSurface]:
     return world, workspace_tools(path)
 
 
-def _tables(table: Table, key: str) -> tuple[Table, ...]:
+def _tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
     """The tables of an array, each with its name or number from 1 on as its place."""
     items = table.values.get(key, [])
     if not isinstance(items, list | tuple):
-        raise table.complaint(f"expected [[{key}]], with two brackets", key)
+        raise table.complaint(f"expected {expected or f'[[{key}]], with two brackets'}", key)
     names = (item.get("name") if isinstance(item, Mapping) else None for item in items)
     labels = (name if isinstance(name, str) and name else str(place) for place, name in enumerate(names, 1))
-    return tuple(Table.of(item, key, label) for item, label in zip(items, labels, strict=True))
+    return tuple(Table.of(item, *table.place, key, label) for item, label in zip(items, labels, strict=True))
 
 
 def _changes(table: Table, name: str) -> Preset:
@@ -343,17 +333,17 @@ def _lines(table: Table, kind: str) -> tuple[Line, ...]:
 def _line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
     if isinstance(line, str | int | float):
         return line if isinstance(line, str) else canonical(line)
-    inner, items = None, line if isinstance(line, list | tuple) else [line]
-    if isinstance(line, Mapping) and "calls" in line:
-        inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
-        items = line["calls"]
+    whole = isinstance(line, Mapping) and "calls" in line
+    items = line["calls"] if whole else line if isinstance(line, list | tuple) else [line]
     for call in items:
         fine = isinstance(call, Mapping) and isinstance(call.get("call"), str)
         if not fine or set(call) - {"call", "with"}:
             what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
             raise table.complaint(f"{what}, got {call!r}", kind)
     calls = tuple(ScriptedCall(call["call"], canonical(call.get("with", {}))) for call in items)
-    if inner is None:
+    if not whole:
         return calls
-    fields = (inner.table(key).json() for key in ("fields", "call_fields"))
-    return WholeReply(calls, inner.text("text"), *fields)
+    inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
+    return WholeReply(
+        calls, inner.text("text"), inner.table("fields").json(), inner.table("call_fields").json()
+    )
