@@ -428,7 +428,9 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
     costs = [price.cost(prompt, completion) for price in prices if price]
     return Estimate(
         plan.count,
-        *(each * len(places) for each in (requests, prompt, completion)),
+        requests * len(places),
+        prompt * len(places),
+        completion * len(places),
         seconds * len(places) / 60 / plan.options.jobs,
         sum(costs) if costs else None,
         _unpriced(plan, plan.models, plan.endpoints),
