@@ -70,7 +70,9 @@ class ChatExchange:
     sent: Sent
     answer: ClientAnswer
     extras: Extras
-    ending: Callable[[Done], None]
+    caller: str
+    """Names the owner of the key."""
+    ending: Callable[[Done], None] = lambda _: None
     """Called before the client has the end of the answer."""
     done: Done = field(default_factory=Done)
     head: Head = field(init=False)
