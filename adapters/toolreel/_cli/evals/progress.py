@@ -50,7 +50,7 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
         if notice := key_notice(name, os.environ.get(name, "")):
             err.print(notice, style="yellow")
     unnamed = not all(each.provider for each in plan.endpoints.values())
-    if unnamed and any(each.provider_defaults for each in plan.strategies):
+    if unnamed and any(each.defaults for each in plan.strategies):
         err.print(NO_PRESETS, style="yellow")
     return connection
 

@@ -156,7 +156,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     """
     environ = os.environ if environ is None else environ
     asks = not all(map(kind_of, plan.models))
-    limits = httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
+    limits = httpx.Limits(max_connections=plan.options.jobs, max_keepalive_connections=plan.options.jobs)
     endpoints, networks, secrets = {}, list[httpx.BaseTransport](), known_secrets(environ)
     for name, each in plan.endpoints.items():
         key_env, variables = (each.api_key_env, dict(each.headers_env)) if asks else ("", {})

@@ -199,7 +199,7 @@ def evaluate(
             watcher.found(found)
         why = spending.over()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
-        for ended in ended_in_threads(jobs, plan.jobs, run_one, stop):
+        for ended in ended_in_threads(jobs, plan.options.jobs, run_one, stop):
             record = journal.append(ended)
             made += 1
             if watcher:

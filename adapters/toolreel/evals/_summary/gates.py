@@ -168,11 +168,9 @@ def _complete(
 def _figure(gate: Gate, sides: Sides) -> GateResult:
     rows = counted(_part_of(sides.second, gate.part, sides.second))
     metrics = Total("", tuple(rows), sides.k).metrics
-    if gate.metric not in metrics:
-        raise ConfigError(unknown_name("metric", gate.metric, metrics))
-    value, of = metrics[gate.metric], " / ".join(gate.part.values())
+    value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
     side = "at least" if gate.sign == ">=" else "at most"
-    asked = f"{gate.metric} of {of or 'all runs'} has to be {side} {gate.limit:g}"
+    asked = f"{gate.metric} of {of} has to be {side} {gate.limit:g}"
     if value is None:
         return GateResult("undecided", f"{asked}, and is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
