@@ -243,7 +243,8 @@ DAMAGED = (ROOT / "tests" / "corpora" / "damaged.jsonl").read_text("utf-8").spli
 @pytest.mark.parametrize("line", DAMAGED)
 def test_a_damaged_record_is_an_error_that_names_the_place(line: str) -> None:
     row: dict[str, Any] = json.loads(line)
-    for record in (row["record"], canonical(row["record"])):
+    records: tuple[Any, ...] = (row["record"], canonical(row["record"]))
+    for record in records:
         assert complaint(CodecError, partial(LOADS[row["load"]], record)) == row["why"]
 
 
