@@ -169,14 +169,22 @@ Approve: TypeAlias = (
 class DecidingBy:
     """An approver that is one function."""
 
-    decide: Callable[[AskApproval], ApprovalGiven | None]
+    function: Callable[[AskApproval], ApprovalGiven | None]
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """What the function says."""
+        return self.function(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncDecidingBy:
     """The async version of :class:`DecidingBy`."""
 
-    decide: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
+    function: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """What the function says."""
+        return await self.function(effect)
 
 
 def approver_of(given: Approve | None) -> Approver:
