@@ -30,7 +30,7 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
     outcome = evaluated(plan_of(far.url), tmp_path)
     assert (len(outcome.trials), outcome.made, outcome.left, outcome.void) == (12, 12, 0, 0)
     assert outcome.complete
-    assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in far.requests} == {f"Bearer {KEY}"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 14
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "no key stands in any file"

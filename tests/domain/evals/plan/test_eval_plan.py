@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.evals_values import CATALOGUE, CHAT, PARALLEL, READ, plan_of, scenario
@@ -133,25 +131,6 @@ def test_a_stored_plan_has_the_last_of_the_scenarios_that_have_its_name() -> Non
     assert tree["scenarios"] == {"read": 3}
     builtin, stored = scenario("read", 3), scenario("read", 4)
     assert EvalPlan.of(tree, CATALOGUE, [builtin, stored]).scenarios == (stored,)
-
-
-@pytest.mark.parametrize(
-    ("tables", "said"),
-    [
-        ({"eval": {"models": "x"}}, "eval.models: there is no model 'x'"),
-        (
-            {"eval": {"profiles": "ht"}},
-            "eval.profiles: there is no sampling profile 'ht'; did you mean 'hot'?",
-        ),
-        ({"eval": {"strategies": "rw"}}, "eval.strategies: there is no strategy 'rw'; did you mean 'raw'?"),
-        (
-            {"endpoint": {"provider": "rotuer"}},
-            "endpoint.provider: there is no provider 'rotuer'; did you mean",
-        ),
-    ],
-)
-def test_a_word_that_means_nothing_is_told_with_its_place(tables: dict[str, Any], said: str) -> None:
-    assert complaint(ConfigError, lambda: plan_of(**tables)).startswith(said)
 
 
 def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
