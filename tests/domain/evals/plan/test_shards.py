@@ -16,7 +16,7 @@ from toolreel_core.evals import Cell, Sample, Shard
 CELLS = st.builds(Cell, *[st.text(max_size=5)] * 5)
 
 
-@given(CELLS, st.integers(1, 12), st.integers(0, 30), st.integers(0, 30))
+@given(CELLS, st.integers(1, 8), st.integers(0, 12), st.integers(0, 12))
 def test_every_trial_of_a_cell_is_in_one_shard_and_stays_there_when_trials_are_added(
     cell: Cell, shards: int, few: int, further: int
 ) -> None:
