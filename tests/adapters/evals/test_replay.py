@@ -275,6 +275,7 @@ def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> No
         ("replay", ("--strategy", "prodction"), "'prodction'"),
         ("replay", ("--strategy", "all"), "means several strategies"),
         ("replay", ("feed", "--strategy", "raw"), "no run of another strategy than raw"),
+        ("replay", ("zzz",), "no run has a key that begins with zzz"),
         ("replay", ("0", "--out", "new"), "--out"),
         ("replay", ("--strategy", "raw", "--out", "new"), "--out"),
         ("replay", ("--out", "."), "holds an evaluation already"),

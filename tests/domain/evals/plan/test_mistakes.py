@@ -24,14 +24,8 @@ AXES: Final[list[tuple[object, str]]] = [
     ({"seeds": 1}, ".seeds: expected true or false, got 1"),
     ({"tool_use_mode": "enforce"}, ".tool_use_mode: expected one of relaxed, enforced, disabled, got 'enfor"),
     ({"tool_failure_policy": "x"}, ".tool_failure_policy: expected one of fatal, tolerated, got 'x'"),
-    (
-        {"accept_void": ["transport.rate_limt"]},
-        ".accept_void: there is no void category 'transport.rate_limt'",
-    ),
-    (
-        {"accept_void": ["loop.max_turns"]},
-        ".accept_void: 'loop.max_turns' is no void run, so that it counts; there are: ",
-    ),
+    ({"accept_void": ["transport.rate"]}, ".accept_void: there is no void category 'transport.rate'"),
+    ({"accept_void": ["loop.max_turns"]}, ".accept_void: 'loop.max_turns' is no void run, so that it"),
     ({"min_coverage": 90}, ".min_coverage: expected a number from 0 to 1, got 90"),
     ({"preset": "smke"}, ".preset: there is no preset 'smke'; did you mean 'smoke'?"),
 ]
@@ -48,10 +42,7 @@ ENDPOINT: Final[list[tuple[object, str]]] = [
     ({"headers": {"X-Title": 1}}, ".headers.X-Title: expected a text, got 1"),
     ({"headers_env": {"X-A": 1}}, ".headers_env.X-A: expected a text, got 1"),
     ({"headers_env": {"X-A": " "}}, ".headers_env.X-A: expected the name of an environment var"),
-    (
-        {"headers": {"X-A": "lab"}, "headers_env": {"x-a": "LAB"}},
-        ".headers_env.x-a: it has a value in headers, too",
-    ),
+    ({"headers": {"A": "x"}, "headers_env": {"a": "X"}}, ".headers_env.a: it has a value in headers, too"),
     ({"api_prefix": "/v1?x=1"}, ".api_prefix: expected a path such as /v1, without a query"),
     ({"timeout": -1}, ".timeout: expected a number of at least 0, got -1"),
     ({"url": "x"}, ": there is no key 'url'; did you mean 'base_url'?"),
@@ -61,14 +52,8 @@ ENDPOINTS: Final[list[tuple[object, str]]] = [
     ({"a": {}}, ".a.base_url: is missing; write the URL of the server"),
     ({"a": {"base_url": "x"}}, ".a.base_url: expected http:// or https://"),
     ({"a": {**FAST, "modles": {}}}, ".a: there is no key 'modles'; did you mean 'models'?"),
-    (
-        {"a": {**FAST, "request_overrides": {"tools": []}}},
-        ".a.request_overrides.tools: it is set by the run itself; leave it out",
-    ),
-    (
-        {"a": {**FAST, "provider": "rooter"}},
-        ".a.provider: there is no provider 'rooter'; did you mean 'router'?",
-    ),
+    ({"a": {**FAST, "request_overrides": {"tools": []}}}, ".a.request_overrides.tools: it is set by the run"),
+    ({"a": {**FAST, "provider": "rooter"}}, ".a.provider: there is no provider 'rooter'; did you mean"),
     ({"a": {**FAST, "models": {"b/there": "x"}}}, '.a.models."b/there": there is no model'),
 ]
 GATES: Final[list[tuple[object, str]]] = [
@@ -77,31 +62,19 @@ GATES: Final[list[tuple[object, str]]] = [
     ([{}], ": a gate has a metric, no_regression_of, or nothing_broke_in"),
     ([{"metric": "rates", "at_least": 1}], ": there is no metric 'rates'; did you mean 'rate'?"),
     ([{"metric": "rate"}], ": a gate about a metric has either at_least or at_most"),
-    (
-        [{"metric": "rate", "at_least": 0, "at_most": 1}],
-        ": a gate about a metric has either at_least or at_most",
-    ),
+    ([{"metric": "rate", "at_least": 0, "at_most": 1}], ": a gate about a metric has either at_least or"),
     ([{"metric": "rate", "at_least": "high"}], ".at_least: expected a number, got 'high'"),
     ([{"metric": "rate", "at_least": True}], ".at_least: expected a number, got True"),
     ([{"metric": "rate", "atleast": 1}], ": there is no key 'atleast'; did you mean 'at_least'?"),
     ([{"no_regression_of": "production"}], ": no_regression_of and against each name a strategy"),
-    (
-        [{**BOTH, "alpha": 0.05, "margin": 0.02}],
-        ": either alpha, for a test, or margin, for the end of an interval",
-    ),
+    ([{**BOTH, "alpha": 0.05, "margin": 0.02}], ": either alpha, for a test, or margin, for the end of an"),
     ([{**BOTH, "margin": 2}], ".margin: expected a number between 0 and 1, got 2"),
     ([{**BOTH, "alpha": 5}], ".alpha: expected a number between 0 and 1, got 5"),
-    (
-        [{**BOTH, "about": "these"}],
-        ".about: expected one of scenarios-such-as-these, these-scenarios, got 'these'",
-    ),
+    ([{**BOTH, "about": "these"}], ".about: expected one of scenarios-such-as-these, these-scenarios, got"),
 ]
 STRATEGIES: Final[list[tuple[object, str]]] = [
     ({"raw": {}}, ".raw: there is a strategy of that name; choose another"),
-    (
-        {"mine": {"extends": "prodction"}},
-        ".mine.extends: there is no strategy 'prodction'; did you mean 'production'?",
-    ),
+    ({"mine": {"extends": "rw"}}, ".mine.extends: there is no strategy 'rw'; did you mean 'raw'?"),
     ({"mine": {"presets": ["of"]}}, ".mine.presets: there is no preset 'of'; did you mean 'off'?"),
     ({"mine": {"confg": {}}}, ".mine: there is no key 'confg'; did you mean 'config'?"),
 ]
@@ -112,10 +85,7 @@ OTHERS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"request_overrides": {"tools": []}}, "request_overrides.tools: it is set by the run itself"),
     ({"budget": {"run": {"max_cost": 0}}}, "budget.run.max_cost: expected more than 0; leave it out for"),
     ({"budget": {"run": {"max_cst": 1}}}, "budget.run: there is no key 'max_cst'; did you mean 'max_cost'?"),
-    (
-        {"prices": {"a/m": {"prompt": 0.5}}},
-        'prices."a/m": expected prompt and completion, for a million tokens each',
-    ),
+    ({"prices": {"a/m": {"prompt": 0.5}}}, 'prices."a/m": expected prompt and completion, for a million'),
     (
         {"endpoints": {"a": FAST}, "endpoint": {"timeout": 3}},
         "endpoint.timeout: the plan has tables [endpoints.NAME], each of which says where it is",
