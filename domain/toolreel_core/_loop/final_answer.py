@@ -360,7 +360,7 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     outcome, spec = outcome_of(state, reply), state.present.output
     if may_call and isinstance(outcome, Completed) and (check := _check_of_answer(state, reply.content)):
         asking = with_answer(replace(state, memory=check.memory), reply).said(UserMessage(check.question))
-        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
+        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why, check.question)))
     if spec is not None and isinstance(outcome, Completed):
         return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
     return end_exchange(with_answer(state, reply), outcome, notes)
@@ -384,7 +384,7 @@ def final_call_too_early(
     fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
     nudged = replace(state, memory=replace(memory, nudges=memory.nudges + 1))
     told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls")))
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls", fault.message)))
 
 
 def _final_call_checked(
@@ -396,7 +396,7 @@ def _final_call_checked(
         return None
     fault = output_too_early(spec.name, check.question)
     told = told_by_calls(replace(state, memory=check.memory), spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why)))
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why, fault.message)))
 
 
 def _check_of_answer(state: State, answer: str) -> Check | None:
@@ -458,7 +458,7 @@ def _nudge_to_call(state: State, reply: Reply, why: _Skipped, notes: tuple[Note,
     if state.present.config.restate_task:
         text = f"{text}\n{restatement(state)}"
     asking = with_answer(state, reply).said(UserMessage(text))
-    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
+    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why, text)))
 
 
 def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:

@@ -37,7 +37,7 @@ PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
     "EMPTY_RESPONSE": "The reply has neither a call nor text.",
     "CALL_WITHOUT_NAME": "The reply has only calls without a name; none is run.",
     "UNSUPPORTED_CALL_TYPE": "The reply has only calls of the type custom; none is run.",
-    "MALFORMED_FUNCTION_CALL": "The provider reports a malformed call; no call is run.",
+    "MALFORMED_FUNCTION_CALL": "The reply is, or looks like, a call that cannot be read; no call is run.",
 }
 """What each code means and what follows from it, as a sentence for users."""
 

@@ -73,7 +73,7 @@ def test_the_command_line_says_the_same(words: str, gate: Gate) -> None:
         ("margin", "is no gate; write no-regression"),
         ("margin>=0.1", "is no gate"),
         ("margin[model=a,scenario=b]=0.1", "is no gate"),
-        ("margin=2", "between 0 and 1"),
+        ("margin=2", "above 0 and below 1"),
         ("rate>=often", "is no number"),
         ("rate>=nan", "expected a number, got nan"),
         ("rate[colour=red]>=1", "colour"),

@@ -68,8 +68,8 @@ GATES: Final[list[tuple[object, str]]] = [
     ([{"metric": "rate", "atleast": 1}], ": there is no key 'atleast'; did you mean 'at_least'?"),
     ([{"no_regression_of": "production"}], ": no_regression_of and against each name a strategy"),
     ([{**BOTH, "alpha": 0.05, "margin": 0.02}], ": either alpha, for a test, or margin, for the end of an"),
-    ([{**BOTH, "margin": 2}], ".margin: expected a number between 0 and 1, got 2"),
-    ([{**BOTH, "alpha": 5}], ".alpha: expected a number between 0 and 1, got 5"),
+    ([{**BOTH, "margin": 2}], ".margin: expected a number above 0 and below 1, got 2"),
+    ([{**BOTH, "alpha": 5}], ".alpha: expected a number above 0 and below 1, got 5"),
     ([{**BOTH, "about": "these"}], ".about: expected one of scenarios-such-as-these, these-scenarios, got"),
 ]
 STRATEGIES: Final[list[tuple[object, str]]] = [
