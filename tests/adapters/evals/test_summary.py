@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.evals.evaluations import plan_with, read, recorded
-from tests.evals.made import CELL, cell, record
+from tests.evals.made import CELL, cell, record, runs
 from toolreel.evals import (
     GateResult,
     Results,
@@ -27,23 +27,10 @@ from toolreel.evals import (
     summary_tables,
     write_summaries,
 )
-from toolreel_core.evals import METRICS, EvalPlan, Record, Result
+from toolreel_core.evals import METRICS, EvalPlan, Record
 
 FILES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
-NAMES: dict[str, Result] = {
-    "p": "pass",
-    "x": "pass_unexercised",
-    "f": "fail",
-    "r": "unsupported",
-    "v": "void",
-}
-
-
-def runs(strategy: str, results: str, scenario: str = "happy_path", **axes: str) -> list[Record]:
-    """Trials of one cell: a letter each for pass, unexercised, fail, refused and void; a blank is missing."""
-    at = cell(strategy=strategy, scenario=scenario, **axes)
-    return [record(NAMES[each], at, trial) for trial, each in enumerate(results, 1) if each != " "]
 
 
 def summed(out: Path) -> tuple[dict[str, Any], Results, EvalPlan]:

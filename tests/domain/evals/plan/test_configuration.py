@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from tests.samples import ECHO, PING, complaint
 from toolreel_core._conversation import UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, parse
-from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import Configuration, keys_between, with_keys
 
@@ -122,6 +122,8 @@ WHOLE = Configuration(
     ("one", "two"),
     ("echo",),
     seeded=True,
+    model="there",
+    price=Price(1, 2),
 )
 TOOLS = ToolSurface((ECHO, PING))
 
@@ -137,20 +139,10 @@ def test_what_is_no_configuration_is_refused() -> None:
     assert "there is no key 'confg'; did you mean 'config'?" in said
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"config": LoopConfig()},
-        {"provider": Provider()},
-        {"options": canonical({})},
-        {"overrides": canonical({})},
-        {"presets": ("one",)},
-        {"allowed_tools": ()},
-        {"seeded": False},
-    ],
-)
-def test_all_of_it_decides_about_the_digest(change: dict[str, object]) -> None:
-    assert replace(WHOLE, **change).digest != WHOLE.digest  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", [each.name for each in fields(Configuration)])
+def test_all_of_it_decides_about_the_digest(name: str) -> None:
+    changed: dict[str, Any] = {name: getattr(Configuration(), name)}
+    assert replace(WHOLE, **changed).digest != WHOLE.digest
 
 
 def test_only_allowed_tools_may_be_called() -> None:
