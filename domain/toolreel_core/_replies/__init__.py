@@ -33,6 +33,8 @@ from toolreel_core._replies.provider_errors import (
     PROBLEM_WORDS,
     Problem,
     ProblemCode,
+    bare_error,
+    error_in,
     failed_generation,
     html_page,
     is_out_of_quota,

@@ -54,6 +54,10 @@ def test_a_line_leaves_out_what_says_nothing_but_keeps_a_cost_of_zero() -> None:
     assert tree["attempts"][0]["asked"][1]["cost"] == 0.0
 
 
+ATTEMPT = {"ms": 1, "result": "pass", "asked": []}
+ASKED = {"turn": 1, "ms": 1, "status": 200}
+
+
 def broken(**changes: object) -> str:
     tree: Any = json.loads(record_line(PASSED))
     return json.dumps({key: value for key, value in (tree | changes).items() if value != "gone"})
@@ -74,11 +78,9 @@ def broken(**changes: object) -> str:
         (broken(world="gone"), "line 3: world is missing"),
         (broken(configuration=[]), "configuration: expected an object, got []"),
         (broken(attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
-        (broken(attempts=[{"ms": 1, "result": "pass", "why": 1}]), "there is no field 'why'"),
+        (broken(attempts=[{**ATTEMPT, "why": 1}]), "there is no field 'why'"),
         (
-            broken(
-                attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": "x" * 90}]}],
-            ),
+            broken(attempts=[{**ATTEMPT, "asked": [{**ASKED, "cost": "x" * 90}]}]),
             'line 3.attempts[0].asked[0].cost: expected a number of at least 0, got "xxx',
         ),
     ],
