@@ -18,7 +18,7 @@ OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modu
 ROOTS = {"toolreel_core", "toolreel"}
 TOPS = ("domain", "adapters", "tests", "examples", "benchmarks", "docs")
 SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skills"}
-LOADER = "toolreel._internal.lazy"
+LOADER = "toolreel_core._lazy_names"
 """What the faces themselves are made with."""
 PATCHED = {
     "tests/adapters/cassette/test_file.py": {"toolreel.cassette._file"},

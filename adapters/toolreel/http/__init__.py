@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._protocol import response_event
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

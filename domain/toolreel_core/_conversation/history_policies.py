@@ -237,7 +237,7 @@ def history_policy(name: str) -> HistoryPolicy:
     return _POLICIES[name]
 
 
-def history_policies() -> tuple[str, ...]:
+def policy_names() -> tuple[str, ...]:
     """The names of all history policies."""
     return tuple(_POLICIES)
 

@@ -8,70 +8,77 @@ reported.
 
 # mypy: implicit-reexport
 
-from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
-from toolreel_core._replies.arguments import (
-    ERROR_WORDS,
-    ArgumentError,
-    ArgumentErrorCode,
-    Arguments,
-    ArgumentsRead,
-    Reading,
-    Unreadable,
-    is_cut,
-    read_arguments,
-    read_text,
-    without_fence,
-    without_tokens,
-    without_tokens_behind_fence,
-)
-from toolreel_core._replies.classification import (
-    Finish,
-    Verdict,
-    finish_of,
-    judged,
-    problem_of,
-    says_what_went_wrong,
-)
-from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
-from toolreel_core._replies.deltas import joined, joined_calls, joined_function
-from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
-from toolreel_core._replies.messages import carried_in_messages, whole_blocks
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import (
-    PROBLEM_WORDS,
-    Problem,
-    ProblemCode,
-    bare_error,
-    error_in,
-    failed_generation,
-    html_page,
-    in_list,
-    is_out_of_quota,
-)
-from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
-from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
-from toolreel_core._replies.response_message import (
-    Content,
-    FoundMessage,
-    as_documented,
-    content_of,
-    find_message,
-    visible,
-)
-from toolreel_core._replies.responses import carried_in_responses, whole_items
-from toolreel_core._replies.sse import FIELDS, Frame, Frames
-from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
-from toolreel_core._replies.tool_calls import (
-    CallEntry,
-    CallsRead,
-    EntriesFound,
-    Oddity,
-    ToolCall,
-    calls_in,
-    entries_in,
-    identified,
-    meant_name,
-    unbundled,
-)
-from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
-from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
+    from toolreel_core._replies.arguments import (
+        ERROR_WORDS,
+        ArgumentError,
+        ArgumentErrorCode,
+        Arguments,
+        ArgumentsRead,
+        Reading,
+        Unreadable,
+        is_cut,
+        read_arguments,
+        read_text,
+        without_fence,
+        without_tokens,
+        without_tokens_behind_fence,
+    )
+    from toolreel_core._replies.classification import (
+        Finish,
+        Verdict,
+        finish_of,
+        judged,
+        problem_of,
+        says_what_went_wrong,
+    )
+    from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
+    from toolreel_core._replies.deltas import joined, joined_calls, joined_function
+    from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
+    from toolreel_core._replies.messages import carried_in_messages, whole_blocks
+    from toolreel_core._replies.normalize import normalize_reply
+    from toolreel_core._replies.provider_errors import (
+        PROBLEM_WORDS,
+        Problem,
+        ProblemCode,
+        bare_error,
+        error_in,
+        failed_generation,
+        html_page,
+        in_list,
+        is_out_of_quota,
+    )
+    from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
+    from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
+    from toolreel_core._replies.response_message import (
+        Content,
+        FoundMessage,
+        as_documented,
+        content_of,
+        find_message,
+        visible,
+    )
+    from toolreel_core._replies.responses import carried_in_responses, whole_items
+    from toolreel_core._replies.sse import FIELDS, Frame, Frames
+    from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
+    from toolreel_core._replies.tool_calls import (
+        CallEntry,
+        CallsRead,
+        EntriesFound,
+        Oddity,
+        ToolCall,
+        calls_in,
+        entries_in,
+        identified,
+        meant_name,
+        unbundled,
+    )
+    from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
+    from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in
+else:
+    from toolreel_core._lazy_names import face
+
+    __getattr__, __dir__ = face(__name__)

@@ -8,34 +8,24 @@ decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads 
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._text_calls.decoder_interface import (
-    BARE,
-    DIALECTS,
-    MARKED,
-    Broken,
-    Calls,
-    Found,
-    Made,
-    Offered,
-    Reading,
-    Rejection,
-    Source,
-    Unread,
-    found,
-    never_made,
-    short_dialects,
-)
-from toolreel_core._text_calls.unread_calls import (
-    LABELS,
-    has_skeleton,
-    has_think_tags,
-    is_plain,
-    looks_like_a_call,
-    name_in,
-    without_end_markers,
-)
-
 if TYPE_CHECKING:
+    from toolreel_core._text_calls.decoder_interface import (
+        BARE,
+        DIALECTS,
+        MARKED,
+        Broken,
+        Calls,
+        Found,
+        Made,
+        Offered,
+        Reading,
+        Rejection,
+        Source,
+        Unread,
+        found,
+        never_made,
+        short_dialects,
+    )
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.payloads import (
@@ -55,37 +45,16 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
     from toolreel_core._text_calls.scanner import Span, scan
     from toolreel_core._text_calls.surroundings import Place, is_in_a_sentence, lead_in, shows_an_example
+    from toolreel_core._text_calls.unread_calls import (
+        LABELS,
+        has_skeleton,
+        has_think_tags,
+        is_plain,
+        looks_like_a_call,
+        name_in,
+        without_end_markers,
+    )
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case (
-                "Block"
-                | "arguments"
-                | "arguments_of"
-                | "bare_calls"
-                | "closers"
-                | "decoded"
-                | "enveloped"
-                | "marked_calls"
-                | "typed"
-                | "unwrapped"
-                | "wrapped_calls"
-            ):
-                from toolreel_core._text_calls import payloads as home
-            case "mark_at":
-                from toolreel_core._text_calls import markers as home
-            case "TextCall" | "TextCalls" | "text_calls":
-                from toolreel_core._text_calls import parse as home
-            case "QUOTATION_OPENERS" | "Code" | "Region" | "was_said":
-                from toolreel_core._text_calls import quotations as home
-            case "Place" | "is_in_a_sentence" | "lead_in" | "shows_an_example":
-                from toolreel_core._text_calls import surroundings as home
-            case "closer_of" | "opener_of_thoughts" | "thoughts":
-                from toolreel_core._text_calls import reasoning as home
-            case "Span" | "scan":
-                from toolreel_core._text_calls import scanner as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)
+    __getattr__, __dir__ = face(__name__)
