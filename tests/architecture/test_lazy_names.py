@@ -36,7 +36,9 @@ def test_a_package_loads_the_names_that_type_checkers_see(package: Module) -> No
 def test_no_name_is_that_of_a_module_that_would_hide_it(package: Module) -> None:
     hidden = [
         alias.name
-        for node in ast.walk(package.tree)
+        for block in package.tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
         if isinstance(node, ast.ImportFrom) and node.module != package.name
         for alias in node.names
         if (package.path.parent / f"{alias.name}.py").exists()

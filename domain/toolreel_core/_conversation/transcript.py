@@ -146,7 +146,7 @@ class Transcript:
         """This transcript with a message that was arranged; see :meth:`_with`."""
         projection, sent = self.projection.of(outgoing.message, fresh=fresh)
         if outgoing.quirks:
-            sent = (*sent[:-1], replace(sent[-1], quirks=(*outgoing.quirks, *sent[-1].quirks)))
+            sent = (*sent[:-1], sent[-1]._replace(quirks=(*outgoing.quirks, *sent[-1].quirks)))
         return self._with(sent, projection, message)
 
     def _with(self, sent: Sequence[Outgoing], projection: Projection, message: Message | None) -> Transcript:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from toolreel_core._errors import ConfigError
@@ -20,6 +19,8 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     "there is no setting 'max_turn'; did you mean 'max_turns'?"
     """
     names = list(known)
+    from difflib import get_close_matches  # noqa: PLC0415 - few programs have a wrong name
+
     # Below 0.65, short names match by chance: 'nope' is 0.6 of 'openai'. Related names begin alike, or one
     # contains the other.
     alike = [one for one in names if one[:1] == name[:1] or name in one]

@@ -7,8 +7,8 @@ The order is fixed: transforms are written for a whole response body, so a strea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolreel_core._conversation import SUMMARIZE, AssistantMessage, Quotable, ToolMessage
 from toolreel_core._jsontext import (
@@ -31,23 +31,23 @@ from toolreel_core._replies import (
     Problem,
     Reply,
     ToolCall,
-    as_chat,
+    WarningCode,
     failed_generation,
-    form_in,
+    is_stream,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._settings import LoopConfig, WireForm
-from toolreel_core._text_calls import Made
 from toolreel_core._tools import ToolDefinition
 from toolreel_core._transforms import apply_all
+
+if TYPE_CHECKING:
+    from toolreel_core._text_calls import Made
 
 _FAILED: Final = '{"ok":false'
 """The beginning of a result that failed, in each of the formats of results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """A parsed reply, and what was changed before parsing it."""
 
     reply: Reply
@@ -66,16 +66,22 @@ def received(body: str, state: State) -> Received:
     found = _received(body, state, form)
     if found.reply.problem is None:
         return found
+    from toolreel_core._replies import form_in  # noqa: PLC0415 - as below
+
     other = form_in(body)
     return found if other is None or other == form else _received(body, state, other)
 
 
 def _received(body: str, state: State, form: WireForm) -> Received:
     plan = state.present
-    # Most servers speak chat completions, which nothing has to be translated into.
-    joined, repairs, carry, paused = (
-        as_chat(body, form)[:4] if form != "chat_completions" else (*unstreamed(body), NOTHING, False)
-    )
+    joined: Json = body
+    repairs: tuple[WarningCode, ...] = ()
+    carry, paused = NOTHING, False
+    if form != "chat_completions" or is_stream(body):
+        # Most servers answer with a whole chat completion, which needs none of the modules of this import.
+        from toolreel_core._replies import as_chat  # noqa: PLC0415 - see above
+
+        joined, repairs, carry, paused = as_chat(body, form)[:4]
     changed, quirks = transformed(joined, plan.config)
     reply = _asked_for(changed, state) or normalize_reply(
         changed,

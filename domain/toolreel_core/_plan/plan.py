@@ -327,10 +327,10 @@ class Plan:
         output, output_changed = self._output_parts()
         if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
             offered = [entry for entry in entries if self._inner_name(entry) not in withheld]
-            output = replace(output, constrained=constrained(kind, offered, output.tool))
+            output = output._replace(constrained=constrained(kind, offered, output.tool))
         bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
         names = tuple(dict.fromkeys((*changed, *output_changed)))
-        return replace(bodies, quirks=(*names, *bodies.quirks))
+        return bodies._replace(quirks=(*names, *bodies.quirks))
 
     def _inner_name(self, entry: Tree) -> str:
         return self.tools.inner(cast("str", tree_at(entry, "function")["name"]))

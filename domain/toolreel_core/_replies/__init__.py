@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from toolreel_core._replies.deltas import joined, joined_calls, joined_function
     from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks
-    from toolreel_core._replies.normalize import normalize_reply
+    from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.provider_errors import (
         PROBLEM_WORDS,
         Problem,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         visible,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
-    from toolreel_core._replies.sse import FIELDS, Frame, Frames
+    from toolreel_core._replies.sse import Frame, Frames
     from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
     from toolreel_core._replies.tool_calls import (
         CallEntry,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, read
 from toolreel_core._replies.arguments import ArgumentError, is_cut
@@ -95,8 +95,7 @@ def _plain(word: Json) -> str:
 _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Classification of a reply."""
 
     finish: Finish

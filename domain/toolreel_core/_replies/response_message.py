@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, as_tree, canonical, finite, in_order, tree_at
 from toolreel_core._replies.classification import says_what_went_wrong
@@ -175,8 +175,7 @@ _THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
 """Keys of a part that may hold its reasoning; the first that has text counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The content of a message, sorted by kind."""
 
     text: str = ""

@@ -8,10 +8,9 @@ the core reach for the network. jsonschema is imported when it is first needed, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, deeper, parse, quote
@@ -38,8 +37,7 @@ _Located: TypeAlias = "tuple[Json, _Resolver]"
 """A schema, and the resolver for the references in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One schema violation of arguments, worded so that the model can correct it."""
 
     pointer: str

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import (
-        BARE,
-        DIALECTS,
-        MARKED,
         Broken,
         Calls,
         Found,
@@ -23,9 +20,8 @@ if TYPE_CHECKING:
         Source,
         Unread,
         found,
-        never_made,
-        short_dialects,
     )
+    from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.payloads import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -49,8 +49,7 @@ FaultCode: TypeAlias = Literal[
 _NOTHING = canonical({})
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Why a call failed, for the model to read."""
 
     code: FaultCode

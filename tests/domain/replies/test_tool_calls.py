@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -167,7 +166,7 @@ def listed(*entries: Json) -> EntriesFound:
 
 
 def marked(entry: CallEntry, *codes: WarningCode) -> CallEntry:
-    return replace(entry, codes=codes)
+    return entry._replace(codes=codes)
 
 
 def test_a_list_of_calls_is_taken_as_it_is() -> None:
