@@ -43,7 +43,6 @@ from toolreel._driver import (
     check_given,
     secrets_of,
 )
-from toolreel._journal import companion
 from toolreel._secrets import Secret, shown_url
 from toolreel.tools import Adapter, Output, Tool, ToolError, current_call, output_of, spending
 from toolreel_core._conversation import Message, Messages, SystemMessage, messages_of
@@ -503,6 +502,8 @@ class _InnerRuns:
 
 def _is_taken(path: Path) -> bool:
     cassette = path.with_name(f"{path.name}.yaml")
+    from toolreel._journal import companion
+
     journal = companion(cassette)
     part = journal.with_name(f"{journal.name}.part")
     return cassette.exists() or journal.exists() or part.exists()

@@ -29,9 +29,6 @@ from toolreel._driver import (
     Ports,
     ReplyPiece,
     Run,
-    RunEnded,
-    ShownEvent,
-    StreamEvent,
     StreamingEndpoint,
     ago_on,
     arun,
@@ -46,7 +43,7 @@ from toolreel._driver import (
     stream,
     stream_on,
 )
-from toolreel._secrets import Secret, known_secrets, scrubbed
+from toolreel._secrets import Secret
 from toolreel.tools import Output, awaited, in_thread
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
@@ -54,6 +51,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, ReplyReceived, RequestFailed, SendRequest, UserSpoke
 
 if TYPE_CHECKING:
+    from toolreel._driver import RunEnded, ShownEvent, StreamEvent
     from toolreel._replay import RecordedFiles, ResumedFiles
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
@@ -155,7 +153,7 @@ class AgentRun(Run, Generic[Value_co]):
         return cast("AgentRuns", self.continuation)
 
 
-AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
+AgentEvent: TypeAlias = "ShownEvent | RunEnded[AgentRun[Value_co]]"
 """Everything that a streamed run of an agent yields."""
 
 
@@ -278,6 +276,8 @@ class AgentRuns:
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> Generator[AgentEvent[Any], None, None]:
+        from toolreel._driver import RunEnded
+
         ended = list[Run]()
         with recording as files, self.agent.ports(_transport(files)) as ports:
             able, journal = _with_decision(ports, decision), files or self.journal
@@ -297,6 +297,8 @@ class AgentRuns:
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
+        from toolreel._driver import RunEnded
+
         ended = list[Run]()
         with recording as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
@@ -323,6 +325,8 @@ class AgentRuns:
 
     def shown(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
+        from toolreel._secrets import scrubbed
+
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
 
     @contextmanager
@@ -335,6 +339,7 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import RecordedFiles
+        from toolreel._secrets import known_secrets
 
         secrets = {**known_secrets(os.environ), **self.agent.secrets}
         files = RecordedFiles(self.record, plan, secrets, "overwrite" if self.overwrite else "new")
@@ -357,6 +362,7 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import ResumedFiles
+        from toolreel._secrets import known_secrets
 
         files = ResumedFiles(self.record, {**known_secrets(os.environ), **self.agent.secrets}, durable=False)
         try:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
@@ -185,6 +184,8 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
 
 
 def _load(name: str) -> list[ToolLike]:
+    from difflib import get_close_matches
+
     place, colon, attribute = name.rpartition(":")
     if not colon or not place or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
