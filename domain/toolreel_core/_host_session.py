@@ -84,15 +84,15 @@ class HostSession:
         """The line that answers a line, without line ends; a bad line changes nothing."""
         named: Tree = {}
         try:
-            message = _message(line)
+            message = _parse_line(line)
             named = {"run": message["run"]} if isinstance(message.get("run"), str) else {}
-            answer = self._answer(message)
+            answer = self._answer_message(message)
         except _BadLine as bad:
             answer = {"error": bad.answer}
         return canonical({"toolreel": VERSION, **named, **answer})
 
-    def _answer(self, message: Tree) -> Tree:
-        name, extras = _name(message), _extras(message)
+    def _answer_message(self, message: Tree) -> Tree:
+        name, extras = _run_name(message), _requested_extras(message)
         if "start" in message or "state" in message:
             if name in self._runs:
                 raise _BadLine("run", f"{name!r} is a run already; close it, or take another name")
@@ -101,29 +101,31 @@ class HostSession:
         elif name not in self._runs:
             raise _BadLine("run", f"there is no run {name!r}; start it first")
         if "start" in message:
-            _alone("start", message, "state", "event", "close")
-            begun = start(cast("Plan", _read(Plan, message["start"], "start")))
+            _refuse_other_keys("start", message, "state", "event", "close")
+            begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
             plan = begun.state.plan
             lines = [header_line(plan), *blob_lines(plan).values()] if "journal" in extras else []
-            return self._keep(name, _Run(begun.state, _by_ref(begun.effects)), begun, extras, lines)
+            return self._answer_of_run(
+                name, _Run(begun.state, _unanswered_by_ref(begun.effects)), begun, extras, lines
+            )
         if "close" in message:
-            _alone("close", message, "state", "event")
+            _refuse_other_keys("close", message, "state", "event")
             if message["close"] is not True:
                 raise _BadLine("close", "expected true")
             del self._runs[str(name)]
             return {"closed": True}
-        run = _restored(message["state"]) if "state" in message else self._runs[str(name)]
+        run = _restore_run(message["state"]) if "state" in message else self._runs[str(name)]
         if "event" in message:
-            return self._step(name, run, message["event"], extras)
-        return self._keep(name, run, Step(run.state, tuple(run.waiting.values()), ()), extras, [])
+            return self._apply_event(name, run, message["event"], extras)
+        return self._answer_of_run(name, run, Step(run.state, tuple(run.waiting.values()), ()), extras, [])
 
-    def _step(self, name: str | None, run: _Run, given: Json, extras: Sequence[str]) -> Tree:
-        event = cast("_Given", _read(_Given, given, "event"))
+    def _apply_event(self, name: str | None, run: _Run, given: Json, extras: Sequence[str]) -> Tree:
+        event = cast("_Given", _decode_field(_Given, given, "event"))
         if isinstance(event, HttpChunk):
             if name is None:
                 raise _BadLine("event", "chunks are gathered in a run that has a name")
-            run, shown = _shown(run, event)
-            return {**self._keep(name, run, Step(run.state, (), ()), extras, []), **shown}
+            run, shown = _take_chunk(run, event)
+            return {**self._answer_of_run(name, run, Step(run.state, (), ()), extras, []), **shown}
         if isinstance(event, HttpResponse):
             body = event.body or "".join(run.chunks)
             event = response_event(event.ref, event.status, event.headers, body, event.at_ms)
@@ -139,12 +141,14 @@ class HostSession:
             blobs = blob_lines(event, kept).values()
             lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
         left = {number: effect for number, effect in run.waiting.items() if number != ref}
-        waiting = {**({} if after.state.outcome else left), **_by_ref(after.effects)}
+        waiting = {**({} if after.state.outcome else left), **_unanswered_by_ref(after.effects)}
         # What answers no effect comes while others go on, such as a response that is arriving.
         arriving = run if ref is None else _Run(before, {})
-        return self._keep(name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines)
+        return self._answer_of_run(
+            name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines
+        )
 
-    def _keep(
+    def _answer_of_run(
         self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
     ) -> Tree:
         """The answer of a run that goes on, under its name or with its host."""
@@ -153,7 +157,7 @@ class HostSession:
         outcome = at.state.outcome
         return {
             "step": at.state.step_number,
-            "effects": [_effect(effect) for effect in at.effects],
+            "effects": [_encode_effect(effect) for effect in at.effects],
             "notes": [encode(note) for note in at.notes],
             "outcome": None if outcome is None else encode(outcome),
             **({"state": to_json(at.state)} if name is None or "state" in extras else {}),
@@ -168,27 +172,27 @@ def message_schema() -> Tree:
     version: Tree = {"const": VERSION}
     run: Tree = {"type": "string", "minLength": 1}
     digests: Tree = {"type": "object", "additionalProperties": {"type": "string"}}
-    document = {"toolreel": version, "value": _ref("state"), "blobs": digests}
+    document = {"toolreel": version, "value": _schema_reference("state"), "blobs": digests}
     line: Tree = {
         "toolreel": version,
         "run": run,
-        "start": _ref("plan"),
-        "state": _ref("stored_state"),
-        "event": _ref("event"),
+        "start": _schema_reference("plan"),
+        "state": _schema_reference("stored_state"),
+        "event": _schema_reference("event"),
         "close": {"const": True},
-        "with": _list({"enum": [*_EXTRAS]}),
+        "with": _list_schema({"enum": [*_EXTRAS]}),
     }
     text: Tree = {"type": "string"}
     answer: Tree = {
         "toolreel": version,
         "run": run,
         "step": {"type": "integer"},
-        "effects": _list(_ref("effect")),
-        "notes": _list(_ref("note")),
-        "outcome": {"anyOf": [_ref("outcome"), {"type": "null"}]},
-        "state": _ref("stored_state"),
-        "journal": _list(text),
-        "deltas": _list(_ref("delta")),
+        "effects": _list_schema(_schema_reference("effect")),
+        "notes": _list_schema(_schema_reference("note")),
+        "outcome": {"anyOf": [_schema_reference("outcome"), {"type": "null"}]},
+        "state": _schema_reference("stored_state"),
+        "journal": _list_schema(text),
+        "deltas": _list_schema(_schema_reference("delta")),
         "done": {"type": "boolean"},
         "closed": {"const": True},
         "error": schema_of_object({"field": text, "message": text}, ["field", "message"]),
@@ -205,15 +209,15 @@ def message_schema() -> Tree:
     }
 
 
-def _ref(name: str) -> Tree:
+def _schema_reference(name: str) -> Tree:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _list(item: Tree) -> Tree:
+def _list_schema(item: Tree) -> Tree:
     return {"type": "array", "items": item}
 
 
-def _message(line: str) -> Tree:
+def _parse_line(line: str) -> Tree:
     tree = either(read(line, unique_keys=True).alt(CodecError))
     if isinstance(tree, CodecError):
         raise _BadLine("", f"not a line of JSON: {tree}")
@@ -226,19 +230,19 @@ def _message(line: str) -> Tree:
     return tree
 
 
-def _alone(key: str, message: Tree, *others: str) -> None:
+def _refuse_other_keys(key: str, message: Tree, *others: str) -> None:
     if found := [other for other in others if other in message]:
         raise _BadLine(found[0], f"does not go with {key}; send it in a line of its own")
 
 
-def _name(message: Tree) -> str | None:
+def _run_name(message: Tree) -> str | None:
     name = message.get("run")
     if "run" in message and not (isinstance(name, str) and name):
         raise _BadLine("run", "expected a text that is not empty")
     return name if isinstance(name, str) else None
 
 
-def _extras(message: Tree) -> Sequence[str]:
+def _requested_extras(message: Tree) -> Sequence[str]:
     extras = message.get("with", ())
     listed = isinstance(extras, Sequence) and not isinstance(extras, str)
     if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
@@ -246,7 +250,7 @@ def _extras(message: Tree) -> Sequence[str]:
     return cast("Sequence[str]", extras)
 
 
-def _read(kind: object, tree: Json, place: str) -> object:
+def _decode_field(kind: object, tree: Json, place: str) -> object:
     try:
         return decode(kind, tree, place)
     except (CodecError, ConfigError, ProtocolError) as error:
@@ -254,21 +258,21 @@ def _read(kind: object, tree: Json, place: str) -> object:
         raise (_BadLine(where, why) if where.startswith(place) else _BadLine(place, str(error))) from None
 
 
-def _restored(tree: Json) -> _Run:
+def _restore_run(tree: Json) -> _Run:
     try:
         state = load_state(cast("Tree", tree))
     except CodecError as error:
         where, _, why = str(error).partition(": ")
         place = f"state.{where}" if where.startswith(("value", "blobs")) else "state"
         raise _BadLine(place, why if place != "state" else str(error)) from None
-    return _Run(state, _by_ref(pending(state)))
+    return _Run(state, _unanswered_by_ref(pending(state)))
 
 
-def _by_ref(effects: Sequence[Effect]) -> dict[int, Unanswered]:
+def _unanswered_by_ref(effects: Sequence[Effect]) -> dict[int, Unanswered]:
     return {effect.ref: effect for effect in effects if not isinstance(effect, Finish)}
 
 
-def _effect(effect: Effect) -> Json:
+def _encode_effect(effect: Effect) -> Json:
     """The stored form of an effect; of a request, what goes over HTTP instead of the conversation."""
     if not isinstance(effect, SendRequest):
         return encode(effect)
@@ -282,7 +286,7 @@ def _effect(effect: Effect) -> Json:
     }
 
 
-def _shown(run: _Run, chunk: HttpChunk) -> tuple[_Run, Tree]:
+def _take_chunk(run: _Run, chunk: HttpChunk) -> tuple[_Run, Tree]:
     """The run with a chunk of the response that is arriving, and what of it can be shown already."""
     if not isinstance(run.waiting.get(chunk.ref), SendRequest):
         raise _BadLine("event.ref", f"no request with the ref {chunk.ref} is pending")

@@ -192,7 +192,7 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     target = cassette_path(name)
     tape = Recording.load(file)
     beside = [read_journal(path) for path in ReelFiles(file).journals] if plan_file is None else []
-    plans = [_plan(plan_file)] if plan_file else [recorded.plan for recorded in beside]
+    plans = [_read_plan(plan_file)] if plan_file else [recorded.plan for recorded in beside]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
         runs = recover_runs(
@@ -206,12 +206,12 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     for was, now in zip(beside, runs, strict=False):
         if was.text != now.recorded.text and compare in {None, "exact"}:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
-    saved = _saved(runs, ReelFiles(target), overwrite=overwrite) if target else ()
+    saved = _save_journals(runs, ReelFiles(target), overwrite=overwrite) if target else ()
     _show_journals(runs, saved, identical=bool(beside), as_machine=as_machine)
     return 0
 
 
-def _plan(path: Path) -> Plan:
+def _read_plan(path: Path) -> Plan:
     """The plan in a file."""
     if path.name.endswith(".jsonl"):
         return read_journal(path).plan
@@ -222,7 +222,7 @@ def _plan(path: Path) -> Plan:
         raise JournalError(f"{path}: not a plan: {error}") from None
 
 
-def _saved(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
+def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
     """Write the journals; returns their paths."""
     paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     secrets = known_secrets(os.environ)
@@ -294,7 +294,7 @@ def export_command(
         rules=rules_of(secret_rules),
     )
     if as_machine:
-        return say(_tree(done))
+        return say(_result_tree(done))
     labelled(out, "exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
         labelled(out, "", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
@@ -336,7 +336,7 @@ def import_command(
     rules = rules_of(secret_rules)
     done: list[Imported] = []
     refused: dict[Path, AdapterError] = {}
-    for old, new in _pairs(source, target):
+    for old, new in _source_and_target(source, target):
         try:
             done.append(import_cassette(old, new, overwrite=overwrite, redact=redact, rules=rules))
         except AdapterError as error:
@@ -345,7 +345,7 @@ def import_command(
             refused[old] = error
     if as_machine:
         failed: dict[str, Json] = {str(path): str(error) for path, error in refused.items()}
-        say({"imported": [_tree(one) for one in done], "refused": failed})
+        say({"imported": [_result_tree(one) for one in done], "refused": failed})
         return FAILED if refused else 0
     for one in done:
         labelled(out, "imported", f"{one.source} → {one.target}: {counted(one.interactions, 'interaction')}")
@@ -363,7 +363,7 @@ def import_command(
     return FAILED if refused else 0
 
 
-def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
+def _source_and_target(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     """The files to read, and those to write."""
     from toolreel.cassette import looks_like_stock
 
@@ -380,6 +380,6 @@ def _pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
         yield path, (target / path.relative_to(source)).with_suffix(".yaml")
 
 
-def _tree(done: Imported | Exported) -> dict[str, Json]:
+def _result_tree(done: Imported | Exported) -> dict[str, Json]:
     tree = asdict(done) | {"source": str(done.source), "target": str(done.target)}
     return {"scrubbed_urls" if key == "scrubbed" else key: value for key, value in tree.items()}

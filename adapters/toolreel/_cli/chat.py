@@ -113,7 +113,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             chat = LiveChat(session, begin, path, "overwrite" if overwrite else "new")
         try:
-            code = _talk(chat, progress, server)
+            code = _ask_until_end(chat, progress, server)
         finally:
             saved = chat.close()
     if chat.files and chat.files.refused:
@@ -124,10 +124,10 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     return code
 
 
-def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
+def _ask_until_end(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
     """Ask message by message; the exit code."""
     code = 0
-    for content in _messages(progress):
+    for content in _user_messages(progress):
         with redirect_stdout(sys.stderr), progress:
             run = chat.ask(content)
             outcome = run.outcome
@@ -150,13 +150,13 @@ def _talk(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
     return code
 
 
-def _messages(progress: RunProgress) -> Iterator[str]:
+def _user_messages(progress: RunProgress) -> Iterator[str]:
     """What the user says, line by line, without empty lines."""
-    lines = _typed(progress) if sys.stdin.isatty() else _piped()
+    lines = _lines_of_terminal(progress) if sys.stdin.isatty() else _lines_of_pipe()
     return (line for line in lines if line.strip())
 
 
-def _piped() -> Iterator[str]:
+def _lines_of_pipe() -> Iterator[str]:
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
             yield line.decode().rstrip("\r\n")
@@ -164,7 +164,7 @@ def _piped() -> Iterator[str]:
             raise click.UsageError(f"stdin, line {number}: not UTF-8 at byte {error.start}") from None
 
 
-def _typed(progress: RunProgress) -> Iterator[str]:
+def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
     with suppress(ImportError):
         import readline  # noqa: F401 - gives input() line editing and a history
     err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")

@@ -36,7 +36,7 @@ class _Output(Console):
         """Print, each text as :func:`printable` shows it; notices on a terminal are wrapped between words."""
         if self.stderr:
             options.setdefault("soft_wrap", not self.is_terminal)
-        super().print(*map(_shown, objects), **options)
+        super().print(*map(_without_control_characters, objects), **options)
 
     def on_broken_pipe(self) -> None:
         """Go on without output, so that the exit code is still that of the command."""
@@ -117,7 +117,7 @@ def printable_tree(tree: Json) -> Json:
             return tree
 
 
-def _shown(printed: object) -> object:
+def _without_control_characters(printed: object) -> object:
     match printed:
         case str():
             return printable(printed)
@@ -134,12 +134,12 @@ def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[
     for row in (head, *rows):
         cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
         first = "".join(f"{cell}{_GAP}" for cell in cells)
-        lines = _wrapped(console, printable(row[-1]), console.width - len(first))
+        lines = _wrap_text(console, printable(row[-1]), console.width - len(first))
         indent = "\n" + " " * len(first)
         console.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
 
 
-def _wrapped(console: Console, text: str, width: int) -> list[str]:
+def _wrap_text(console: Console, text: str, width: int) -> list[str]:
     if not console.is_terminal or width < _NARROWEST:
         return [text]
     return textwrap.wrap(text, width) or [""]

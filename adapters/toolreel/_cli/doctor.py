@@ -75,12 +75,12 @@ def doctor_command(
     Exits with 1 if there is a problem. Notes, such as an extra that is not installed, are none.
     """
     examined = [
-        *_packages(),
-        *_settings(),
-        *_keys(server),
-        *(_server(server, model) if server.base_url else ()),
-        *_database(database),
-        *_recordings(paths, secret_rules),
+        *_examine_packages(),
+        *_examine_settings(),
+        *_examine_keys(server),
+        *(_examine_server(server, model) if server.base_url else ()),
+        *_examine_database(database),
+        *_examine_recordings(paths, secret_rules),
     ]
     problems = sum(each.state == "problem" for each in examined)
     if as_machine:
@@ -99,7 +99,7 @@ _OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 _BOUND: Final = re.compile(r"(>=|<)([\d.]+)")
 
 
-def _packages() -> Iterator[Examined]:
+def _examine_packages() -> Iterator[Examined]:
     """Python, toolreel, and what it depends on: with which versions, and which extras are not complete."""
     yield Examined("python", "ok", f"{platform.python_version()} ({sys.executable})")
     try:
@@ -117,7 +117,7 @@ def _packages() -> Iterator[Examined]:
         if extra_name == "all":  # has nothing that the others do not have
             continue
         wanted = f"toolreel[{extra_name}]" if extra_name else "toolreel"
-        wrong = [why for requirement in requirements if (why := _fault(requirement))]
+        wrong = [why for requirement in requirements if (why := _requirement_fault(requirement))]
         absent = all(why.endswith("is not installed") for why in wrong)
         if wrong:
             state: _State = "note" if extra_name and absent else "problem"
@@ -128,7 +128,7 @@ def _packages() -> Iterator[Examined]:
             yield Examined("packages", "ok", f"{wanted}: {listed}")
 
 
-def _fault(requirement: str) -> str:
+def _requirement_fault(requirement: str) -> str:
     """What is wrong with a requirement; empty if it is installed in a version that fits."""
     named = _REQUIREMENT.fullmatch(requirement)
     if named is None:
@@ -141,7 +141,7 @@ def _fault(requirement: str) -> str:
     if not _is_within(found.version, bounds):
         return f"{name} {found.version} is not {bounds.strip()}"
     further = [each for each in found.requires or () if extra and _OF_EXTRA.findall(each) == [extra]]
-    return next(filter(None, map(_fault, further)), "")
+    return next(filter(None, map(_requirement_fault, further)), "")
 
 
 def _is_within(found: str, bounds: str) -> bool:
@@ -154,21 +154,21 @@ def _is_within(found: str, bounds: str) -> bool:
     return all((parts(found) >= parts(bound)) == (sign == ">=") for sign, bound in _BOUND.findall(bounds))
 
 
-def _settings() -> Iterator[Examined]:
+def _examine_settings() -> Iterator[Examined]:
     settings = shared_settings()
     keys = ", ".join(settings.values) or "no [tool.toolreel]"
     if settings.path:
         yield Examined("settings", "ok", f"{settings.path}: {keys}")
 
 
-def _keys(server: ServerChoice) -> Iterator[Examined]:
+def _examine_keys(server: ServerChoice) -> Iterator[Examined]:
     """The variables that hold keys: those that the server needs, and those that look like one."""
     needed = [name for name in (server.api_key_env, *server.headers.values()) if os.environ.get(name or "")]
     names = sorted({*known_secrets(os.environ), *map(str, needed)})
     yield Examined("keys", "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}")
 
 
-def _server(server: ServerChoice, model: str | None) -> Iterator[Examined]:
+def _examine_server(server: ServerChoice, model: str | None) -> Iterator[Examined]:
     """Whether the server answers when it is asked for its models."""
     try:
         import httpx
@@ -215,7 +215,7 @@ def _server(server: ServerChoice, model: str | None) -> Iterator[Examined]:
             yield Examined("server", "note", f"its list: {unknown_name('model', model, names)}")
 
 
-def _database(given: str | None) -> Iterator[Examined]:
+def _examine_database(given: str | None) -> Iterator[Examined]:
     """The database of durable runs, if one is named or lies in this folder."""
     named = given or os.environ.get("TOOLREEL_DATABASE_URL")
     if not named and not Path("toolreel.db").exists():
@@ -233,7 +233,7 @@ def _database(given: str | None) -> Iterator[Examined]:
         yield Examined("database", "problem", str(error))
 
 
-def _recordings(paths: tuple[Path, ...], secret_rules: Path | None) -> Iterator[Examined]:
+def _examine_recordings(paths: tuple[Path, ...], secret_rules: Path | None) -> Iterator[Examined]:
     """What is wrong with recordings, as `toolreel cassettes check` says it."""
     named = paths or tuple(map(Path, shared_settings().texts("recordings")))
     try:

@@ -195,7 +195,14 @@ def _show_list(found: Sequence[RunSummary], counts: Mapping[str, int], queued: f
         labelled(out, "runs", "none; queue one with toolreel durable submit")
         return
     rows = [
-        (each.run_id, each.status, each.model, each.outcome, f"{each.created:%Y-%m-%d %H:%M}", _short(each))
+        (
+            each.run_id,
+            each.status,
+            each.model,
+            each.outcome,
+            f"{each.created:%Y-%m-%d %H:%M}",
+            _short_line(each),
+        )
         for each in found
     ]
     show_columns(out, ("run", "status", "model", "outcome", "submitted", ""), rows)
@@ -204,7 +211,7 @@ def _show_list(found: Sequence[RunSummary], counts: Mapping[str, int], queued: f
         labelled(out, "oldest", f"queued for {queued:.0f} s", "dim")
 
 
-def _short(summary: RunSummary) -> str:
+def _short_line(summary: RunSummary) -> str:
     calls = ", ".join(f"{call.name}: {call.why}" for call in summary.waits_for)
     return calls or summary.problem.partition(";")[0]
 
@@ -412,19 +419,19 @@ def watch_command(
         if run_id is not None:
             if status is not None or until_idle:
                 raise click.UsageError("--status and --until-idle are about all runs: leave out RUN or them")
-            _show(_polled(lambda: [looks.one(run_id)], every, OVER), as_machine=as_machine)
+            _show_looks(_poll_runs(lambda: [looks.one(run_id)], every, OVER), as_machine=as_machine)
             return shown(runs.get(run_id), as_machine=as_machine)
         idle = {*STATUSES} - {"queued", "running", "sleeping"} if until_idle else set[str]()
-        seen = _polled(lambda: looks.newest(limit, status), every, idle)
+        seen = _poll_runs(lambda: looks.newest(limit, status), every, idle)
         try:
-            _show(seen, as_machine=as_machine)
+            _show_looks(seen, as_machine=as_machine)
         except KeyboardInterrupt:
             if not _is_table(as_machine=as_machine):
                 raise  # Ctrl-C is the way to end a table alone
         return 0
 
 
-def _polled(
+def _poll_runs(
     look: Callable[[], Sequence[RunLook]], every: float, over: Collection[str]
 ) -> Iterator[Sequence[RunLook]]:
     """Look again and again, until the status of each run is one of those that are over."""
@@ -439,9 +446,9 @@ def _is_table(*, as_machine: bool) -> bool:
     return not as_machine and out.is_terminal and not out.is_dumb_terminal
 
 
-def _show(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
+def _show_looks(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
     if _is_table(as_machine=as_machine):
-        _draw(seen)
+        _draw_table(seen)
         return
     before: dict[str, tuple[str | int, ...]] = {}
     for looks in seen:
@@ -458,22 +465,22 @@ def _show(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
                 }
                 say({**summary_tree(look.summary), **about})
             else:
-                out.print(_line(look))
+                out.print(_change_line(look))
                 out.file.flush()
 
 
-def _draw(seen: Iterator[Sequence[RunLook]]) -> None:
+def _draw_table(seen: Iterator[Sequence[RunLook]]) -> None:
     """A table in the place of the one before; the last one stays."""
     from rich.live import Live
 
     with Live(console=out, auto_refresh=False) as live:
         for looks in seen:
-            with _uninterrupted():
-                live.update(_table(looks), refresh=True)
+            with _delay_interrupts():
+                live.update(_runs_table(looks), refresh=True)
 
 
 @contextmanager
-def _uninterrupted() -> Generator[None]:
+def _delay_interrupts() -> Generator[None]:
     """Ctrl-C comes when this is done: nothing is painted over a table that was painted in part."""
     interrupts: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
@@ -485,7 +492,7 @@ def _uninterrupted() -> Generator[None]:
         raise KeyboardInterrupt
 
 
-def _table(looks: Sequence[RunLook]) -> Table:
+def _runs_table(looks: Sequence[RunLook]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -510,7 +517,7 @@ def _table(looks: Sequence[RunLook]) -> Table:
     return table
 
 
-def _line(look: RunLook) -> str:
+def _change_line(look: RunLook) -> str:
     """One change in one line.
 
     The time is that of the change, so lines of several watchers can be put in order.

@@ -69,13 +69,13 @@ class LimitChoice:
         """
         found = key_values("--limit", text, (*_WHOLE, *_DECIMAL, *_NAMES), "requests=60")
         numbers = {key: value for key, value in found.items() if key not in _NAMES}
-        limits = {key.replace("-", "_"): _number(key, value) for key, value in numbers.items()}
+        limits = {key.replace("-", "_"): _parse_number(key, value) for key, value in numbers.items()}
         if not limits.keys() & {"requests", "tokens", "max_cost"}:
             raise ConfigError(f"--limit {text!r}: say what is limited: requests=, tokens= or max-cost=")
         return cls(found.get("endpoint", ""), found.get("account", ""), limits)
 
 
-def _number(key: str, value: str) -> int | float:
+def _parse_number(key: str, value: str) -> int | float:
     try:
         number = int(value) if key in _WHOLE else float(value)
     except ValueError:
@@ -100,7 +100,7 @@ limit_option: Final = click.option(
 """Adds the option to a command, which receives the choices."""
 
 
-def _limited(
+def _with_limits(
     endpoint: Endpoint,
     target: LiveTarget,
     limits: Iterable[LimitChoice],
@@ -166,7 +166,7 @@ def _live_ports(
     """Ports to a server, within limits, and the tools of all sources."""
     host = _NamedTools(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
     with target.opened(None, None) as endpoint, ExitStack() as stack:
-        within = _limited(endpoint, target, limits, database, stack) if limits else endpoint
+        within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint
         yield Ports(within, host, approver)
 
 

@@ -47,7 +47,7 @@ def say(tree: Mapping[str, Json]) -> int:
     return 0
 
 
-def _import(context: click.Context, parameter: click.Parameter, modules: tuple[str, ...]) -> None:
+def _import_modules(context: click.Context, parameter: click.Parameter, modules: tuple[str, ...]) -> None:
     if not modules:
         return
     from toolreel.tools import load_module  # few commands import anything
@@ -74,7 +74,7 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
         envvar="TOOLREEL_IMPORT",
         is_eager=True,  # settings that other options name may be registered there
         expose_value=False,
-        callback=_import,
+        callback=_import_modules,
         help="Import a module, or a file.py, that registers transforms, history policies or estimators of "
         "your own. Repeatable; TOOLREEL_IMPORT names modules for all commands.",
     )

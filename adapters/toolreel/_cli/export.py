@@ -90,7 +90,7 @@ def export_command(
         raise CassetteError(f"{journal}: vcrpy takes a cassette, and there is none next to this journal")
     path = target or Path(f"{stem}.vcr.yaml")
     export_cassette(cassette, path, overwrite=overwrite, rules=rules_of(secret_rules))
-    return _tell(path, form, stem, as_machine=as_machine)
+    return _print_export(path, form, stem, as_machine=as_machine)
 
 
 def write_run(
@@ -113,10 +113,10 @@ def write_run(
         raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
     except OSError as error:
         raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
-    return _tell(path, form, name, as_machine=as_machine)
+    return _print_export(path, form, name, as_machine=as_machine)
 
 
-def _tell(path: Path, form: str, name: str, *, as_machine: bool) -> int:
+def _print_export(path: Path, form: str, name: str, *, as_machine: bool) -> int:
     if as_machine:
         return say({"file": str(path), "format": form})
     labelled(out, "exported", f"{name} → {path}")

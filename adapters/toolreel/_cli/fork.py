@@ -169,8 +169,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             forked = fork(source, place, changes, answers=other)
             begun, stop = forked.begun, forked.stop
-            live = _saved(forked, path, overwrite=overwrite)
-    _show(begun, live, stop, as_machine=as_machine)
+            live = _save_fork(forked, path, overwrite=overwrite)
+    _show_fork(begun, live, stop, as_machine=as_machine)
     outcome = outcome_of(live.run)
     if live.refused:
         complain(f"the fork was not saved: {live.refused}", hint=resume_hint(live.left))
@@ -182,7 +182,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     return exit_code(live.run, server)
 
 
-def _saved(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
+def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
     """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
     if cassette is None:
         return EndedRun(forked.run)
@@ -199,7 +199,7 @@ def _saved(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRu
     return EndedRun(forked.run, (path,))
 
 
-def _show(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machine: bool) -> None:
+def _show_fork(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machine: bool) -> None:
     """Print what the fork keeps and changes, then its run."""
     source, run = begun.source, ended.run
     changed = plan_changes(source.plan, begun.plan)

@@ -173,7 +173,7 @@ class LiveSession:
         """
         began, done = monotonic(), len(live.log.laps)
         try:
-            self._perform(live, tape, said)
+            self._perform_run(live, tape, said)
         except KeyboardInterrupt:
             if not isinstance(live.reached.state.phase, Settled):
                 since = (lap.passed_ms or 0 for _, lap in [*live.log.laps.values()][done:])
@@ -185,7 +185,7 @@ class LiveSession:
             if not isinstance(live.reached.state.phase, Settled):  # not recorded: the run can be resumed
                 live.log.events.append(CancelRequested("the recording could not be written"))
 
-    def _perform(self, live: _Live, tape: Session | None, said: str | None) -> None:
+    def _perform_run(self, live: _Live, tape: Session | None, said: str | None) -> None:
         log, observe = live.log, self.observe
         if self.figures:
             self.figures.begin(live.plan, live.state)

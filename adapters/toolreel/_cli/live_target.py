@@ -55,7 +55,7 @@ class LiveTarget:
         sent = Address.of(
             self.base_url, None, api_prefix=self.api_prefix, headers=header_values(self.headers, os.environ)
         ).secrets
-        own = (key_as_secret(name, value) for name, value in self._held)
+        own = (key_as_secret(name, value) for name, value in self._header_values)
         others = (there.secrets for there in self.fallbacks.values())
         return reduce(or_, (*own, *others), known_secrets(os.environ) | sent) | dict(self.withheld)
 
@@ -63,10 +63,12 @@ class LiveTarget:
     def key_notice(self) -> str:
         """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
         others = (there.key_notice for there in self.fallbacks.values())
-        return "\n".join(filter(None, (*(key_notice(name, value) for name, value in self._held), *others)))
+        return "\n".join(
+            filter(None, (*(key_notice(name, value) for name, value in self._header_values), *others))
+        )
 
     @property
-    def _held(self) -> tuple[tuple[str, str], ...]:
+    def _header_values(self) -> tuple[tuple[str, str], ...]:
         """The values of the variables that are sent."""
         names = (self.api_key_env or "", *self.headers.values())
         return tuple((name, os.environ.get(name, "")) for name in names)

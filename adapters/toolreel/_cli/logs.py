@@ -57,7 +57,7 @@ class _Text(logging.Formatter):
     """A line for people."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{_time(record):%H:%M:%S} {record.levelname:7} {record.name}: {record.getMessage()}"
+        line = f"{_record_time(record):%H:%M:%S} {record.levelname:7} {record.name}: {record.getMessage()}"
         return printable(line) + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
 
 
@@ -66,12 +66,12 @@ class _Json(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {key: value for key, value in vars(record).items() if key not in _OWN}
-        at = _time(record).isoformat(timespec="milliseconds")
+        at = _record_time(record).isoformat(timespec="milliseconds")
         told = {"at": at, "level": record.levelname.lower(), "logger": record.name, **fields}
         if record.exc_info:
             told |= {"message": record.getMessage(), "exception": self.formatException(record.exc_info)}
         return printable(json.dumps(told, ensure_ascii=False, default=str))
 
 
-def _time(record: logging.LogRecord) -> datetime:
+def _record_time(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)

@@ -132,17 +132,17 @@ class _Root(LazyGroup):
         try:
             return super().main(*args, **options)
         except BrokenPipeError:  # while click explained a mistake
-            _go_unread(sys.stderr)
+            _discard_output(sys.stderr)
             sys.exit(USAGE)
         except SystemExit as ended:
             # Click puts another stream there if and only if it found the pipe closed.
             if sys.stdout is before:
                 raise
-            _go_unread(before)
+            _discard_output(before)
             sys.exit(0 if ended.code == FAILED else ended.code)
 
 
-def _go_unread(stream: IO[str]) -> None:
+def _discard_output(stream: IO[str]) -> None:
     from toolreel._cli.console import go_unread  # few readers leave
 
     go_unread(stream)

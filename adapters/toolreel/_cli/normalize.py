@@ -77,10 +77,10 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         if not line.strip():
             continue
         try:
-            case = _case(line.removeprefix(BOM_UTF8) if number == 1 else line)
+            case = _read_case(line.removeprefix(BOM_UTF8) if number == 1 else line)
             text = case.get("content") if case.keys().isdisjoint(("body", "raw")) else None
             if text is None:
-                _show_reply(number, _reply(case, config), explain=explain)
+                _show_reply(number, _normalize_case(case, config), explain=explain)
             else:
                 _show_text(number, str(text), _calls_in_text(case), explain=explain)
         except ConfigError as error:
@@ -89,7 +89,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
     return 0
 
 
-def _case(line: bytes) -> Mapping[str, Json]:
+def _read_case(line: bytes) -> Mapping[str, Json]:
     """One line of input, parsed leniently: the reply itself reports what is wrong inside its body."""
     try:
         case = json.loads(line.decode())
@@ -102,7 +102,7 @@ def _case(line: bytes) -> Mapping[str, Json]:
     return case
 
 
-def _tools(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
+def _tool_schemas(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
     """The schemas of tools that are given by their names, or as entries of a request's ``tools``."""
     if not isinstance(tools, Sequence) or isinstance(tools, str):
         raise ConfigError('"tools": expected a list of names or definitions, such as ["ping"]')
@@ -117,9 +117,9 @@ def _tools(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
     return found
 
 
-def _reply(case: Mapping[str, Json], config: LoopConfig) -> Reply:
+def _normalize_case(case: Mapping[str, Json], config: LoopConfig) -> Reply:
     raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
-    tools = _tools(case.get("tools") or []).items()
+    tools = _tool_schemas(case.get("tools") or []).items()
     surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
     if raw is not None and not isinstance(raw, str):
         raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
@@ -148,7 +148,7 @@ def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:
         raise ConfigError('"finish": expected a finish reason such as "stop" or "length"')
     if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
         raise ConfigError('"schemas": expected an object of JSON Schemas by the names of tools')
-    tools, enabled = _tools(case.get("tools")), case.get("enable", "marked")
+    tools, enabled = _tool_schemas(case.get("tools")), case.get("enable", "marked")
     dialects: Collection[str] = _SETS.get(enabled, ()) if isinstance(enabled, str) else ()
     if not isinstance(enabled, str) and isinstance(enabled, Sequence):
         dialects = [*map(str, enabled)]

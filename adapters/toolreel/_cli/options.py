@@ -172,7 +172,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
         elif key in traits:
             provider[key] = value
         elif key in OPTIONS:
-            options[key] = _checked(item, key, value)
+            options[key] = _check_option(item, key, value)
         elif key.startswith("body.") and key != "body.":
             options[key.removeprefix("body.")] = value
         else:
@@ -182,7 +182,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
     return SetOptions(config, options, provider)
 
 
-def _checked(item: str, key: str, value: Json) -> Json:
+def _check_option(item: str, key: str, value: Json) -> Json:
     if key in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float | None)):
         raise ConfigError(f"--set {item}: expected a number, for example {key}=1; body.{key} takes any value")
     if key == "parallel_tool_calls" and not isinstance(value, bool | None):

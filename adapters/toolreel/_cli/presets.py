@@ -54,14 +54,14 @@ def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: 
             raise ConfigError(unknown_name("model", model, [each.name for each in models]))
         models = [found]
     if as_machine:
-        return say({"models": [_model(each) for each in models]})
+        return say({"models": [_model_tree(each) for each in models]})
     if model:
         _show_model(models[0])
         return 0
     rows = [
         (each.name, "-", "-", "-")
         if (known := each.recommendation) is None
-        else (each.name, _VERDICTS[known.verdict], _runs(known.measured), _seconds(known.measured))
+        else (each.name, _VERDICTS[known.verdict], _run_counts(known.measured), _seconds_text(known.measured))
         for each in models
     ]
     show_columns(out, ("model", "for tools", "tool runs", "p95"), rows)
@@ -111,20 +111,22 @@ def _show_model(model: Model) -> None:
     labelled(out, "sampling", ", ".join(known.profiles))
     best = known.measured
     day = f" on {known.measured_on}" if known.measured_on else ""
-    labelled(out, "measured", f"{_runs(best)} tool runs, p95 {_seconds(best)}, with {best.profile}{day}")
+    labelled(
+        out, "measured", f"{_run_counts(best)} tool runs, p95 {_seconds_text(best)}, with {best.profile}{day}"
+    )
     if known.note:
         labelled(out, "note", known.note)
 
 
-def _runs(best: Measured) -> str:
+def _run_counts(best: Measured) -> str:
     return f"{best.ok}/{best.runs} ({best.rate:.0%})"
 
 
-def _seconds(best: Measured) -> str:
+def _seconds_text(best: Measured) -> str:
     return f"{best.p95_ms / 1000:.1f} s"
 
 
-def _model(model: Model) -> dict[str, Json]:
+def _model_tree(model: Model) -> dict[str, Json]:
     known = model.recommendation
     tree: dict[str, Json] = {
         "name": model.name,
@@ -166,7 +168,7 @@ def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_mac
     toolreel presets models
     """
     if context.invoked_subcommand is None:
-        _list(catalogues, as_machine)
+        _list_presets(catalogues, as_machine)
     elif catalogues or as_machine:
         raise click.UsageError(f"put options after {context.invoked_subcommand}, not before it")
 
@@ -176,10 +178,10 @@ presets_command.add_command(sampling_command)
 
 
 @reporting
-def _list(catalogues: tuple[Path, ...], as_machine: bool) -> int:
+def _list_presets(catalogues: tuple[Path, ...], as_machine: bool) -> int:
     presets = with_files(catalogues).presets
     if as_machine:
-        return say({"presets": [_head(preset) for preset in presets]})
+        return say({"presets": [_preset_tree(preset) for preset in presets]})
     rows = [(preset.name, preset.verified_on or "-", preset.about) for preset in presets]
     show_columns(out, ("preset", "verified", "about"), rows)
     out.print("next: toolreel presets show NAME", style="dim")
@@ -216,8 +218,8 @@ def show_command(
     preset = at_provider(collection, provider, model or "")
     preset = preset.merged(preset_named(collection, name)) if name else preset
     if as_machine:
-        found: list[Json] = [_tree(change, "default", "value") for change in changes(preset)]
-        return say({**_head(preset), "evidence": [*preset.evidence], "changes": found})
+        found: list[Json] = [_change_tree(change, "default", "value") for change in changes(preset)]
+        return say({**_preset_tree(preset), "evidence": [*preset.evidence], "changes": found})
     labelled(out, "preset", preset.name)
     labelled(out, "about", preset.about)
     labelled(out, "verified", preset.verified_on or "-")
@@ -244,7 +246,9 @@ def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_
     collection = with_files(catalogues)
     found = differences(preset_named(collection, one), preset_named(collection, other))
     if as_machine:
-        return say({"a": one, "b": other, "differences": [_tree(change, "a", "b") for change in found]})
+        return say(
+            {"a": one, "b": other, "differences": [_change_tree(change, "a", "b") for change in found]}
+        )
     _show_changes(found)
     if not found:
         out.print(f"{one} and {other} have the same settings")
@@ -255,25 +259,25 @@ def _show_changes(found: Sequence[Change]) -> None:
     for change in found:
         out.print(change.key, style="bold blue")
         same = change.before == change.after
-        values = "the default, " if same else f"{_displayed(change.before)} → "
-        labelled(out, "", values + _displayed(change.after))
+        values = "the default, " if same else f"{_display_value(change.before)} → "
+        labelled(out, "", values + _display_value(change.after))
         if change.because:
             labelled(out, "", change.because, "dim")
 
 
-def _displayed(value: JsonText | None) -> str:
+def _display_value(value: JsonText | None) -> str:
     """A value for display; a limit of ``null`` is off."""
     return "not sent" if value is None else "off" if value == "null" else value
 
 
-def _tree(change: Change, before: str, after: str) -> dict[str, Json]:
+def _change_tree(change: Change, before: str, after: str) -> dict[str, Json]:
     """A change as JSON, without keys for values that are not sent."""
     values = ((before, change.before), (after, change.after))
     sent = {name: parse(value) for name, value in values if value is not None}
     return {"key": change.key, **sent, "because": change.because}
 
 
-def _head(preset: Preset) -> dict[str, Json]:
+def _preset_tree(preset: Preset) -> dict[str, Json]:
     return {
         "name": preset.name,
         "about": preset.about,

@@ -132,7 +132,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             return _show_plan(server, probing, tape, presets, as_machine=as_machine)
         if overwrite:
             tape.unlink(missing_ok=True)
-        probed = _probe(server, model, only, repeat, tape, quiet=as_machine)
+        probed = _send_probe(server, model, only, repeat, tape, quiet=as_machine)
         preset_file = tape.with_suffix(".toml") if probed.findings else None
         try:
             if preset_file:
@@ -144,10 +144,11 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         say(_findings_tree(probed, preset_file, beside))
     else:
         _show_findings(probed, preset_file, compare or "", beside)
-    return 0 if probed.stopped is None and probed.is_stable and _answers(probed) else FAILED
+    usable = _has_answers(probed) and _uncalled(probed) is None
+    return 0 if probed.stopped is None and probed.is_stable and usable else FAILED
 
 
-def _probe(
+def _send_probe(
     server: ServerChoice, model: str, only: tuple[str, ...], repeat: int, record: Path, *, quiet: bool
 ) -> Probed:
     """Send the requests."""
@@ -195,7 +196,12 @@ def _show_plan(
     if as_machine:
         money: dict[str, Json] = {"cost": at_most, "currency": price.currency} if price else {}
         questions: list[Json] = [
-            {"name": each.name, "group": each.group, "about": each.about, "times": _times(probing, each)}
+            {
+                "name": each.name,
+                "group": each.group,
+                "about": each.about,
+                "times": _repetitions(probing, each),
+            }
             for each in probing.questions
         ]
         tree: dict[str, Json] = {
@@ -209,7 +215,7 @@ def _show_plan(
         return say({**tree, **money, "recorded": kept, "record": str(record)})
     for group, asked in groupby(probing.questions, lambda each: each.group):
         for number, each in enumerate(asked):
-            times = _times(probing, each)
+            times = _repetitions(probing, each)
             often = f" ({times} times)" if times > 1 else ""
             if_needed = " (if needed)" if each.when else ""
             labelled(out, "" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
@@ -230,7 +236,7 @@ def _show_plan(
     return 0
 
 
-def _times(probing: Probing, question: Question) -> int:
+def _repetitions(probing: Probing, question: Question) -> int:
     return probing.repeat if question.decides else 1
 
 
@@ -253,37 +259,45 @@ class _Progress:
         self._last = name
 
 
-def _answers(probed: Probed) -> bool:
+def _has_answers(probed: Probed) -> bool:
     """Whether a model answered in any form."""
     return any(each.key == "wire_form" for each in probed.settings) or not any(
         each.name == "plain" for each in probed.findings
     )
 
 
+def _uncalled(probed: Probed) -> Finding | None:
+    """The answer to the question that asks for a call, if it had none that can be read."""
+    asked = next((each for each in probed.findings if each.name == "tools"), None)
+    return asked if asked and asked.stable and asked.word == "answered" else None
+
+
 def _show_findings(probed: Probed, preset: Path | None, name: str, beside: Sequence[Compared] | None) -> None:
     """Print the findings, the preset and the comparison."""
     if probed.findings:
         head = ("finding", "verdict", "requests", "seen")
-        show_columns(out, head, [_row(each) for each in probed.findings])
+        show_columns(out, head, [_finding_row(each) for each in probed.findings])
         out.print()
     for setting in probed.settings:
         if not setting.is_default:
             labelled(out, "setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
-    if not any(not each.is_default for each in probed.settings) and _answers(probed):
+    if not any(not each.is_default for each in probed.settings) and _has_answers(probed):
         labelled(out, "setting", "none: the defaults fit")
     if beside is not None:
         out.print()
-        rows = [(each.standing, each.key, _value(each.preset), _value(each.probed)) for each in beside]
+        rows = [
+            (each.standing, each.key, _value_text(each.preset), _value_text(each.probed)) for each in beside
+        ]
         show_columns(out, ("standing", "setting", name, "probed"), rows)
     if probed.record:
         out.print()
         labelled(out, "recording", str(probed.record))
     if preset:
         labelled(out, "preset", f"{preset}; use it with --preset {preset}")
-    _warn(probed)
+    _warn_of_findings(probed)
 
 
-def _row(finding: Finding) -> tuple[str, str, str, str]:
+def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
     word = finding.word if finding.stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
     first, last = finding.requests[0], finding.requests[-1]
     numbers = str(first) if first == last else f"{first}-{last}"
@@ -293,11 +307,11 @@ def _row(finding: Finding) -> tuple[str, str, str, str]:
     return finding.name, str(word).replace("_", " "), numbers, detail
 
 
-def _value(value: Json) -> str:
+def _value_text(value: Json) -> str:
     return "-" if value is None else canonical(value)
 
 
-def _warn(probed: Probed) -> None:
+def _warn_of_findings(probed: Probed) -> None:
     if deciding := [each.name for each in probed.unstable if each.decides]:
         complain(
             f"the endpoint is not stable: the same request got different answers to {', '.join(deciding)}",
@@ -307,7 +321,13 @@ def _warn(probed: Probed) -> None:
     if probed.stopped:
         answered = counted(len(probed.probing.tries), "answer")
         complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
-    elif not _answers(probed):
+    elif uncalled := _uncalled(probed):
+        complain(
+            f"asked for a call, the model made none that can be read: {uncalled.detail}",
+            hint="No setting above changes that. If it is a call in a format of its own, a transform of "
+            "responses can read it; else the model calls no tools.",
+        )
+    elif not _has_answers(probed):
         plain = next(each for each in probed.findings if each.name == "plain")
         complain(
             f"no model answers there: {plain.detail}",

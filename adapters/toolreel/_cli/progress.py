@@ -67,12 +67,12 @@ class RunFigures:
                 if lap.ms is not None:
                     self._model_ms += lap.ms
                     self._model_tokens += after.tally.completion_tokens - before.completion_tokens
-                self.done.append(f"turn {turn}: reply{_in(lap)}{_tokens(before, after.tally)}")
+                self.done.append(f"turn {turn}: reply{_lap_text(lap)}{_token_text(before, after.tally)}")
             case RequestFailed(), SendRequest():
-                self.done.append(f"turn {turn}: no reply{_in(lap)}")
+                self.done.append(f"turn {turn}: no reply{_lap_text(lap)}")
             case ToolReturned(), RunTool():
                 failed = " failed" if after.tally.failed_calls > before.failed_calls else ""
-                self.done.append(f"turn {turn}: {effect.name}{failed}{_in(lap)}")
+                self.done.append(f"turn {turn}: {effect.name}{failed}{_lap_text(lap)}")
             case _:
                 pass
         self._state = after
@@ -80,9 +80,9 @@ class RunFigures:
     @property
     def text(self) -> str:
         """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
-        return ", ".join(self._parts())
+        return ", ".join(self._figure_parts())
 
-    def _parts(self) -> Iterator[str]:
+    def _figure_parts(self) -> Iterator[str]:
         if self._state is None:
             return
         tally, config = self._state.tally, self._state.present.config
@@ -103,11 +103,11 @@ class RunFigures:
             yield f"{duration(max(0, round(left)))} left"
 
 
-def _in(lap: Lap) -> str:
+def _lap_text(lap: Lap) -> str:
     return "" if lap.ms is None else f" in {duration(lap.ms)}"
 
 
-def _tokens(before: Tally, after: Tally) -> str:
+def _token_text(before: Tally, after: Tally) -> str:
     prompt, completion = (
         after.prompt_tokens - before.prompt_tokens,
         after.completion_tokens - before.completion_tokens,
@@ -115,7 +115,7 @@ def _tokens(before: Tally, after: Tally) -> str:
     return f", {prompt} + {completion} tokens" if prompt + completion else ""
 
 
-def _cut(text: Text, width: int) -> Text:
+def _cut_to_width(text: Text, width: int) -> Text:
     text.truncate(max(1, width), overflow="ellipsis")
     return text
 
@@ -148,8 +148,8 @@ class RunProgress:
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
         text = self._calls_running(note) if self._drawn else ""
-        if text := text or _words(note):
-            self._show(printable(text))
+        if text := text or _note_words(note):
+            self._show_status(printable(text))
 
     def _calls_running(self, note: notes.Note) -> str:
         """Which calls are running since a note that begins or ends one; empty for others."""
@@ -167,12 +167,14 @@ class RunProgress:
         if not self._step:
             return
         for line in self.figures.done:
-            yield _cut(Text(f"  {printable(line)}", style="dim"), options.max_width)
+            yield _cut_to_width(Text(f"  {printable(line)}", style="dim"), options.max_width)
         elapsed = timedelta(seconds=int(time.monotonic() - self._since))
         spinner = self._spinner.render(time.monotonic())
         mark = spinner.plain if isinstance(spinner, Text) else ""
         end = f" {elapsed}"
-        yield _cut(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(end, style="cyan")
+        yield _cut_to_width(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(
+            end, style="cyan"
+        )
         for part in Text(printable(self.figures.text), style="bold").wrap(console, options.max_width - 2):
             yield Text("  ") + part
 
@@ -180,7 +182,7 @@ class RunProgress:
         """Print a chunk of a streamed reply."""
         if not self._drawn or delta.kind == "tool_call":
             return
-        self._erase()
+        self._erase_status()
         if delta.kind != self._streaming:
             self._end_stream()
             self._streaming, self._scrub = delta.kind, running_scrub()
@@ -192,12 +194,12 @@ class RunProgress:
 
         if isinstance(news, CallProgressed):
             if self._drawn:
-                self._show(printable(describe(news)))
+                self._show_status(printable(describe(news)))
         elif text := describe(news):
             self._end_stream()
-            self._say(printable(text))
+            self._print_line(printable(text))
 
-    def _say(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         if self._held is None:
             err.print(text, style="yellow")
         else:
@@ -212,44 +214,44 @@ class RunProgress:
         finally:
             held, self._held = self._held, None
             for text in held:
-                self._say(text)
+                self._print_line(text)
 
     def __enter__(self) -> Self:
         self._step = ""
         self._running.clear()  # an exchange before may have been cancelled within a call
-        self._draw()
+        self._draw_status()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self._end_stream()
-        self._erase()
+        self._erase_status()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Stop drawing while other code uses the terminal."""
         self._end_stream()
-        self._erase()
+        self._erase_status()
         try:
             yield
         finally:
-            self._draw()
+            self._draw_status()
 
-    def _show(self, text: str) -> None:
+    def _show_status(self, text: str) -> None:
         if not self._drawn:
             err.print(text)
             return
         self._end_stream()
         self._step, self._since = text, time.monotonic()
-        self._draw()
+        self._draw_status()
 
-    def _draw(self) -> None:
+    def _draw_status(self) -> None:
         if self._drawn and self._live is None:
             self._live = Live(self, console=err, transient=True, refresh_per_second=10)
             self._live.start()
 
-    def _erase(self) -> None:
+    def _erase_status(self) -> None:
         if self._live:
             self._live.stop()
             self._live = None
@@ -266,7 +268,7 @@ class RunProgress:
         self._streaming = ""
 
 
-def _words(note: notes.Note) -> str:
+def _note_words(note: notes.Note) -> str:
     match note:
         case notes.RequestSent():
             again = f" (try {note.attempt})" if note.attempt > 1 else ""

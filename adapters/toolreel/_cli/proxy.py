@@ -183,7 +183,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     )
     presets.preset()  # so that a name that does not exist is told at the start
     where = ProxySettings(
-        routes=_routes(upstream, routes_file, one, presets, replays=replay is not None),
+        routes=_read_routes(upstream, routes_file, one, presets, replays=replay is not None),
         folder=record or replay,
         mode="replay" if replay else "auto" if mode == "auto" else "record",
         extras=Extras(retries, recover_empty, correct_arguments),
@@ -196,13 +196,13 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         host,
         port,
         drain=drain,
-        tell=_logging(quiet=quiet),
-        ready=lambda url: _say_ready(url, where, upstream or ""),
+        tell=_make_log(quiet=quiet),
+        ready=lambda url: _print_ready(url, where, upstream or ""),
     )
     return 0
 
 
-def _routes(
+def _read_routes(
     upstream: str | None, routes_file: Path | None, one: Route, presets: PresetChoice, *, replays: bool
 ) -> tuple[Route, ...]:
     from toolreel.proxy import routes_in
@@ -221,7 +221,7 @@ def _routes(
     return (one,)
 
 
-def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:
+def _print_ready(url: str, settings: ProxySettings, upstream: str) -> None:
     does = {"record": "recording to", "replay": "replaying", "auto": "replaying and recording to"}
     err.print(f"Base URL for clients: {url}")
     if upstream and not settings.replays:
@@ -231,7 +231,7 @@ def _say_ready(url: str, settings: ProxySettings, upstream: str) -> None:
     err.print("Stop with Ctrl-C.")
 
 
-def _logging(*, quiet: bool) -> Tell:
+def _make_log(*, quiet: bool) -> Tell:
     """How the proxy logs; who has stopped it and waits for journals sees in any case how far it is."""
 
     def told(entry: Mapping[str, Json]) -> None:

@@ -126,7 +126,7 @@ def resumed_path(file: Path) -> Path:
 _ATTACH: Final = "--attach"
 
 
-def _attached(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Media, ...]:
+def _read_attachments(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Media, ...]:
     try:
         return tuple([attach(path) for path in paths])
     except ConfigError as error:
@@ -139,7 +139,7 @@ attach_option = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     multiple=True,
-    callback=_attached,
+    callback=_read_attachments,
     help="Send a picture, sound or file with the prompt. Repeatable.",
 )
 
@@ -147,7 +147,7 @@ attach_option = click.option(
 _OUTPUT_SCHEMA: Final = "--output-schema"
 
 
-def _spec(_: click.Context, __: click.Parameter, path: Path | None) -> OutputSpec | None:
+def _read_output_spec(_: click.Context, __: click.Parameter, path: Path | None) -> OutputSpec | None:
     if path is None:
         return None
     try:
@@ -168,7 +168,7 @@ output_schema_option = click.option(
     "output",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    callback=_spec,
+    callback=_read_output_spec,
     help="JSON Schema of the final answer: it is validated, and the model is asked again if it does not fit "
     "(output_retries). --set output_mode=tool, text or native says how it is asked for.",
 )

@@ -126,10 +126,10 @@ class ServerChoice:
             api_prefix=self.api_prefix,
             headers=self.headers,
             api_key_header=self.api_key_header,
-            fallbacks={each.name: self._at(each) for each in self.fallbacks},
+            fallbacks={each.name: self._target_of_fallback(each) for each in self.fallbacks},
         )
 
-    def _at(self, there: FallbackChoice) -> LiveTarget:
+    def _target_of_fallback(self, there: FallbackChoice) -> LiveTarget:
         """The server of a fallback; another one gets no key and no header of this one."""
         from toolreel._cli.live_target import LiveTarget
 
@@ -146,13 +146,15 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Ca
         cls=kind,
         multiple=True,
         metavar="NAME=VAR",
-        callback=_variables,
+        callback=_header_variables,
         help="A header of each request, and the environment variable that holds its value, which is kept out "
         "of recordings like a key. Repeatable.",
     )
 
 
-def _variables(context: click.Context, parameter: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
+def _header_variables(
+    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
+) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in items:
         name, _, variable = item.partition("=")

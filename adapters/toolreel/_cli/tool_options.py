@@ -243,19 +243,19 @@ def tools_command(
     with redirect_stdout(sys.stderr), sources.open(accept=accept, strict=check) as available:
         surface = available.surface(allow, deny)
     if as_machine:
-        say(_tree(surface))
+        say(_surface_tree(surface))
     else:
-        _show(surface, by_size=by_size)
+        _show_surface(surface, by_size=by_size)
     check_surface(surface, LoopConfig())
     return 0
 
 
-def _show(surface: ToolSurface, *, by_size: bool) -> None:
+def _show_surface(surface: ToolSurface, *, by_size: bool) -> None:
     rows = [
         (
             tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})",
             str(tool.size),
-            ", ".join(_flags(tool)) or "-",
+            ", ".join(_tool_flags(tool)) or "-",
             "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms",
             tool.source,
         )
@@ -274,7 +274,7 @@ def _show(surface: ToolSurface, *, by_size: bool) -> None:
     labelled(out, "fingerprint", surface.fingerprint)
 
 
-def _flags(tool: ToolDefinition) -> list[str]:
+def _tool_flags(tool: ToolDefinition) -> list[str]:
     flags = {
         "read-only": tool.read_only,
         "polling": tool.polling,
@@ -287,7 +287,7 @@ def _flags(tool: ToolDefinition) -> list[str]:
     return [name for name, is_set in flags.items() if is_set]
 
 
-def _tree(surface: ToolSurface) -> Mapping[str, Json]:
+def _surface_tree(surface: ToolSurface) -> Mapping[str, Json]:
     limits = LoopConfig()
     tools: list[Json] = [
         {
@@ -295,7 +295,7 @@ def _tree(surface: ToolSurface) -> Mapping[str, Json]:
             "outward": tool.outward,
             "source": tool.source,
             "bytes": tool.size,
-            "flags": _flags(tool),
+            "flags": _tool_flags(tool),
             "deadline_ms": tool.deadline_ms,
             "fingerprint": tool.fingerprint,
             "left_out": list(tool.left_out),

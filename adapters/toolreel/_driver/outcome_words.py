@@ -20,6 +20,7 @@ BUDGET_SETTINGS: Final[Mapping[outcomes.BudgetKind, str]] = {
     "tool_calls": "max_tool_calls",
 }
 """The setting that limits each budget."""
+_UNREAD_CALL: Final = "a transform of responses can read calls that a model writes in a format of its own"
 _UNKNOWN_MODEL: Final = lazy_pattern(
     r"\b(?:unknown|no such|invalid|not a valid) model\b"
     r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
@@ -158,8 +159,9 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
         case outcomes.ContentFiltered():
             return f"the provider's filter suppressed the reply{_because(outcome.reason)}", ""
         case outcomes.InvalidReply():
-            there = f"is {_named(names, server)} that of an OpenAI-compatible server?"
-            hint = there if outcome.problem in _NO_CHAT else ""
+            hint = _UNREAD_CALL if outcome.problem == "MALFORMED_FUNCTION_CALL" else ""
+            if outcome.problem in _NO_CHAT:
+                hint = f"is {_named(names, server)} that of an OpenAI-compatible server?"
             return f"the reply could not be used ({outcome.problem}){_because(outcome.detail)}", hint
         case outcomes.TransportFailed():
             return outcome.message, _transport(outcome, server, names)

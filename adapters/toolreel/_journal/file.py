@@ -80,7 +80,7 @@ class _Lines:
         if self._failure is not None:
             raise self._failure
         try:
-            return self._recorded(effect, event, lap)
+            return self._record_event(effect, event, lap)
         except AdapterError as error:
             self._failure = error
             raise
@@ -126,7 +126,7 @@ class _Lines:
         with writing(self.path):
             self._file.discard()
 
-    def _recorded(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
+    def _record_event(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
         if self._file.closed:
             raise JournalError(
                 f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
@@ -139,7 +139,7 @@ class _Lines:
         self._file.check_name()
         line = event_line(self._events + 1, effect, event, lap)
         try:
-            self._check(line, event)
+            self._check_line(line, event)
         except SecretFound as found:
             if not isinstance(event, ToolReturned):
                 raise
@@ -147,17 +147,17 @@ class _Lines:
             line = event_line(self._events + 1, effect, event, lap)
             self.withheld.append(str(found))
         blobs = blob_lines(event, self._blobs)
-        self._write((*blobs.values(), line), effect, event)
+        self._write_lines((*blobs.values(), line), effect, event)
         self._events += 1
         self._blobs |= blobs.keys()
         return event
 
-    def _check(self, line: str, value: Plan | Event) -> None:
+    def _check_line(self, line: str, value: Plan | Event) -> None:
         where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
         refuse_secrets_in_line(line, self._secrets, where)
         refuse_secrets_in_blobs(blobs_in(value), self._secrets, where)
 
-    def _write(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
+    def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
         before, data = self._file.end, "".join(f"{line}\n" for line in lines).encode()
         with writing(self.path):
             try:
@@ -207,7 +207,7 @@ class FileJournal(_Lines):
         path = Path(path)
         super().__init__(path, known_secrets)
         self._plan, self._header = plan, header_line(plan)
-        self._check(self._header, plan)
+        self._check_line(self._header, plan)
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
@@ -225,7 +225,7 @@ class FileJournal(_Lines):
             with writing(path):
                 self._file.cut(0)
             blobs = blob_lines(plan)
-            self._write((self._header, *blobs.values()), None, None)
+            self._write_lines((self._header, *blobs.values()), None, None)
             self._blobs |= blobs.keys()
             if durable:
                 sync_folders(path.parent, first)
@@ -275,7 +275,7 @@ class ReopenedJournal(_Lines):
         self._file = PartFile(path, durable=durable)
         try:
             with writing(path):
-                self.recorded = self._read()
+                self.recorded = self._read_recorded()
         except JournalError:
             self._file.forget()
             raise
@@ -283,7 +283,7 @@ class ReopenedJournal(_Lines):
         self._blobs |= written_blobs(self.recorded.text)
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
-    def _read(self) -> Recorded:
+    def _read_recorded(self) -> Recorded:
         content = _Content.of(self._file.read(), self._part)
         self._seal.take(content.lines)
         if content.torn:
@@ -330,10 +330,10 @@ class _Content(NamedTuple):
         whole, line_end, last = data.rpartition(b"\n")
         if last.endswith(b"}"):
             with suppress(JournalError):
-                recorded = _parsed(data + b"\n", source)
+                recorded = _parse_journal(data + b"\n", source)
                 lines = unsealed((data + b"\n").decode(), str(source)).encode()
                 return cls(recorded, lines, b"\n" if len(lines) > len(data) else b"", b"")
-        recorded = _parsed(whole + line_end, source)
+        recorded = _parse_journal(whole + line_end, source)
         return cls(recorded, unsealed((whole + line_end).decode(), str(source)).encode(), b"", last)
 
 
@@ -346,7 +346,7 @@ def _check_content(path: Path) -> None:
     _Content.of(data, path)
 
 
-def _parsed(data: bytes, source: Path) -> Recorded:
+def _parse_journal(data: bytes, source: Path) -> Recorded:
     if not data:
         raise JournalError(f"{source}: not even its first line was written; start the run again")
     try:

@@ -64,7 +64,7 @@ def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
     """
     data: Json = {"withheld": reason}
     text = _EXPLAINED[reason]
-    if _succeeded(event.output):
+    if _has_succeeded(event.output):
         tree: Json = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
     else:
         tree = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
@@ -80,7 +80,7 @@ def is_withheld(event: Event) -> bool:
     )
 
 
-def _succeeded(output: str) -> bool:
+def _has_succeeded(output: str) -> bool:
     match read(output).value_or(None):
         case {"ok": False}:
             return False
@@ -237,7 +237,7 @@ def read_journal(path: Path | str) -> Recorded:
     try:
         return parse_journal(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:
-        raise JournalError(f"{path}: there is no such journal; {_remedy(path)}") from None
+        raise JournalError(f"{path}: there is no such journal; {_remedy_for(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
@@ -311,7 +311,7 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
     first, *rest = text.split("\n")[
         :-1
     ]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON
-    place, header = f"{source}, line 1", _object(first, f"{source}, line 1")
+    place, header = f"{source}, line 1", _parse_line(first, f"{source}, line 1")
     if "toolreel_journal" not in header:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
     # Before the other lines, which another version may write in another form.
@@ -319,17 +319,17 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
     numbers, trees, blobs = _events_and_blobs(rest, source)
     lines = trees
     if blobs or MENTION in text:
-        header = _with_blobs(header, blobs, place)
+        header = _insert_blobs(header, blobs, place)
         places = (f"{source}, line {number}" for number in numbers)
-        lines = [_with_blobs(tree, blobs, at) for tree, at in zip(trees, places, strict=True)]
-    plan = _plan(header, place)
+        lines = [_insert_blobs(tree, blobs, at) for tree, at in zip(trees, places, strict=True)]
+    plan = _read_plan(header, place)
     records = [
-        _record(tree, n, number, source)
+        _read_record(tree, n, number, source)
         for n, (number, tree) in enumerate(zip(numbers, lines, strict=True), 1)
     ]
     if any(record.lap for record in records):
         for number, tree in zip(numbers, trees, strict=True):
-            rest[number - 2] = _untimed(rest[number - 2], tree)
+            rest[number - 2] = _without_times(rest[number - 2], tree)
         text = "\n".join([first, *rest, ""])
     return Recorded(plan, tuple(records), text, source)
 
@@ -358,7 +358,7 @@ def _events_and_blobs(
     blobs: dict[str, str] = {}
     for number, line in enumerate(lines, 2):
         place = f"{source}, line {number}"
-        tree = _object(line, place)
+        tree = _parse_line(line, place)
         match tree:
             case {"blob": str() as digest, "base64": base64} if len(tree) == 2:
                 try:
@@ -371,7 +371,7 @@ def _events_and_blobs(
     return numbers, trees, blobs
 
 
-def _with_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) -> Mapping[str, Json]:
+def _insert_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) -> Mapping[str, Json]:
     try:
         tree = with_blobs(line, blobs, place)
     except CodecError as error:
@@ -379,7 +379,7 @@ def _with_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) 
     return cast("Mapping[str, Json]", tree)
 
 
-def _remedy(path: Path) -> str:
+def _remedy_for(path: Path) -> str:
     if unfinished(path).exists():
         return (
             f"but there is {unfinished(path).name}, of a run that did not end: go on with `toolreel resume`"
@@ -387,7 +387,7 @@ def _remedy(path: Path) -> str:
     return "record one with `toolreel run --record`"
 
 
-def _object(line: str, place: str) -> Mapping[str, Json]:
+def _parse_line(line: str, place: str) -> Mapping[str, Json]:
     tree = either(read(line))
     if not isinstance(tree, Mapping):
         raise JournalError(
@@ -396,7 +396,7 @@ def _object(line: str, place: str) -> Mapping[str, Json]:
     return tree
 
 
-def _plan(header: Mapping[str, Json], place: str) -> Plan:
+def _read_plan(header: Mapping[str, Json], place: str) -> Plan:
     try:
         plan = decode_plan(header.get("plan"))
     except CodecError as error:
@@ -406,7 +406,7 @@ def _plan(header: Mapping[str, Json], place: str) -> Plan:
     return plan
 
 
-def _untimed(line: str, tree: Mapping[str, Json]) -> str:
+def _without_times(line: str, tree: Mapping[str, Json]) -> str:
     """The line of an event without its times."""
     if _TOOK not in tree:
         return line
@@ -416,7 +416,7 @@ def _untimed(line: str, tree: Mapping[str, Json]) -> str:
     return canonical({key: item for key, item in tree.items() if key != _TOOK})
 
 
-def _lap(took: Json, place: str) -> Lap | None:
+def _read_lap(took: Json, place: str) -> Lap | None:
     if took is None:
         return None
     if isinstance(took, Mapping) and _NEEDED <= {*took} <= {*_NEEDED, "first_ms"}:
@@ -426,7 +426,7 @@ def _lap(took: Json, place: str) -> Lap | None:
     raise JournalError(f"{place}: took has to say ms and passed_ms, and may say first_ms")
 
 
-def _record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
+def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
     place = f"{source}, line {line}"
     match tree:
         case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
@@ -439,7 +439,7 @@ def _record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event), line, _lap(tree.get(_TOOK), place))
+        record = Record(n, kind, fp, decode_event(event), line, _read_lap(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     if (kind, fp is None) not in _kinds_of(record.event):

@@ -124,14 +124,14 @@ class PartFile:
 
         :raises OSError: if there is no place for both; :attr:`end` says whether the line is there
         """
-        self._put(line, ROOM)
+        self._write_line(line, ROOM)
 
     def append_in_room(self, line: bytes) -> None:
         """Write a short line, and no room after it.
 
         :raises OSError: if it cannot be written
         """
-        self._put(line, b"")
+        self._write_line(line, b"")
 
     @property
     def end(self) -> int:
@@ -167,7 +167,7 @@ class PartFile:
         with self._file:
             self.part.unlink()
 
-    def _put(self, line: bytes, room: bytes) -> None:
+    def _write_line(self, line: bytes, room: bytes) -> None:
         data, written = memoryview(line + room), 0
         self._file.seek(self._end)
         try:

@@ -41,11 +41,12 @@ class AllowedDifferences:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
         was = record.event
         if isinstance(was, UserSpoke):
-            place = self._place(record.n, "content", was.content)
+            place = self._place_in_request(record.n, "content", was.content)
             return (
                 isinstance(event, UserSpoke)
                 and was.at_ms == event.at_ms
-                and self._message(place, was.content) == self._message(place, event.content)
+                and self._message_after_rules(place, was.content)
+                == self._message_after_rules(place, event.content)
             )
         if record.fp is None or effect is None or not self.same_effect(record, effect):
             return False
@@ -55,24 +56,26 @@ class AllowedDifferences:
             isinstance(effect, RunTool) and isinstance(was, ToolReturned) and isinstance(event, ToolReturned)
         ):
             return False
-        place = self._place(record.n, "tool_call_id", effect.call_id)
-        return (was.ref, was.at_ms, was.spent) == (event.ref, event.at_ms, event.spent) and self._message(
-            place, was.output
-        ) == self._message(place, event.output)
+        place = self._place_in_request(record.n, "tool_call_id", effect.call_id)
+        return (was.ref, was.at_ms, was.spent) == (
+            event.ref,
+            event.at_ms,
+            event.spent,
+        ) and self._message_after_rules(place, was.output) == self._message_after_rules(place, event.output)
 
     def same_effect(self, record: Record, effect: Wanted) -> bool:
         """Whether an effect of the replay counts as that of a recorded line."""
         if record.fp == fingerprint(effect):
             return True
-        was = self._effects[record.n - 1]
+        was = self._recorded_effects[record.n - 1]
         return (
             isinstance(was, SendRequest)
             and isinstance(effect, SendRequest)
             and was.ref == effect.ref
-            and self._compared(was.request) == self._compared(effect.request)
+            and self._request_digest(was.request) == self._request_digest(effect.request)
         )
 
-    def _compared(self, request: Request) -> bytes:
+    def _request_digest(self, request: Request) -> bytes:
         """The digest of a request after the rules."""
         known = self._known.get(request.digest)
         if known is None:
@@ -80,13 +83,13 @@ class AllowedDifferences:
             known = self._known[request.digest] = sha256(body).digest()
         return known
 
-    def _message(self, place: str, content: str) -> Json:
+    def _message_after_rules(self, place: str, content: str) -> Json:
         """The message at a place, after the rules."""
         return varied({"messages": {place: {"content": content}}}, self._rules)[0]
 
-    def _place(self, n: int, key: str, value: str) -> str:
+    def _place_in_request(self, n: int, key: str, value: str) -> str:
         """The index of the message that has this value, in the next recorded request."""
-        for effect in self._effects[n:]:
+        for effect in self._recorded_effects[n:]:
             if isinstance(effect, SendRequest):
                 body = parse(JsonText(effect.request.body))
                 messages = body.get("messages") if isinstance(body, Mapping) else None
@@ -96,6 +99,6 @@ class AllowedDifferences:
         return _UNSENT
 
     @cached_property
-    def _effects(self) -> Sequence[Wanted | None]:
+    def _recorded_effects(self) -> Sequence[Wanted | None]:
         """The effect of each recorded line."""
         return tuple(traced.effect for traced in retrace(self._recorded).events)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver import Run, describe_outcome
@@ -41,16 +42,16 @@ def exported(trace: Trace, form: Format, name: str) -> str:
     """
     match form:
         case "openai":
-            return _json([*messages_to(trace.run.messages)])
+            return _indented_json([*messages_to(trace.run.messages)])
         case "markdown":
             return transcript(trace.run)
         case "inspect":
-            return _json(inspect_log(trace, name))
+            return _indented_json(inspect_log(trace, name))
         case _:
             assert_never(form)
 
 
-def _json(value: Json) -> str:
+def _indented_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -86,11 +87,11 @@ def inspect_log(trace: Trace, name: str) -> Tree:
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": 1, "completed_samples": int(run.completed), "scores": []},
         "stats": {"started_at": _NO_DATE, "completed_at": "", "model_usage": total},
-        "samples": [_sample(run, name, total, digest)],
+        "samples": [_inspect_sample(run, name, total, digest)],
     }
 
 
-def _sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
+def _inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
     messages = [inspect_message(message) for message in run.messages]
     words, _ = describe_outcome(run.outcome)
     finish = next((each.finish for each in reversed(run.notes) if isinstance(each, notes.ReplyRead)), "")
@@ -175,56 +176,58 @@ def transcript(run: Run) -> str:
     words, hint = describe_outcome(run.outcome)
     tally = run.state.tally
     head = (
-        f"# {run.outcome.name}: {_line(words)}",
-        f"Model {_code(run.state.present.model)}, {tally.turns:,} turns, {tally.tool_calls:,} tool calls, "
+        f"# {run.outcome.name}: {_one_line(words)}",
+        f"Model {_inline_code(run.state.present.model)}, "
+        f"{tally.turns:,} turns, {tally.tool_calls:,} tool calls, "
         f"{tally.prompt_tokens:,} + {tally.completion_tokens:,} tokens.",
-        *([f"Try: {_line(hint)}."] if hint else []),
+        *([f"Try: {_one_line(hint)}."] if hint else []),
     )
-    said = (block for message in run.messages for block in _blocks(message))
+    nudges = {note.text for note in run.notes if isinstance(note, notes.ModelNudged)}
+    said = (block for message in run.messages for block in _markdown_blocks(message, nudges))
     return "\n\n".join((*head, *said)) + "\n"
 
 
-def _blocks(message: Message) -> Iterator[str]:
+def _markdown_blocks(message: Message, nudges: AbstractSet[str]) -> Iterator[str]:
     match message:
         case SystemMessage():
             yield "## System"
         case UserMessage():
-            yield "## User"
+            yield "## User, said by the loop" if message.content in nudges else "## User"
         case AssistantMessage():
             yield "## Assistant"
         case ToolMessage():
-            yield f"## Result of {_code(message.name or message.call_id)}"
-            yield _fenced(_pretty(message.content), "json")
+            yield f"## Result of {_inline_code(message.name or message.call_id)}"
+            yield _fenced_block(_pretty_json(message.content), "json")
             return
         case _:
             assert_never(message)
     if text := shown_content(message):
-        yield _fenced(text, "text")
+        yield _fenced_block(text, "text")
     for call in message.calls if isinstance(message, AssistantMessage) else ():
-        yield f"calls {_code(call.name)}"
-        yield _fenced(_pretty(call.arguments), "json")
+        yield f"calls {_inline_code(call.name)}"
+        yield _fenced_block(_pretty_json(call.arguments), "json")
 
 
-def _pretty(text: str) -> str:
+def _pretty_json(text: str) -> str:
     tree = read(text).value_or(None)
     return text if tree is None else json.dumps(tree, ensure_ascii=False, indent=2)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """A text of the outcome in one line, as text: what could be markup is escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable(text).split()))
 
 
-def _code(text: str) -> str:
+def _inline_code(text: str) -> str:
     line = " ".join(printable(text).split())
-    ticks = "`" * (_longest(line) + 1)
+    ticks = "`" * (_longest_fence(line) + 1)
     return f"{ticks} {line} {ticks}" if "`" in line else f"{ticks}{line}{ticks}"
 
 
-def _fenced(text: str, language: str) -> str:
+def _fenced_block(text: str, language: str) -> str:
     r"""A block that its own text cannot close.
 
-    >>> print(_fenced("a\n```\nb", "text"))
+    >>> print(_fenced_block("a\n```\nb", "text"))
     ````text
     a
     ```
@@ -232,9 +235,9 @@ def _fenced(text: str, language: str) -> str:
     ````
     """
     shown = printable(text)
-    fence = "`" * max(3, _longest(shown) + 1)
+    fence = "`" * max(3, _longest_fence(shown) + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
-def _longest(text: str) -> int:
+def _longest_fence(text: str) -> int:
     return max(map(len, _TICKS.findall(text)), default=0)

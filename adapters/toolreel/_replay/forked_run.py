@@ -99,21 +99,21 @@ class Changes:
         # Of the options of the preset, those that the provider supports
         traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
         own = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
-        options = {**merged(_tree(was.options), _tree(own.options)), **self.options}
-        overrides = merged(_tree(was.overrides), self.preset.changes()["request_overrides"])
+        options = {**merged(_parse_tree(was.options), _parse_tree(own.options)), **self.options}
+        overrides = merged(_parse_tree(was.overrides), self.preset.changes()["request_overrides"])
         return replace(
             was,
             model=was.model if self.model is None else self.model,
             # The recorded price is of the recorded model alone.
             price=self.preset.price or (was.price if self.model in {None, was.model} else None),
-            messages=_messages(was.messages, self.prompt, self.system),
-            options=_patched("options", was.options, options),
+            messages=_changed_messages(was.messages, self.prompt, self.system),
+            options=_patch_object("options", was.options, options),
             tools=tools,
             config=Preset(config=exact_config(was.config)).merged(self.preset).config_with(self.config),
             seed=was.seed if self.seed is None else self.seed,
             provider=provider,
             output=was.output if self.output is None else OutputSpec.of(self.output),
-            overrides=_patched("overrides", was.overrides, merged(overrides, self.overrides)),
+            overrides=_patch_object("overrides", was.overrides, merged(overrides, self.overrides)),
             presets=tuple(dict.fromkeys((*was.presets, *self.preset.names))),
         )
 
@@ -121,7 +121,9 @@ class Changes:
 NOTHING_CHANGED: Final = Changes()
 
 
-def _messages(was: tuple[Message, ...], prompt: str | None, system: str | None) -> tuple[Message, ...]:
+def _changed_messages(
+    was: tuple[Message, ...], prompt: str | None, system: str | None
+) -> tuple[Message, ...]:
     messages = [*was]
     if prompt is not None:
         user = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
@@ -135,12 +137,12 @@ def _messages(was: tuple[Message, ...], prompt: str | None, system: str | None) 
     return tuple(messages)
 
 
-def _patched(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
+def _patch_object(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
     """The text of an object; unchanged if nothing differs, so that the plan keeps its digest."""
-    return was if now == _tree(was) else json_text(now, part)
+    return was if now == _parse_tree(was) else json_text(now, part)
 
 
-def _tree(text: JsonText) -> Tree:
+def _parse_tree(text: JsonText) -> Tree:
     return cast("Tree", parse(text))
 
 
@@ -172,7 +174,7 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
             return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
-        run.take(effect, _answering(event, effect.ref))
+        run.take(effect, _with_reference(event, effect.ref))
     return None
 
 
@@ -189,7 +191,7 @@ def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
     return True
 
 
-def _answering(event: events.Event, ref: int) -> events.Event:
+def _with_reference(event: events.Event, ref: int) -> events.Event:
     if isinstance(event, events.RunStarted | events.CancelRequested | events.UserSpoke):
         return event
     return replace(event, ref=ref)
@@ -349,14 +351,14 @@ class EventLog:
 
     def record(self, effect: Wanted | None, event: events.Event) -> events.Event:
         """Record an event and the effect that it answers; kept here even if the other one cannot write it."""
-        return self._record(effect, event, NOT_MEASURED)
+        return self._record_event(effect, event, NOT_MEASURED)
 
     def record_timed(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
         """Record an event with its times."""
         self.laps[len(self.events)] = effect, lap
-        return self._record(effect, event, lap)
+        return self._record_event(effect, event, lap)
 
-    def _record(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
+    def _record_event(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
         kept = event
         try:
             kept = record(self._inner, effect, event, lap)

@@ -176,7 +176,7 @@ def found_in(root: Path) -> Iterator[Found]:
         if {"header.json", "journal.jsonl"} <= files.keys():
             continue
         folders += [each for each in below if Path(each[0]).name not in _SKIPPED]
-        for stem, file in _recordings(files):
+        for stem, file in _recordings_in(files):
             try:
                 there = file.stat()
             except OSError:
@@ -186,7 +186,7 @@ def found_in(root: Path) -> Iterator[Found]:
             yield Found(name, file.path, there.st_mtime_ns, there.st_size)
 
 
-def _recordings(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _recordings_in(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Journals, those that are being written, and cassettes without one; each with its name."""
     for name, file in files.items():
         if name.endswith(_JOURNAL):
@@ -265,7 +265,7 @@ class ListServer:
         self._port: Final = int(self._socket.getsockname()[1])
         self._cookie_name: Final = f"toolreel-view-{self._port}"  # each server on a machine has another
         self._token: Final = secrets.token_urlsafe(24)
-        self._recordings = RecordingList(folder)
+        self._recordings_in = RecordingList(folder)
         self._title = folder.resolve().name or "recordings"
 
     @property
@@ -279,28 +279,30 @@ class ListServer:
         :raises KeyboardInterrupt: at the end
         """
         with self._socket:
-            uvicorn.Server(server_config(page_app(self._page), connections=_CONNECTIONS)).run([self._socket])
+            uvicorn.Server(server_config(page_app(self._page_for), connections=_CONNECTIONS)).run(
+                [self._socket]
+            )
 
-    def _page(self, path: str, query: str, headers: Mapping[str, str]) -> Page:
-        page = self._answer(path, parse_qs(query), headers)
+    def _page_for(self, path: str, query: str, headers: Mapping[str, str]) -> Page:
+        page = self._answer_request(path, parse_qs(query), headers)
         return page._replace(kind=f"{page.kind}; charset=utf-8", headers={**_HEADERS, **page.headers})
 
-    def _answer(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
+    def _answer_request(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
         if headers.get("host", "").lower() not in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}:
             return Page(421, "This server answers under 127.0.0.1 and localhost alone.", "text/plain")
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie_name)
         except CookieError:
             cookie = None
-        if cookie and self._is_ours(cookie.value):
-            return self._shown(path, query)
-        if path == "/" and self._is_ours(query.get("token", [""])[0]):
+        if cookie and self._has_token(cookie.value):
+            return self._page_of_recording(path, query)
+        if path == "/" and self._has_token(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
             set_cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": set_cookie})
         return Page(403, _REFUSED, "text/plain")
 
-    def _shown(self, path: str, query: Mapping[str, list[str]]) -> Page:
+    def _page_of_recording(self, path: str, query: Mapping[str, list[str]]) -> Page:
         match path:
             case "/":
                 return Page(200, list_page(self._title), "text/html")
@@ -308,20 +310,20 @@ class ListServer:
                 asked = query.get("since", ["0"])[0]
                 since = int(asked) if asked.isdecimal() else 0
                 # The first answer is for the names, so that the page is there at once.
-                changes = self._recordings.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
+                changes = self._recordings_in.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
                 return Page(200, json.dumps(changes), "application/json")
             case "/view":
-                return self._view(query.get("name", []))
+                return self._page_of_names(query.get("name", []))
             case _:
                 return Page(404, "There is no such page.", "text/plain")
 
-    def _view(self, names: list[str]) -> Page:
+    def _page_of_names(self, names: list[str]) -> Page:
         try:
             if not 1 <= len(names) <= 2:
                 raise AdapterError("name one recording of the list, or two to compare them")
             sources: list[Source] = []
             for name in names:
-                found = self._recordings.found(name)
+                found = self._recordings_in.found(name)
                 if found is None:
                     raise AdapterError(f"{name}: the list has no such recording (any more)")
                 sources.append(recorded_at(found.path) if found.where.endswith(".part") else found.path)
@@ -330,5 +332,5 @@ class ListServer:
             status = 501 if isinstance(error, MissingExtra) else 422
             return Page(status, message_page("It cannot be shown", str(error)), "text/html")
 
-    def _is_ours(self, token: str) -> bool:
+    def _has_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token.encode())

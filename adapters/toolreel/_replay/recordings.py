@@ -103,9 +103,9 @@ class RecordedFiles(_Files[FileJournal]):
     ) -> None:
         if keeping == "new":
             check_free(path)
-        self.before = _extended(path) if keeping == "extend" else None
+        self.before = _without_cancellation(path) if keeping == "extend" else None
         """The recorded run that is extended."""
-        self.tape = _session(path, "extend" if self.before else "record")
+        self.tape = _open_session(path, "extend" if self.before else "record")
         replaces = keeping != "new" or companion(path).exists()
         journal = FileJournal(
             companion(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
@@ -157,7 +157,7 @@ class ResumedFiles(_Files[ReopenedJournal]):
         except ReplayMismatch:
             self.journal.close()
             raise
-        self.tape = _continued(cassette, self.trace)
+        self.tape = _continue_session(cassette, self.trace)
 
     def close(self) -> tuple[Path, ...]:
         """Close the files, and return their paths; none if an event could not be written.
@@ -199,7 +199,7 @@ def _never_answered(journal: Path) -> bool:
     return not isinstance(run.outcome, Resting) and all(problem in NO_REPLIES for problem in problems)
 
 
-def _extended(path: Path) -> Recorded | None:
+def _without_cancellation(path: Path) -> Recorded | None:
     """The recorded run without its cancellation; ``None`` if there is no recording.
 
     :raises AdapterError: if the cassette or the journal is missing, or cannot be read
@@ -213,19 +213,19 @@ def _extended(path: Path) -> Recorded | None:
     return None
 
 
-def _session(path: Path, mode: Mode) -> Session:
+def _open_session(path: Path, mode: Mode) -> Session:
     # Imported late: a run without a recording needs none of it.
     from toolreel.cassette import Session
 
     return Session.of(path, mode)
 
 
-def _continued(path: Path, trace: Trace) -> Session | None:
+def _continue_session(path: Path, trace: Trace) -> Session | None:
     """A session after the recorded exchanges, if the cassette holds exactly those of the journal."""
     if not path.exists():
         return None
     try:
-        session = _session(path, "extend")
+        session = _open_session(path, "extend")
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest):
@@ -259,18 +259,18 @@ def message_of(entry: Json, place: str) -> Message:
     """
     match entry:
         case {"role": "system" | "developer"}:
-            return SystemMessage(_text(entry, place))
+            return SystemMessage(_text_of_entry(entry, place))
         case {"role": "user", "content": [*_]}:
             return _with_parts(entry, place)
         case {"role": "user"}:
-            return UserMessage(_text(entry, place))
+            return UserMessage(_text_of_entry(entry, place))
         case {"role": "assistant"}:
-            calls = tuple(SentCall(id_, name, text) for id_, name, text in _calls(entry))
-            return AssistantMessage(_text(entry, place), calls)
+            calls = tuple(SentCall(id_, name, text) for id_, name, text in _calls_of_entry(entry))
+            return AssistantMessage(_text_of_entry(entry, place), calls)
         case {"role": "tool", "tool_call_id": str(), "content": [*_]}:
             return _with_parts(entry, place)
         case {"role": "tool", "tool_call_id": str() as call_id}:
-            return ToolMessage(call_id, _text(entry, place))
+            return ToolMessage(call_id, _text_of_entry(entry, place))
         case _:
             raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
 
@@ -288,14 +288,16 @@ def plain_message(entry: Json, place: str) -> Tree:
     >>> plain_message({"role": "assistant", "content": None, "refusal": None}, "it")
     {'role': 'assistant', 'content': ''}
     """
-    text = _text(entry, place)
+    text = _text_of_entry(entry, place)
     match entry:
         case {"role": "tool" | "function"}:
-            return {"role": "tool", "content": _value(output_in(text))}
+            return {"role": "tool", "content": _parse_value(output_in(text))}
         case {"role": "developer"}:
             return {"role": "system", "content": text}
         case {"role": str() as role}:
-            calls: list[Json] = [{"name": name, "arguments": _value(args)} for _, name, args in _calls(entry)]
+            calls: list[Json] = [
+                {"name": name, "arguments": _parse_value(args)} for _, name, args in _calls_of_entry(entry)
+            ]
             return {"role": role, "content": text, **({"calls": calls} if calls else {})}
         case _:
             raise JournalError(f"{place}: a message without a role: {canonical(entry)[:100]}")
@@ -309,7 +311,7 @@ def output_in(content: str) -> str:
     >>> output_in("It is sunny.")
     '"It is sunny."'
     """
-    tree = _value(content)
+    tree = _parse_value(content)
     match tree:
         case {"ok": True, "tool_name": _, "data": {"value": value, **further}, "errors": []} if not further:
             return canonical(value)
@@ -321,11 +323,11 @@ def output_in(content: str) -> str:
             return canonical(tree)
 
 
-def _value(text: str) -> Json:
+def _parse_value(text: str) -> Json:
     return read(text).value_or(text)
 
 
-def _text(entry: Json, place: str) -> str:
+def _text_of_entry(entry: Json, place: str) -> str:
     content = entry.get("content") if isinstance(entry, Mapping) else None
     if content is None or isinstance(content, str):
         return content or ""
@@ -345,7 +347,7 @@ def _text(entry: Json, place: str) -> str:
     return "".join(texts)
 
 
-def _calls(entry: Json) -> Iterator[tuple[str, str, str]]:
+def _calls_of_entry(entry: Json) -> Iterator[tuple[str, str, str]]:
     """The id, name and arguments of each call."""
     calls = entry.get("tool_calls") if isinstance(entry, Mapping) else None
     for call in calls if isinstance(calls, Sequence) else ():
@@ -384,7 +386,7 @@ def plan_in(
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
-            tools=tuple([_definition(entry, place) for entry in items_of(tree, "tools")]),
+            tools=tuple([_tool_definition(entry, place) for entry in items_of(tree, "tools")]),
             options=options,
             settings={**spoken, **settings},
         )
@@ -414,7 +416,7 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
-def _definition(entry: Json, place: str) -> ToolDefinition:
+def _tool_definition(entry: Json, place: str) -> ToolDefinition:
     match entry:
         case {"function": {"name": str() as name, **further}}:
             words, parameters = further.get("description"), further.get("parameters")

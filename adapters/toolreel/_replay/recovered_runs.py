@@ -123,9 +123,9 @@ class _Tape:
         """The recorded answer; a cancellation if there is none."""
         match effect:
             case SendRequest():
-                return self._reply(effect)
+                return self._recorded_reply(effect)
             case RunTool():
-                return self._tools.run(effect) if self._tools else self._result(effect)
+                return self._tools.run(effect) if self._tools else self._recorded_result(effect)
             case AskApproval():
                 return events.ApprovalGiven(effect.ref, approved=True)
             case Wait():
@@ -139,50 +139,50 @@ class _Tape:
 
     def check_over(self) -> None:
         """Fail if the client sent tool results after the reducer's run has ended."""
-        if self._compare != "conversation" or not self._continues():
+        if self._compare != "conversation" or not self._has_next_exchange():
             return
         exchange = self.exchanges[self.at]
-        if any(map(_is_result, self._new())):
+        if any(map(_is_result, self._new_messages())):
             raise ReplayMismatch(
                 f"{self._path}: {exchange.name} has results of tools, but the reducer's run has ended before "
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
             )
 
-    def _reply(
+    def _recorded_reply(
         self, effect: SendRequest
     ) -> events.ReplyReceived | events.RequestFailed | events.CancelRequested:
-        if not self._continues():
+        if not self._has_next_exchange():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
-        self._check(exchange, effect.request.body.encode())
+        self._check_request(exchange, effect.request.body.encode())
         self.at += 1
         self._results = 0
         return self._endpoint.answer(effect, exchange.answer)
 
-    def _continues(self) -> bool:
+    def _has_next_exchange(self) -> bool:
         """Whether the next exchange belongs to this run."""
         if not self.has_next or self.at == self.began or self._compare != "conversation":
             return self.has_next
-        before, now = (self._request(at)[0]["messages"] for at in (self.at - 1, self.at))
+        before, now = (self._recorded_request(at)[0]["messages"] for at in (self.at - 1, self.at))
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
-    def _request(self, at: int) -> tuple[Tree, list[Tree]]:
+    def _recorded_request(self, at: int) -> tuple[Tree, list[Tree]]:
         """The content of a recorded request and its messages; it is compared three times, and read once."""
         if at not in self._requests:
-            self._requests[at] = _content(self.exchanges[at])
+            self._requests[at] = _request_content(self.exchanges[at])
         return self._requests[at]
 
-    def _new(self) -> list[Tree]:
+    def _new_messages(self) -> list[Tree]:
         """The messages that the previous request did not have."""
-        return self._request(self.at)[1][len(self._request(self.at - 1)[1]) :]
+        return self._recorded_request(self.at)[1][len(self._recorded_request(self.at - 1)[1]) :]
 
-    def _check(self, exchange: Exchange, body: bytes) -> None:
+    def _check_request(self, exchange: Exchange, body: bytes) -> None:
         match self._compare:
             case "exact":
                 was, now = canonical_body(exchange.body), body
             case "conversation":
                 asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                both = (self._request(self.at)[0], _content(asked)[0])
+                both = (self._recorded_request(self.at)[0], _request_content(asked)[0])
                 was, now = (canonical(one).encode() for one in both)
             case "replies":
                 return
@@ -193,12 +193,12 @@ class _Tape:
                 f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift(was, now)}"
             )
 
-    def _result(self, effect: RunTool) -> events.Event:
+    def _recorded_result(self, effect: RunTool) -> events.Event:
         """The output of a tool, taken from the next request."""
-        if not self._continues():
+        if not self._has_next_exchange():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
-        results = [entry for entry in self._new() if _is_result(entry)]
+        results = [entry for entry in self._new_messages() if _is_result(entry)]
         own = [entry for entry in results if entry.get("tool_call_id") == effect.call_id]
         in_order = results[self._results : self._results + 1]
         self._results += 1
@@ -221,7 +221,7 @@ def _is_result(entry: Tree) -> bool:
     return entry.get("role") in {"tool", "function"}
 
 
-def _content(exchange: Exchange) -> tuple[Tree, list[Tree]]:
+def _request_content(exchange: Exchange) -> tuple[Tree, list[Tree]]:
     """The content of a request, whatever its notation, and its messages as they were sent."""
     tree = chat_tree(exchange.body, exchange.name, form_of(exchange.url))
     entries = [entry for entry in items_of(tree, "messages") if isinstance(entry, Mapping)]

@@ -69,7 +69,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
         cassette = None  # its requests are another client's, in words of its own
     journal = MemoryJournal(recorded.plan)
     parts = (recorded, cassette, tools, journal)
-    done = run_on(driver, partial(_replay, *parts), partial(_areplay, *parts))
+    done = run_on(driver, partial(_replay_recorded, *parts), partial(_areplay_recorded, *parts))
     _check_same_lines(recorded, journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
@@ -97,9 +97,11 @@ def check_recovered(cassette: Path) -> None:
         _check_same_lines(was, _lines_of(now.recorded))
 
 
-def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal) -> Run:
+def _replay_recorded(
+    recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
+) -> Run:
     with ExitStack() as stack:
-        endpoint, tape = _taped(cassette, stack)
+        endpoint, tape = _open_taped_endpoint(cassette, stack)
         host = PythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
         rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
@@ -108,13 +110,13 @@ def _replay(recorded: Recorded, cassette: Path | None, tools: Toolset | None, jo
         return done
 
 
-async def _areplay(
+async def _areplay_recorded(
     recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
 ) -> Run:
     from toolreel.tools import AsyncPythonTools
 
     async with AsyncExitStack() as stack:
-        taped, tape = _taped(cassette, stack)
+        taped, tape = _open_taped_endpoint(cassette, stack)
         endpoint = ImmediateEndpoint(taped) if taped else None
         host = AsyncPythonTools(tools()) if tools else None
         check_surface(recorded, host.surface if host else recorded.plan.tools)
@@ -148,7 +150,7 @@ def run_on(
             assert_never(driver)
 
 
-def _taped(
+def _open_taped_endpoint(
     cassette: Path | None, stack: ExitStack | AsyncExitStack
 ) -> tuple[TapedEndpoint, Recording] | tuple[None, None]:
     """An endpoint that answers from a cassette, which has to be played to its end."""

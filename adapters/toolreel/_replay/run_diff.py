@@ -36,25 +36,25 @@ def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
     >>> plan_changes(old, new)
     (Change(place='model', old='"a"', new='"b"'),)
     """
-    return () if old == new else tuple(changes(_plan(old), _plan(new)))
+    return () if old == new else tuple(changes(_plan_as_tree(old), _plan_as_tree(new)))
 
 
-def _plan(plan: Plan) -> Tree:
+def _plan_as_tree(plan: Plan) -> Tree:
     return {
         "model": plan.model,
         "messages": [with_digests(wire_tree(message)) for message in plan.messages],
         "options": parse(plan.options),
         "overrides": parse(plan.overrides),
-        "config": _settings(plan.config),
-        "provider": _settings(plan.provider),
-        "tools": {tool.name: _settings(tool) for tool in plan.tools.definitions},
+        "config": _settings_as_tree(plan.config),
+        "provider": _settings_as_tree(plan.provider),
+        "tools": {tool.name: _settings_as_tree(tool) for tool in plan.tools.definitions},
         "masked": [*plan.tools.masked],
         "seed": plan.seed,
-        **({} if plan.output is None else {"output": _settings(plan.output)}),
+        **({} if plan.output is None else {"output": _settings_as_tree(plan.output)}),
     }
 
 
-def _settings(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
+def _settings_as_tree(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
     tree: dict[str, Json] = {}
     for setting in fields(value):
         given = getattr(value, setting.name)
@@ -74,7 +74,7 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     """
     was, now = old.effect, new.effect
     if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
-        return tuple(changes(_effect(was), _effect(now)))
+        return tuple(changes(_effect_as_tree(was), _effect_as_tree(now)))
     if was.request.digest == now.request.digest:
         return ()
     texts = [[*was.request.sent.texts], [*now.request.sent.texts]]
@@ -99,39 +99,41 @@ def _with_numbered_ids(texts: Iterable[JsonText]) -> list[JsonText]:
     order: dict[str, str] = {}
     renamed: list[JsonText] = []
     for text in texts:
-        ids = _ids(text)
+        ids = _call_ids(text)
         names = tuple(order.setdefault(given, str(len(order) + 1)) for given in ids)
-        renamed.append(_with_ids(text, names) if ids else text)
+        renamed.append(_replace_call_ids(text, names) if ids else text)
     return renamed
 
 
 @lru_cache(_REMEMBERED)
-def _ids(text: JsonText) -> tuple[str, ...]:
+def _call_ids(text: JsonText) -> tuple[str, ...]:
     """The ids of the calls in a message, or the id of the call that it answers."""
     message = cast("Tree", parse(text))
-    calls = (call.get("id") for call in _calls(message))
+    calls = (call.get("id") for call in _message_calls(message))
     answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
     return tuple(str(given) for given in (*calls, *answered))
 
 
 @lru_cache(_REMEMBERED)
-def _with_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
+def _replace_call_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
     """The message with other ids."""
     message = dict(cast("Tree", parse(text)))
     if "tool_call_id" in message:
         return canonical({**message, "tool_call_id": names[-1]})
-    calls: list[Json] = [{**call, "id": name} for call, name in zip(_calls(message), names, strict=True)]
+    calls: list[Json] = [
+        {**call, "id": name} for call, name in zip(_message_calls(message), names, strict=True)
+    ]
     return canonical({**message, "tool_calls": calls})
 
 
-def _calls(message: Tree) -> list[Tree]:
+def _message_calls(message: Tree) -> list[Tree]:
     """The calls of a message; empty if a transform has changed their form."""
     calls = message.get("tool_calls")
     entries = calls if isinstance(calls, list) else []
     return [call for call in entries if isinstance(call, Mapping)]
 
 
-def _effect(effect: Wanted | None) -> Json:
+def _effect_as_tree(effect: Wanted | None) -> Json:
     match effect:
         case None:
             return {"wants": "nothing"}
@@ -147,7 +149,7 @@ def _effect(effect: Wanted | None) -> Json:
             assert_never(effect)
 
 
-def _event(traced: Traced) -> Json:
+def _event_as_tree(traced: Traced) -> Json:
     event = traced.record.event
     match event:
         case events.ReplyReceived():
@@ -156,7 +158,7 @@ def _event(traced: Traced) -> Json:
                 "event": "reply",
                 "text": reply.content,
                 "reasoning": reply.reasoning,
-                "calls": [_call(call) for call in reply.calls],
+                "calls": [_call_as_tree(call) for call in reply.calls],
                 "finish": reply.finish,
                 "problem": reply.problem.code if reply.problem else None,
             }
@@ -180,7 +182,7 @@ def _event(traced: Traced) -> Json:
             assert_never(event)
 
 
-def _call(call: ToolCall) -> Json:
+def _call_as_tree(call: ToolCall) -> Json:
     if isinstance(call.arguments, ArgumentError):
         return {"name": call.name, "unreadable": call.arguments.code, "arguments": call.original}
     return {"name": call.name, "arguments": parse(call.arguments)}
@@ -277,51 +279,55 @@ def diff(a: Source, b: Source) -> Difference:
     :raises toolreel.ReplayMismatch: if one of them no longer replays
     """
     one, other = retrace(opened(a)), retrace(opened(b))
-    first = _first(one, other)
+    first = _first_divergence(one, other)
     alike = (first.n if first else min(len(one.events), len(other.events)) + 1) - 1
     pairs = zip(one.events[:alike], other.events[:alike], strict=True)
     return Difference(
-        _side(one),
-        _side(other),
+        _side_of(one),
+        _side_of(other),
         plan_changes(one.recorded.plan, other.recorded.plan),
         first,
         tuple(
             TurnPair(number, was, now)
             for number, (was, now) in enumerate(
-                zip_longest(_actions(one.run), _actions(other.run), fillvalue=()), 1
+                zip_longest(_actions_by_turn(one.run), _actions_by_turn(other.run), fillvalue=()), 1
             )
         ),
         tuple(x.record.n for x, y in pairs if x.record.event != y.record.event),
     )
 
 
-def _first(one: Trace, other: Trace) -> Divergence | None:
+def _first_divergence(one: Trace, other: Trace) -> Divergence | None:
     for a, b in zip_longest(one.events, other.events):
         if a is None or b is None:  # one of the runs has no more events
-            lines = [each.summary if each else _no_event(trace.run) for trace, each in ((one, a), (other, b))]
+            lines = [
+                each.summary if each else _end_of_run(trace.run) for trace, each in ((one, a), (other, b))
+            ]
             turn = max(each.before.tally.turns for each in (a, b) if each)
             return Divergence(1 + min(len(one.events), len(other.events)), turn, "end", (), *lines)
         turn = a.before.tally.turns
         if changed := _effect_changes(a, b):
             return Divergence(a.record.n, turn, "wanted", changed, a.summary, b.summary)
-        if a.record.event != b.record.event and (changed := tuple(changes(_event(a), _event(b)))):
+        if a.record.event != b.record.event and (
+            changed := tuple(changes(_event_as_tree(a), _event_as_tree(b)))
+        ):
             return Divergence(a.record.n, turn, "told", changed, a.summary, b.summary)
     return None
 
 
-def _no_event(run: Run) -> str:
+def _end_of_run(run: Run) -> str:
     outcome = outcome_of(run)
     return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 
-def _side(trace: Trace) -> Side:
+def _side_of(trace: Trace) -> Side:
     outcome, tally = outcome_of(trace.run), trace.run.state.tally
     name = outcome.name if outcome else "unfinished"
     counts = {key: count for key, count in asdict(tally).items() if key not in _BEHIND_COST}
     return Side(trace.recorded.source, len(trace.events), name, {**counts, "cost": tally.known_cost})
 
 
-def _actions(run: Run) -> list[tuple[str, ...]]:
+def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
     """What the user said, calls, remarks and answers of each turn; the last one has the outcome too."""
     turns: list[tuple[str, ...]] = []
     for turn in story(run):

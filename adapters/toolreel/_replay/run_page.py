@@ -48,7 +48,7 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
     :param comparison: what differs between the first two
     :param limit: bytes of the data, above which long texts are cut
     """
-    elements = [*_elements(runs)]
+    elements = [*_script_elements(runs)]
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
             break
@@ -60,7 +60,7 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
             )
             for run in runs
         )
-        elements = [*_elements(shorter)]
+        elements = [*_script_elements(shorter)]
     about: list[Json] = [
         {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
         for each in runs
@@ -70,7 +70,7 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
-        f"<noscript>{''.join(map(_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
+        f"<noscript>{''.join(map(_plain_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
         '<main id="turns"></main>',
         styles=(asset("toolreel._replay", "page.css"),),
         scripts=(asset("toolreel._replay", "page.js"),),
@@ -105,7 +105,7 @@ def message_page(title: str, text: str) -> str:
     return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
 
 
-def _summary(run: RunTree) -> str:
+def _plain_summary(run: RunTree) -> str:
     """A run for a browser that runs no scripts."""
     head = run.head
     lines = (f"{head['outcome']}: {head['words']}", head["rule"], head["answer"])
@@ -117,16 +117,16 @@ def _summary(run: RunTree) -> str:
     )
 
 
-def _elements(runs: Iterable[RunTree]) -> Iterator[str]:
+def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
     for number, run in enumerate(runs):
         yield json_element(f"run-{number}", run.head)
-        for at, turns in enumerate(_chunks(run.steps, _TURNS)):
+        for at, turns in enumerate(_in_chunks(run.steps, _TURNS)):
             yield packed_element(f"run-{number}-turns-{at}", packed([[turn, steps] for turn, steps in turns]))
-        for at, items in enumerate(_chunks(run.items, _ITEMS)):
+        for at, items in enumerate(_in_chunks(run.items, _ITEMS)):
             yield packed_element(f"run-{number}-items-{at}", packed([*items]))
 
 
-def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+def _in_chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
     return (values[at : at + size] for at in range(0, len(values), size))
 
 
@@ -140,14 +140,14 @@ def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) ->
     at = 0
     while folder is not None and at < len(runs):
         known = {run.key for run, _ in runs}
-        for key, name, trace in _inner(runs[at][1], folder):
+        for key, name, trace in _inner_runs(runs[at][1], folder):
             if key not in known:
                 runs.append((replace(traced_tree(trace, name), key=key, parent=at), trace))
         at += 1
     return [run for run, _ in runs]
 
 
-def _inner(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
+def _inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
     """The recorded inner runs of a run, with the key and a name of each."""
     for traced in outer.events:
         key = traced.effect.key if isinstance(traced.effect, RunTool) else ""
@@ -175,7 +175,7 @@ def page_of(source: Source, other: Source | None = None) -> str:
     """
     if other is None:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
-        return page_of_runs(with_inner_runs(_traces(source), folder))
+        return page_of_runs(with_inner_runs(_traces_of(source), folder))
     difference = diff(source, other)
     named = zip((source, other), _names_of_two(source, other), strict=True)
     runs = [traced_tree(retrace(opened(each)), name) for each, name in named]
@@ -256,8 +256,8 @@ def name_of(source: Source) -> str:
     return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
 
 
-def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
-    if isinstance(source, Path | str) and (cassette := _foreign(Path(source))) is not None:
+def _traces_of(source: Source) -> Iterator[tuple[str, Trace]]:
+    if isinstance(source, Path | str) and (cassette := _foreign_cassette(Path(source))) is not None:
         from toolreel._replay.recovered_runs import recover_runs
         from toolreel.cassette import Recording
 
@@ -267,7 +267,7 @@ def _traces(source: Source) -> Iterator[tuple[str, Trace]]:
     yield name_of(source), retrace(opened(source))
 
 
-def _foreign(path: Path) -> Path | None:
+def _foreign_cassette(path: Path) -> Path | None:
     """The path of a cassette that has no journal: one of another client."""
     cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
     return cassette if cassette.is_file() and not companion(cassette).exists() else None

@@ -96,14 +96,14 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 number = 1  # noted before the first request
             case _:
                 number = note.turn
-        turns[number] = _noted(turns.get(number, TurnSummary(number)), note)
+        turns[number] = _with_note(turns.get(number, TurnSummary(number)), note)
     # The turns whose reply had calls that were not ignored, in order, as their messages are
     calling = dict.fromkeys(note.turn for note in run.notes if isinstance(note, _ABOUT_CALLS))
     tool_ms = {(took.turn, took.call_id): took.ms for took in run.timing.tools}
-    for number, calls in zip(calling, _calls(run), strict=True):
+    for number, calls in zip(calling, _calls_with_results(run), strict=True):
         timed = tuple(replace(call, ms=tool_ms.get((number, id_))) for id_, call in calls)
         turns[number] = replace(turns[number], calls=timed)
-    for number, answer in _answers(run):
+    for number, answer in _answers_by_turn(run):
         turns[number] = replace(turns[number], answer=answer)
     for took in run.timing.requests:  # the time of a turn is known if that of each try is
         times.setdefault(took.turn, []).append(took.ms)
@@ -121,7 +121,7 @@ _ABOUT_CALLS: Final = (
 )
 
 
-def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:
+def _with_note(turn: TurnSummary, note: notes.Note) -> TurnSummary:
     """The turn with what a note says: in a field of its own, or else as a remark."""
     match note:
         case notes.RequestSent():
@@ -148,7 +148,7 @@ def _noted(turn: TurnSummary, note: notes.Note) -> TurnSummary:
             return replace(turn, remarks=(*turn.remarks, sentence)) if sentence else turn
 
 
-def _answers(run: Run) -> Iterator[tuple[int, str]]:
+def _answers_by_turn(run: Run) -> Iterator[tuple[int, str]]:
     """The text before each message that began an exchange, with the number of its turn."""
     began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
     added = (note for note in run.notes if isinstance(note, notes.UserMessagesAdded))
@@ -167,7 +167,7 @@ def _answers(run: Run) -> Iterator[tuple[int, str]]:
         at += len(note.samples)
 
 
-def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
+def _calls_with_results(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
     """The calls of each assistant message that have a result, each with its id."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
     messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
@@ -175,13 +175,13 @@ def _calls(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
         if isinstance(message, AssistantMessage) and message.calls:
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             yield tuple(
-                (call.id, _call(call, result, provenance.get(call.id, "")))
+                (call.id, _call_summary(call, result, provenance.get(call.id, "")))
                 for call, result in zip(message.calls, results, strict=False)
                 if isinstance(result, ToolMessage)
             )
 
 
-def _call(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
+def _call_summary(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
     match read(result.content).value_or(result.content):
         case {"ok": False, "errors": [*errors]}:
             reasons = [

@@ -77,7 +77,7 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
         if isinstance(traced.record.event, events.UserSpoke) and isinstance(phase, Settled):
             turn = min(last, turn + 1)  # what begins an exchange belongs to its first turn
         steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
-    head, decided = _head(trace.run, name, items), deciding_event(trace)
+    head, decided = _page_head(trace.run, name, items), deciding_event(trace)
     head |= {"recorded": True, "digest": trace.recorded.digest, "events": len(trace.events)}
     head["decided"] = (
         None
@@ -90,21 +90,21 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
         }
     )
     head["options"] = [*options]
-    return _tree(head, trace.run, steps, items)
+    return _run_tree(head, trace.run, steps, items)
 
 
 def kept_tree(run: Run, name: str) -> RunTree:
     """A run without its events as data: no raw requests and replies, and no difference to the history."""
     items, turns = NumberedItems(), story(run)
     steps = {turn.number: _turn_steps(run, turn, turn is turns[-1], items) for turn in turns}
-    return _tree(_head(run, name, items), run, steps, items)
+    return _run_tree(_page_head(run, name, items), run, steps, items)
 
 
-def _tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
+def _run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
     """A run with a line for each turn in its head."""
     began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
     ordered = sorted(steps.items())
-    head["turns"] = [_line(number, each, number in began) for number, each in ordered]
+    head["turns"] = [_turn_line(number, each, number in began) for number, each in ordered]
     return RunTree(
         head,
         tuple((number, [*each]) for number, each in ordered),
@@ -175,14 +175,14 @@ def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) 
             **({"system": request.sent.system.decode()} if request.sent.system else {}),
         }
     times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
-    yield {"n": n, **_event(traced, items), "notes": notes_for_page(traced.notes), **times}
+    yield {"n": n, **_event_tree(traced, items), "notes": notes_for_page(traced.notes), **times}
 
 
-def _event(traced: Traced, items: NumberedItems) -> Tree:
+def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
     event, effect = traced.record.event, traced.effect
     match event:
         case events.ReplyReceived():
-            return _reply(event, traced)
+            return _reply_tree(event, traced)
         case events.RequestFailed():
             failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
             return {"kind": "failed", **failure, "raw": event.body, "retry_after_ms": event.retry_after_ms}
@@ -190,7 +190,7 @@ def _event(traced: Traced, items: NumberedItems) -> Tree:
             ended = next((note for note in traced.notes if isinstance(note, notes.CallEnded)), None)
             return {
                 "kind": "tool",
-                **_called(effect),
+                **_call_of_effect(effect),
                 "output": event.output,
                 **({"parts": [wire_part(part) for part in event.parts]} if event.parts else {}),
                 **({} if event.spent is None else {"spent": asdict(event.spent)}),
@@ -199,7 +199,7 @@ def _event(traced: Traced, items: NumberedItems) -> Tree:
             }
         case events.ApprovalGiven():
             decision: Tree = {"approved": event.approved, "reason": event.reason}
-            return {"kind": "approval", **_called(effect), **decision}
+            return {"kind": "approval", **_call_of_effect(effect), **decision}
         case events.WaitElapsed():
             return {"kind": "wait", "planned_ms": effect.ms if isinstance(effect, Wait) else 0}
         case events.CancelRequested():
@@ -212,14 +212,14 @@ def _event(traced: Traced, items: NumberedItems) -> Tree:
             assert_never(event)
 
 
-def _called(effect: Wanted | None) -> Tree:
+def _call_of_effect(effect: Wanted | None) -> Tree:
     if not isinstance(effect, RunTool | AskApproval):
         return {"call": "", "name": "", "arguments": "", "key": ""}
     key = effect.key if isinstance(effect, RunTool) else ""
     return {"call": effect.call_id, "name": effect.name, "arguments": str(effect.arguments), "key": key}
 
 
-def _reply(event: events.ReplyReceived, traced: Traced) -> Tree:
+def _reply_tree(event: events.ReplyReceived, traced: Traced) -> Tree:
     reply = received(event.body, traced.before).reply
     # A body that was streamed is the frames; whole, it is what the page shows first.
     whole, _ = unstreamed(event.body)
@@ -230,7 +230,7 @@ def _reply(event: events.ReplyReceived, traced: Traced) -> Tree:
         "reasoning": reply.reasoning,
         "finish": reply.finish,
         "problem": reply.problem.code if reply.problem else "",
-        "calls": [_call(call) for call in reply.calls],
+        "calls": [_call_tree(call) for call in reply.calls],
         "usage": asdict(reply.usage),
         "served": asdict(reply.served),
         "frames": None if whole is event.body else event.body.count("data:"),
@@ -238,7 +238,7 @@ def _reply(event: events.ReplyReceived, traced: Traced) -> Tree:
     }
 
 
-def _call(call: ToolCall) -> Tree:
+def _call_tree(call: ToolCall) -> Tree:
     """A call; ``original`` is what the model wrote, if that is not the same JSON."""
     if isinstance(call.arguments, ArgumentError):
         arguments, error, original = call.original, call.arguments.detail or call.arguments.code, ""
@@ -250,7 +250,7 @@ def _call(call: ToolCall) -> Tree:
     return {**named, "error": error, "original": original, "from": call.provenance}
 
 
-def _head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
+def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     """What a page shows of a run before its turns."""
     plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
     words, hint = describe_outcome(outcome)
@@ -269,8 +269,8 @@ def _head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "rule": rule.words,
         "settings": [*map(list, rule.values(plan.config).items())],
         "answer": run.text,
-        "figures": [*map(list, _figures(run))],
-        "shares": _shares(run),
+        "figures": [*map(list, _run_figures(run))],
+        "shares": _time_shares(run),
         "warnings": [*map(list, warnings_of(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
         "opening": [items.message(message) for message in plan.messages],
@@ -291,7 +291,7 @@ def _head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     }
 
 
-def _figures(run: Run) -> Iterator[tuple[str, str]]:
+def _run_figures(run: Run) -> Iterator[tuple[str, str]]:
     tally = run.state.tally
     yield "turns", f"{tally.turns:,}"
     failed = f", {tally.failed_calls:,} failed" if tally.failed_calls else ""
@@ -310,7 +310,7 @@ def _figures(run: Run) -> Iterator[tuple[str, str]]:
     yield "time", "not measured" if run.timing.total_ms is None else duration(run.timing.total_ms)
 
 
-def _shares(run: Run) -> Json:
+def _time_shares(run: Run) -> Json:
     timing = run.timing
     if not timing.total_ms:
         return None
@@ -320,7 +320,7 @@ def _shares(run: Run) -> Json:
     return [*map(list, parts.items()), ["between", rest]]
 
 
-def _line(number: int, steps: _Steps, begins: bool) -> Json:
+def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
     """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries.
 
     The label is the calls of the turn, or else the beginning of its text.

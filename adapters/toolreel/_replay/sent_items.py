@@ -111,10 +111,14 @@ class NumberedItems:
         :param stored: as it was when the request was made; histories only grow from call to call
         """
         was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
-        begin = _same_at_start(was, now)
-        end = min(_same_at_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
-        middle = self._pairs(was[begin : len(was) - end], now[begin : len(now) - end])
-        return [*_same(now[:begin]), *self._ranges(middle), *_same(now[len(now) - end :])]
+        begin = _common_start(was, now)
+        end = min(_common_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
+        middle = self._pair_items(was[begin : len(was) - end], now[begin : len(now) - end])
+        return [
+            *_unchanged_ranges(now[:begin]),
+            *self._item_ranges(middle),
+            *_unchanged_ranges(now[len(now) - end :]),
+        ]
 
     def _stored_numbers(self, request: Request, stored: Transcript) -> list[int]:
         """The stored messages as any provider of that form gets them, without quirks."""
@@ -143,7 +147,7 @@ class NumberedItems:
         rest = chain(chain.from_iterable(rope.handfuls), rope.newest)
         return [*full, *(self.number(text.decode()) for text in rest)]
 
-    def _pairs(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
+    def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
         """Stored items with the sent ones; where they differ, those of one role belong together."""
         if not was or not now or max(len(was), len(now)) > _WHOLE:
             yield from chain(((one, None) for one in was), ((None, other) for other in now))
@@ -162,7 +166,7 @@ class NumberedItems:
                     yield from ((one, None) for one in old[e:f])
                     yield from ((None, other) for other in new[g:h])
 
-    def _ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
+    def _item_ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
         last: ItemRange | None = None
         for pair in pairs:
             a, b = (-1 if each is None else each for each in pair)
@@ -183,7 +187,7 @@ class NumberedItems:
             yield last
 
 
-def _same_at_start(one: Sequence[int], other: Sequence[int]) -> int:
+def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
     """How many items at the beginning of both are the same."""
     short = min(len(one), len(other))
     if one[:short] == other[:short]:
@@ -191,7 +195,7 @@ def _same_at_start(one: Sequence[int], other: Sequence[int]) -> int:
     return next(at for at in range(short) if one[at] != other[at])
 
 
-def _same(numbers: Sequence[int]) -> Iterator[ItemRange]:
+def _unchanged_ranges(numbers: Sequence[int]) -> Iterator[ItemRange]:
     """Items that are sent as they are stored, as ranges."""
     first = 0
     while first < len(numbers):

@@ -72,31 +72,31 @@ class TapedEndpoint:
 
         :raises toolreel.ReplayMismatch: if the request is not in the recording
         """
-        return self.answer(effect, self._stored(effect))
+        return self.answer(effect, self._stored_response(effect))
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the recorded reply, and last the event that :meth:`send` returns."""
-        yield from self._pieces(effect, self._stored(effect))
+        yield from self._reply_pieces(effect, self._stored_response(effect))
 
-    def _stored(self, effect: SendRequest) -> StoredResponse | Break:
+    def _stored_response(self, effect: SendRequest) -> StoredResponse | Break:
         return self._recording.play("POST", PATHS[effect.request.form], *effect.request.pieces())
 
     def answer(self, effect: SendRequest, stored: StoredResponse | Break) -> ReplyReceived | RequestFailed:
         """The event for a stored response, or for a stored failure."""
         if not isinstance(stored, Break):
-            headers = _headers(stored)
+            headers = _response_headers(stored)
             encoded, streamed = "content-encoding" in headers, is_stream(stored)
             if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
                 return response_event(effect.ref, stored.status, headers, stored.body)
-        return event_of(self._pieces(effect, stored))
+        return event_of(self._reply_pieces(effect, stored))
 
-    def _pieces(
+    def _reply_pieces(
         self, effect: SendRequest, stored: StoredResponse | Break
     ) -> Generator[ReplyPiece, None, None]:
         if isinstance(stored, Break):
-            yield _broke(effect.ref, stored)
+            yield _failure_of_break(effect.ref, stored)
             return
-        headers = _headers(stored)
+        headers = _response_headers(stored)
         if "content-encoding" in headers:
             refuse_unreadable(stored, self._recording.path)
         rest: tuple[Delta, ...] = ()
@@ -110,20 +110,20 @@ class TapedEndpoint:
             if stored.broke is None or stored.broke.kind == CLOSED or incoming.over:
                 rest, event = incoming.answered()
             else:
-                event = _broke(effect.ref, stored.broke)
+                event = _failure_of_break(effect.ref, stored.broke)
         except (TooLarge, UndecodableBody) as error:
             event = broken(effect.ref, stored.status, error)
         yield from rest
         yield event
 
 
-def _headers(stored: StoredResponse) -> dict[str, str]:
+def _response_headers(stored: StoredResponse) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in stored.headers:
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
 
-def _broke(ref: int, broke: Break) -> RequestFailed:
+def _failure_of_break(ref: int, broke: Break) -> RequestFailed:
     message = f"{broke.kind}: {broke.message}" if broke.message else broke.kind
     return RequestFailed(ref, _KINDS.get(broke.kind, "broken"), message)

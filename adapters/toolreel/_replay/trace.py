@@ -44,7 +44,7 @@ class Underway:
         """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
         self.answered: list[Answered] = []
         self._notes = [*at.notes]
-        self._want(at)
+        self._await_effects(at)
 
     def take(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
         """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
@@ -57,7 +57,7 @@ class Underway:
         self._notes += at.notes
         if effect is not None:
             del self.wanted[effect.ref]
-        self._want(at)
+        self._await_effects(at)
         return at.notes
 
     @property
@@ -65,7 +65,7 @@ class Underway:
         """The run so far."""
         return Run(self.state, tuple(self._notes))
 
-    def _want(self, at: Step) -> None:
+    def _await_effects(self, at: Step) -> None:
         self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
 
 
@@ -87,7 +87,7 @@ class Traced:
     @property
     def summary(self) -> str:
         """The event in one line: the call and its result, or the calls or text of a reply."""
-        return cut(_summary(self.record.event, self.effect, self.before))
+        return cut(_event_summary(self.record.event, self.effect, self.before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def cut(text: str, length: int = _LINE) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
+def _event_summary(event: events.Event, effect: Wanted | None, before: State) -> str:
     match event:
         case events.ReplyReceived():
             reply = received(event.body, before).reply
@@ -160,16 +160,19 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
             for call in reply.calls:
                 unreadable = isinstance(call.arguments, ArgumentError)
                 calls.append(f"{call.name}({call.original if unreadable else call.arguments})")
-            problem = reply.problem.code if reply.problem else "nothing"
-            return f"reply: {', '.join(calls) or reply.content or problem}"
+            said = ", ".join(calls) or reply.content
+            if not said:
+                said = reply.problem.code if reply.problem else "nothing"
+                said += f", only reasoning: {reply.reasoning}" if reply.reasoning else ""
+            return f"reply: {said}"
         case events.RequestFailed():
             return f"no reply: {event.message}"
         case events.ToolReturned():
-            return f"{_wanted(effect)} returned {event.output}"
+            return f"{_effect_summary(effect)} returned {event.output}"
         case events.ApprovalGiven():
-            return f"{_wanted(effect)} {'approved' if event.approved else 'denied'}"
+            return f"{_effect_summary(effect)} {'approved' if event.approved else 'denied'}"
         case events.WaitElapsed():
-            return f"{_wanted(effect)} elapsed"
+            return f"{_effect_summary(effect)} elapsed"
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
@@ -180,7 +183,7 @@ def _summary(event: events.Event, effect: Wanted | None, before: State) -> str:
             assert_never(event)
 
 
-def _wanted(effect: Wanted | None) -> str:
+def _effect_summary(effect: Wanted | None) -> str:
     match effect:
         case RunTool() | AskApproval():
             return f"{effect.name}({effect.arguments})"

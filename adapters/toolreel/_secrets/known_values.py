@@ -38,7 +38,7 @@ def scrubbed_url(url: str) -> str:
     """
     parts = urlsplit(url)
     # By hand instead of parse_qsl and urlencode, which would re-encode the parameters that are kept.
-    query = "&".join(map(_scrubbed_parameter, parts.query.split("&")))
+    query = "&".join(map(_scrub_parameter, parts.query.split("&")))
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
@@ -72,7 +72,7 @@ def is_secret_parameter(name: str) -> bool:
     return _SECRET_PARAMETER.fullmatch(unquote_plus(name)) is not None
 
 
-def _scrubbed_parameter(parameter: str) -> str:
+def _scrub_parameter(parameter: str) -> str:
     name, equals, _ = parameter.partition("=")
     return f"{name}=REDACTED" if equals and is_secret_parameter(name) else parameter
 
@@ -122,7 +122,7 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
             found[name] = value
         elif name != VARIABLE and _SECRET_NAME.search(name) and not _is_place(name, value):
             found |= {name: value} if _is_long(value) else {}
-        elif password := _password(value):
+        elif password := _password_in_url(value):
             found[name] = password
     return found
 
@@ -187,14 +187,14 @@ def spellings(value: str) -> tuple[str, ...]:
     twice = {json.dumps(spelling)[1:-1] for spelling in in_json}
     in_url = {quoting(value, safe="", errors="surrogateescape") for quoting in (quote, quote_plus)}
     in_url |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), spelling) for spelling in in_url}
-    packed = {*_in_base64(value.encode("utf-8", "surrogateescape"))}
+    packed = {*_base64_and_hex_of(value.encode("utf-8", "surrogateescape"))}
     every = {value, *in_json, *twice, *in_url, *packed}
     # The Base64 of very few bytes depends on what is around them, down to no character at all.
     apart = (text for text in every if len(text) >= len(value))
     return tuple(sorted(apart, key=lambda text: (-len(text), text)))
 
 
-def _in_base64(data: bytes) -> Iterator[str]:
+def _base64_and_hex_of(data: bytes) -> Iterator[str]:
     """The Base64 and hex of bytes inside a longer text.
 
     Base64 encodes groups of three bytes, so it depends on the offset modulo 3; characters at both ends also
@@ -218,7 +218,7 @@ def _is_place(name: str, value: str) -> bool:
     return bool(_PATH_NAME.search(name) and _PLACE.match(value))
 
 
-def _password(value: str) -> str:
+def _password_in_url(value: str) -> str:
     """The password in a URL, such as that of a proxy or a database."""
     if "://" not in value or "@" not in value:
         return ""

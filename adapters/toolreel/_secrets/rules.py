@@ -69,7 +69,7 @@ def part(match: re.Match[str]) -> str | int:
     return "secret" if "secret" in match.re.groupindex else 0
 
 
-def _secret(match: re.Match[str]) -> str:
+def _secret_group(match: re.Match[str]) -> str:
     text: str = match[part(match)]
     return text
 
@@ -79,7 +79,7 @@ def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
     long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
 
     def proof(match: re.Match[str]) -> bool:
-        text = _secret(match)
+        text = _secret_group(match)
         return bool(
             re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _SURE_PLACEHOLDER.search(text)
         )
@@ -89,27 +89,27 @@ def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
 
 def has_a_digit(match: re.Match[str]) -> bool:
     """Whether there is a digit: nearly all keys have one, few names do."""
-    return bool(re.search(r"\d", _secret(match)))
+    return bool(re.search(r"\d", _secret_group(match)))
 
 
 def is_a_password(match: re.Match[str]) -> bool:
     """Whether a value has letters and digits, and is neither a path nor a placeholder."""
-    text = _secret(match)
+    text = _secret_group(match)
     mixed = re.search(r"\d", text) and re.search(r"[^\W\d]", text)
     return bool(mixed) and not PLACEHOLDER.search(text) and not _PATH.search(text)
 
 
 def is_a_key(match: re.Match[str]) -> bool:
     """Whether a value looks random, and is neither a path, a placeholder nor a list cursor."""
-    text = _secret(match)
+    text = _secret_group(match)
     before = match.string[max(0, match.start() - 20) : match.start()]
     if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PATH.search(text):
         return False
     mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text) and re.search(r"[A-Za-z0-9]{12}", text)
-    return bool(mixed) and _entropy(text) >= 3  # random keys usually have more than 3.5
+    return bool(mixed) and _shannon_entropy(text) >= 3  # random keys usually have more than 3.5
 
 
-def _entropy(text: str) -> float:
+def _shannon_entropy(text: str) -> float:
     """The Shannon entropy of a text, in bits per character."""
     shares = [count / len(text) for count in Counter(text).values()]
     return -sum(share * math.log2(share) for share in shares)
@@ -117,7 +117,7 @@ def _entropy(text: str) -> float:
 
 def are_credentials(match: re.Match[str]) -> bool:
     """Whether a text is the Base64 of ``name:password``."""
-    text = _secret(match)
+    text = _secret_group(match)
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
         return ":" in decoded.decode() and decoded.decode().isprintable()
@@ -127,7 +127,7 @@ def are_credentials(match: re.Match[str]) -> bool:
 
 def is_userinfo(match: re.Match[str]) -> bool:
     """Whether the password in a URL is real, not a word from an example."""
-    text = _secret(match)
+    text = _secret_group(match)
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
 
@@ -184,7 +184,7 @@ def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int
                 yield match.start(), match.end(), match.start(part(match)), shape.kind
 
 
-def _shape(
+def _make_shape(
     kind: str,
     pattern: str,
     hints: str,
@@ -198,95 +198,95 @@ def _shape(
 
 
 SHAPES: Final = (
-    _shape("API key", r"sk-[A-Za-z0-9_-]{20,}", "sk-", looks_random(16)),
-    _shape(
+    _make_shape("API key", r"sk-[A-Za-z0-9_-]{20,}", "sk-", looks_random(16)),
+    _make_shape(
         "bearer token",
         r"(?i)bearer(?:\s|\\[nt])+(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
         "bearer",
         looks_random(10),
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "authorization header",
         rf"(?i)authorization{_COLON}(?:basic|token|apikey)\s{{1,9}}(?P<secret>[A-Za-z0-9+/._=-]{{8,}})",
         "authorization",
         looks_random(8),
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "basic authorization",
         r"(?i)(?<![A-Za-z])basic(?:\s|\\[nt]){1,9}(?P<secret>[A-Za-z0-9+/_-]{8,}={0,2})",
         "basic",
         are_credentials,
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "GitHub token",
         r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
     ),
-    _shape(
+    _make_shape(
         "GitLab token",
         r"gl(?:pat|ptt|dt|rt|cbt|oas|ft|soat|agent|imt)-[A-Za-z0-9_.-]{20,}",
         "pat- ptt- dt- rt- cbt- oas- ft- soat- agent- imt-",
         has_a_digit,
     ),
-    _shape(
+    _make_shape(
         "AWS access key",
         r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
         "akia asia",
         lambda match: not match[0].endswith("EXAMPLE"),  # the key in the AWS documentation
     ),
-    _shape("Google API key", r"AIza[0-9A-Za-z_-]{35,}", "aiza"),
-    _shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
-    _shape("Slack token", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "xox xapp-", looks_random(10)),
-    _shape(
+    _make_shape("Google API key", r"AIza[0-9A-Za-z_-]{35,}", "aiza"),
+    _make_shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
+    _make_shape("Slack token", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "xox xapp-", looks_random(10)),
+    _make_shape(
         "Slack webhook",
         r"hooks\.slack\.com(?:\\?/)services(?:\\?/)T[A-Za-z0-9/\\_]{20,}",
         "hooks.slack.com",
     ),
-    _shape(
+    _make_shape(
         "Stripe key",
         r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,}=*)",
         "k_live_ k_test_ whsec_",
     ),
-    _shape("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
-    _shape("Groq key", r"gsk_[A-Za-z0-9]{30,}", "gsk_"),
-    _shape("xAI key", r"xai-[A-Za-z0-9]{30,}", "xai-"),
-    _shape("Perplexity key", r"pplx-[A-Za-z0-9]{30,}", "pplx-"),
-    _shape("Replicate token", r"r8_[A-Za-z0-9]{30,}", "r8_"),
-    _shape("Fireworks key", r"fw_[A-Za-z0-9]{20,}", "fw_", has_a_digit),
-    _shape("Cerebras key", r"csk-[A-Za-z0-9]{30,}", "csk-"),
-    _shape("NVIDIA key", r"nvapi-[A-Za-z0-9_-]{40,}", "nvapi-"),
-    _shape("Tavily key", r"tvly-[A-Za-z0-9-]{20,}", "tvly-", looks_random(16)),
-    _shape("LangSmith key", r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*", "lsv2_"),
-    _shape("Databricks token", r"dapi[0-9a-f]{32}(?![0-9A-Za-z])", "dapi"),
-    _shape("DigitalOcean token", r"do[opr]_v1_[0-9a-f]{40,}", "_v1_"),
-    _shape("npm token", r"npm_[A-Za-z0-9]{36,}", "npm_"),
-    _shape("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", looks_random(16)),
-    _shape("Docker token", r"dckr_pat_[A-Za-z0-9_-]{20,}", "dckr_pat_"),
-    _shape("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}", "sg."),
-    _shape("Telegram token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", ":aa"),
-    _shape("Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}", "hvs. hvb. hvr.", has_a_digit),
-    _shape("Shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32,}", "shpat_ shpss_ shpca_ shppa_"),
-    _shape("Linear or Notion key", r"(?:lin_api_|ntn_)[A-Za-z0-9]{30,}", "lin_api_ ntn_"),
-    _shape("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-1"),
-    _shape(
+    _make_shape("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
+    _make_shape("Groq key", r"gsk_[A-Za-z0-9]{30,}", "gsk_"),
+    _make_shape("xAI key", r"xai-[A-Za-z0-9]{30,}", "xai-"),
+    _make_shape("Perplexity key", r"pplx-[A-Za-z0-9]{30,}", "pplx-"),
+    _make_shape("Replicate token", r"r8_[A-Za-z0-9]{30,}", "r8_"),
+    _make_shape("Fireworks key", r"fw_[A-Za-z0-9]{20,}", "fw_", has_a_digit),
+    _make_shape("Cerebras key", r"csk-[A-Za-z0-9]{30,}", "csk-"),
+    _make_shape("NVIDIA key", r"nvapi-[A-Za-z0-9_-]{40,}", "nvapi-"),
+    _make_shape("Tavily key", r"tvly-[A-Za-z0-9-]{20,}", "tvly-", looks_random(16)),
+    _make_shape("LangSmith key", r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*", "lsv2_"),
+    _make_shape("Databricks token", r"dapi[0-9a-f]{32}(?![0-9A-Za-z])", "dapi"),
+    _make_shape("DigitalOcean token", r"do[opr]_v1_[0-9a-f]{40,}", "_v1_"),
+    _make_shape("npm token", r"npm_[A-Za-z0-9]{36,}", "npm_"),
+    _make_shape("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", looks_random(16)),
+    _make_shape("Docker token", r"dckr_pat_[A-Za-z0-9_-]{20,}", "dckr_pat_"),
+    _make_shape("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}", "sg."),
+    _make_shape("Telegram token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", ":aa"),
+    _make_shape("Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}", "hvs. hvb. hvr.", has_a_digit),
+    _make_shape("Shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32,}", "shpat_ shpss_ shpca_ shppa_"),
+    _make_shape("Linear or Notion key", r"(?:lin_api_|ntn_)[A-Za-z0-9]{30,}", "lin_api_ ntn_"),
+    _make_shape("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-1"),
+    _make_shape(
         "private key",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)",
         "-----begin",
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "cookie header",
         rf"(?i)(?:set-)?cookie{_COLON}(?P<secret>[\w.-]+=[^\s\"';\\]{{6,}})",
         "cookie",
         lambda match: not PLACEHOLDER.search(match["secret"]),
         whole=True,
     ),
-    _shape("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "eyj"),
-    _shape(
+    _make_shape("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "eyj"),
+    _make_shape(
         "password in a URL",
         r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?:\\?/){2}[^\s/@:\"'\\<>]{0,64}"
         r":(?P<secret>[^\s/@\"'\\<>]{3,200})@[\w.\[-]",
@@ -294,14 +294,14 @@ SHAPES: Final = (
         is_userinfo,
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "key in a URL",
         r"(?i)[?&](?:[\w.-]{0,40}[_.-])?(?:key|sig|signature|auth|hmac|jwt|sid|session)=(?P<secret>[\w.~%+/=-]{12,})",
         "key= sig= ature= auth= hmac= jwt= sid= session=",
         looks_random(10),
         whole=True,
     ),
-    _shape(
+    _make_shape(
         "password",
         rf"(?i)(?:{LOGIN_NAMES}){_COLON}(?P<secret>{_WORD}{{8,200}}+)(?![(\[{{])",
         "passw passphrase pwd",
@@ -309,7 +309,7 @@ SHAPES: Final = (
         whole=True,
         inner=rf"{_VALUE}{_WORD}{{8}}",
     ),
-    _shape(
+    _make_shape(
         "key or token",
         rf"(?i)(?:{KEY_NAMES}){_COLON}(?P<secret>{_WORD}{{16,2000}}+)(?![(\[{{])",
         "key secret token credential",
@@ -376,11 +376,11 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
         changed = Path(named).stat().st_mtime_ns
     except OSError as error:
         raise SecretRulesError(f"{named} (named by {VARIABLE}): {error.strerror}") from None
-    return _read(named, changed)  # the time of change makes the cache read an edited file again
+    return _read_rules(named, changed)  # the time of change makes the cache read an edited file again
 
 
 @lru_cache(maxsize=8)
-def _read(named: str, _changed: int) -> SecretRules:
+def _read_rules(named: str, _changed: int) -> SecretRules:
     return read_rules(Path(named))
 
 
@@ -404,13 +404,15 @@ def read_rules(path: Path) -> SecretRules:
     patterns = tree.get("patterns", {})
     if not isinstance(patterns, dict):
         raise SecretRulesError(f'{path}: patterns: expected a table of "name" = "regular expression"')
-    own = tuple(_own(kind, pattern, path) for kind, pattern in patterns.items())
+    own = tuple(_custom_shape(kind, pattern, path) for kind, pattern in patterns.items())
     return SecretRules(
-        _texts(tree, "allow", path), _texts(tree, "variables", path), (*own, *SHAPES, *([EMAIL] * emails))
+        _read_texts(tree, "allow", path),
+        _read_texts(tree, "variables", path),
+        (*own, *SHAPES, *([EMAIL] * emails)),
     )
 
 
-def _own(kind: str, pattern: object, path: Path) -> Shape:
+def _custom_shape(kind: str, pattern: object, path: Path) -> Shape:
     try:
         compiled = re.compile(pattern) if isinstance(pattern, str) else None
     except re.error as error:
@@ -422,7 +424,7 @@ def _own(kind: str, pattern: object, path: Path) -> Shape:
     return Shape(kind, compiled, ("",), anywhere=False)
 
 
-def _texts(tree: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:
+def _read_texts(tree: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:
     value = tree.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item.strip("*") for item in value):
         raise SecretRulesError(f"{path}: {key}: expected a list of texts")

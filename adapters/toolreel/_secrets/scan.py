@@ -58,29 +58,29 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
     :param known: secret values by their names, as from :func:`known_secrets`
     :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
-    return tuple(_reported(text, _spans(text, known, rules)))
+    return tuple(_leaks_at(text, _secret_spans(text, known, rules)))
 
 
 def secrets_in(
     text: str, known: Mapping[str, str], rules: SecretRules | None = None
 ) -> Iterator[tuple[str, str]]:
     """The kind and the text of each secret, in order to redact them."""
-    for span in _spans(text, known, rules):
+    for span in _secret_spans(text, known, rules):
         yield span.kind, text[span.secret : span.end]
 
 
-def _spans(text: str, known: Mapping[str, str], rules: SecretRules | None) -> list[_Span]:
+def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules | None) -> list[_Span]:
     """The positions of secrets; overlapping ones are merged under the kind of the first."""
     rules = rules_in() if rules is None else rules
     # Patterns match Base64 by chance, and take long for megabytes of it.
     shapes = () if BLOB.fullmatch(text) else shaped(text, rules.shapes)
-    every = [*(_Span(*found) for found in shapes), *_known(text, known)]
+    every = [*(_Span(*found) for found in shapes), *_known_spans(text, known)]
     found = [span for span in every if not rules.allows(text[span.secret : span.end])]
     found.sort(key=lambda span: span.start)  # stable, so the most specific pattern comes first
-    return _merged(found)
+    return _merge_spans(found)
 
 
-def _merged(found: Iterable[_Span]) -> list[_Span]:
+def _merge_spans(found: Iterable[_Span]) -> list[_Span]:
     spans: list[_Span] = []
     for span in found:
         if spans and span.start < spans[-1].end:
@@ -91,7 +91,7 @@ def _merged(found: Iterable[_Span]) -> list[_Span]:
     return spans
 
 
-def _known(text: str, known: Mapping[str, str]) -> Iterator[_Span]:
+def _known_spans(text: str, known: Mapping[str, str]) -> Iterator[_Span]:
     for name, value in known.items():
         for written in spellings(value.strip()) if value.strip() else ():
             at = text.find(written)
@@ -100,7 +100,7 @@ def _known(text: str, known: Mapping[str, str]) -> Iterator[_Span]:
                 at = text.find(written, at + len(written))
 
 
-def _reported(text: str, spans: list[_Span]) -> Iterator[Leak]:
+def _leaks_at(text: str, spans: list[_Span]) -> Iterator[Leak]:
     line, before, here = 1, "", 0
     for span in spans:
         between = text[here : span.start]
@@ -134,11 +134,11 @@ def candidates(texts: Collection[str], known: Mapping[str, str], rules: SecretRu
     :param known: secret values by name
     """
     whole = _BETWEEN.join(texts)
-    found = {name: value for name, value in known.items() if _is_in(whole, value.strip())}
+    found = {name: value for name, value in known.items() if _occurs_in(whole, value.strip())}
     # Patterns match Base64 by chance, and take long for megabytes of it.
     if "data:" in whole:
         whole = _BETWEEN.join(text for text in texts if not BLOB.fullmatch(text))
-    return Candidates(found, replace(rules, shapes=tuple(_shapes(whole, rules.shapes))))
+    return Candidates(found, replace(rules, shapes=tuple(_shapes_that_may_match(whole, rules.shapes))))
 
 
 def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
@@ -154,11 +154,11 @@ def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
         yield batch
 
 
-def _is_in(whole: str, value: str) -> bool:
+def _occurs_in(whole: str, value: str) -> bool:
     return bool(value) and any(spelling in whole for spelling in spellings(value))
 
 
-def _shapes(whole: str, shapes: Iterable[Shape]) -> Iterator[Shape]:
+def _shapes_that_may_match(whole: str, shapes: Iterable[Shape]) -> Iterator[Shape]:
     lowered = whole.lower()
     for shape in shapes:
         for hint in shape.hints:

@@ -30,7 +30,7 @@ class SharedBeginnings:
     def __init__(self) -> None:
         self._last = b""
         """The last body up to the end of its last message."""
-        self._start = 0
+        self._start_of_messages = 0
         """Offset of its first message."""
         self._ends: list[int] = []
         """Offsets of the ends of its messages."""
@@ -40,13 +40,13 @@ class SharedBeginnings:
 
         The result is canonical JSON if and only if the whole body is.
         """
-        same = self._in_common(body)
+        same = self._shared_messages(body)
         end = self._ends[same - 1] if same else 0
         after = body[end : end + 1]
         # Any other byte means that the prefix ends inside a message.
         if not same or after not in {b",", b"]"}:
             return body, 0
-        return body[: self._start] + body[end + (after == b",") :], same
+        return body[: self._start_of_messages] + body[end + (after == b",") :], same
 
     def learn(self, body: bytes, same: int, tree: Mapping[str, Json], new: list[Json]) -> None:
         """Remember a body that is canonical JSON.
@@ -56,16 +56,16 @@ class SharedBeginnings:
         :param new: the messages in ``tree``
         """
         if not same:
-            self._start = _start(tree)
+            self._start_of_messages = _start_of_messages(tree)
         self._ends[same:] = []
-        at = self._ends[-1] + 1 if same else self._start
+        at = self._ends[-1] + 1 if same else self._start_of_messages
         for message in new:
             at += len(canonical(message).encode())
             self._ends.append(at)
             at += 1
         self._last = body[: self._ends[-1]]
 
-    def _in_common(self, body: bytes) -> int:
+    def _shared_messages(self, body: bytes) -> int:
         """The number of messages at the beginning that both bodies share."""
         ends, last = self._ends, self._last
         if body.startswith(last):
@@ -74,7 +74,7 @@ class SharedBeginnings:
         return bisect_left(range(len(ends)), True, key=lambda n: body[: ends[n]] != last[: ends[n]])
 
 
-def _start(tree: Mapping[str, Json]) -> int:
+def _start_of_messages(tree: Mapping[str, Json]) -> int:
     """The offset of the first message in the canonical text of a tree, in bytes."""
     before = 1
     for key, value in tree.items():
@@ -117,14 +117,14 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     [('body (a key)', 'a'), ('body.a[0]', 'hi')]
     """
     for text in readings(body):
-        yield from _text(place, text)
+        yield from _texts_in_json(place, text)
         for content in put_together(text):
             yield f"{place}, put together", content
 
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
     """The texts of a line of a journal."""
-    yield from _text("", line)
+    yield from _texts_in_json("", line)
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
             for content in put_together(as_ascii(body)):
@@ -139,7 +139,7 @@ def tree_texts(tree: Json) -> Iterator[tuple[str, str]]:
     >>> [*tree_texts({"a": (1, "hi")})]
     [('(a key)', 'a'), ('a[0]', '1'), ('a[1]', 'hi')]
     """
-    yield from _leaves("", tree)
+    yield from _texts_in_value("", tree)
 
 
 def leaks_at(
@@ -212,7 +212,7 @@ def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[s
     for place, text in texts:
         if text in seen:
             continue
-        for inside, part in _text(place, text, _NESTED):
+        for inside, part in _texts_in_json(place, text, _NESTED):
             if part not in seen:
                 seen.add(part)
                 yield inside, part
@@ -260,22 +260,22 @@ def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Ite
     if messages or same:
         beginnings.learn(body, same, tree, messages)
     for index, message in enumerate(messages, same):
-        yield from _leaves(f"{place}.messages[{index}]", message)
-    yield from _leaves(place, {key: value for key, value in tree.items() if key != "messages"})
+        yield from _texts_in_value(f"{place}.messages[{index}]", message)
+    yield from _texts_in_value(place, {key: value for key, value in tree.items() if key != "messages"})
 
 
 _Found: TypeAlias = list[tuple[str, str]]
 """Texts with their places. The walk adds to one list: generators in each other cost more than it does."""
 
 
-def _text(place: str, text: str, nested: int = 1) -> _Found:
+def _texts_in_json(place: str, text: str, nested: int = 1) -> _Found:
     """The strings in JSON text, and the text itself unless it is canonical JSON."""
     found: _Found = []
     _add_text(found, place, text, nested)
     return found
 
 
-def _leaves(place: str, value: Json) -> _Found:
+def _texts_in_value(place: str, value: Json) -> _Found:
     """The strings in a value; JSON in them is not parsed."""
     found: _Found = []
     _add_leaves(found, place, value, 0)
@@ -302,7 +302,7 @@ def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
         else:
             found.append((place, value))
     elif isinstance(value, dict):
-        if len(value) == 2 and (packed := _packed(value)):
+        if len(value) == 2 and (packed := _base64_part(value)):
             part, text = packed
             found.append((f"{place}.{part}", text))
             return
@@ -320,7 +320,7 @@ def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
         found.append((place, str(value)))
 
 
-def _packed(value: Mapping[str, Json]) -> tuple[str, str] | None:
+def _base64_part(value: Mapping[str, Json]) -> tuple[str, str] | None:
     """The key and the text of what is Base64, unless the value is something else."""
     match value:
         case {"data": str() as base64, "format": str() as form}:  # audio in a message

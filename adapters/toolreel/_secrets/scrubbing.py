@@ -55,7 +55,7 @@ def readings(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
             yield body.decode(encoding, "replace").lstrip(_MARKS)
     if layers and not text.isascii():
         for wbits in (_WITH_HEADER, _RAW):
-            if unpacked := _unpacked(body, wbits):
+            if unpacked := _decompress(body, wbits):
                 yield from readings(unpacked, layers - 1)
 
 
@@ -68,7 +68,7 @@ def as_ascii(text: str) -> str:
     return text.replace("\0", "").lstrip(_MARKS)
 
 
-def _unpacked(body: bytes, wbits: int) -> bytes:
+def _decompress(body: bytes, wbits: int) -> bytes:
     """What is packed in bytes, as far as they can be unpacked; empty if nothing is."""
     found = bytearray()
     decoder = zlib.decompressobj(wbits)
@@ -136,7 +136,9 @@ def _add_pieces(
     is_object = isinstance(holder, dict)
     if is_object and (telling := [key for key in holder if key.endswith(_TELLING)]):
         said = {key: holder[key] for key in telling if not isinstance(holder[key], list | dict)}
-        told = tuple((*values, *_values(said, name)) for name, values in zip(_TELLING, told, strict=True))
+        told = tuple(
+            (*values, *_values_under(said, name)) for name, values in zip(_TELLING, told, strict=True)
+        )
     entries: Iterable[tuple[Any, Json]] = holder.items() if isinstance(holder, dict) else enumerate(holder)
     for key, value in entries:
         if isinstance(value, str | dict | list):
@@ -148,7 +150,7 @@ def _add_pieces(
                 found.append(Piece(value, number, holder, key, inside, places, told))
 
 
-def _values(scalars: Mapping[str, Json], name: str) -> Iterator[Json]:
+def _values_under(scalars: Mapping[str, Json], name: str) -> Iterator[Json]:
     """The scalars under a key with this name, or whose last word it is."""
     return (value for key, value in scalars.items() if key == name or key.endswith(f"_{name}"))
 
@@ -185,7 +187,7 @@ def put_together(text: str) -> tuple[str, ...]:
     >>> put_together('{"response":"sec"}\n{"response":"ret"}\n')
     ('secret',)
     """
-    frames = [*_frames(text)]
+    frames = [*_frames_in(text)]
     if frames:
         groups = groups_of(piece for frame in frames for piece in pieces_in(frame))
     else:
@@ -195,7 +197,7 @@ def put_together(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
 
-def _frames(text: str) -> Iterator[Json]:
+def _frames_in(text: str) -> Iterator[Json]:
     if "\n" not in text and "\r" not in text:
         return
     whole = read(text).value_or(()) if text.lstrip()[:1] == "[" else ()
@@ -222,7 +224,7 @@ def scrubbed(text: str, known: Mapping[str, str]) -> str:
     >>> scrubbed("It is Bearer 3f2a90bc71.", {"MY_KEY": "3f2a90bc71"})
     'It is Bearer [value of MY_KEY].'
     """
-    for spelling, mask in _masks(known):
+    for spelling, mask in _mask_table(known):
         text = text.replace(spelling, mask)
     return text
 
@@ -248,7 +250,7 @@ class RunningScrub:
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self._known = known
-        self._spellings = [spelling for spelling, _ in _masks(known)]
+        self._spellings = [spelling for spelling, _ in _mask_table(known)]
         self._held = ""
 
     def feed(self, text: str) -> str:
@@ -284,7 +286,7 @@ class RunningBodyScrub:
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
-        self._masks = _masks(known)
+        self._mask_table = _mask_table(known)
         self._known = known
         self._arrived: list[str] = []
         """The text after the last complete line."""
@@ -293,7 +295,7 @@ class RunningBodyScrub:
 
     def feed(self, text: str) -> str:
         """What can pass after the next piece."""
-        if not self._masks:
+        if not self._mask_table:
             return text
         self._arrived.append(text)
         if self._is_document or not ("\n" in text or "\r" in text):
@@ -301,7 +303,7 @@ class RunningBodyScrub:
         arrived = "".join(self._arrived)
         end = 0
         for found in _LINE_ENDS.finditer(arrived):
-            self._lines.append(self._line(arrived[end : found.end()]))
+            self._lines.append(self._add_line(arrived[end : found.end()]))
             end = found.end()
         if self._is_document is None and arrived.lstrip()[:1] in ("{", "["):
             self._is_document = self._lines[0].frame is None
@@ -309,17 +311,17 @@ class RunningBodyScrub:
                 self._lines.clear()
                 return ""
         self._arrived = [arrived[end:]]
-        return self._passing(last=_STREAM_ENDS.match(self._lines[-1].text) is not None)
+        return self._release_lines(last=_STREAM_ENDS.match(self._lines[-1].text) is not None)
 
     def close(self) -> str:
         """What was held back, at the end of the body."""
         rest = "".join(self._arrived)
         self._arrived = []
         if rest:
-            self._lines.append(self._line(rest))
-        return self._passing(last=True)
+            self._lines.append(self._add_line(rest))
+        return self._release_lines(last=True)
 
-    def _line(self, text: str) -> _Line:
+    def _add_line(self, text: str) -> _Line:
         found = _IN_LINE.fullmatch(text)
         if found is None and (text.lstrip()[:1] not in ("{", "[")):
             return _Line(text)
@@ -327,26 +329,26 @@ class RunningBodyScrub:
         frame = read(text[start:end]).value_or(None)
         return _Line(text, frame, start, end) if isinstance(frame, dict | list) else _Line(text)
 
-    def _passing(self, *, last: bool) -> str:
+    def _release_lines(self, *, last: bool) -> str:
         """The lines that hold no beginning of a secret, without those that hold one."""
         pieces = [piece for at, line in enumerate(self._lines) for piece in pieces_in(line.frame, at)]
         # Most texts begin no secret, and need not be joined with others.
-        beginnings = {*filter(self._begins, {piece.text for piece in pieces})}
+        beginnings = {*filter(self._may_begin_secret, {piece.text for piece in pieces})}
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing = len(self._lines)
         for group in groups_of(piece for piece in pieces if piece.names[-1] in begun):
-            self._mask(group)
+            self._mask_group(group)
             if not last:
                 passing = min(passing, self._first_held(group))
         passed, self._lines = self._lines[:passing], self._lines[passing:]
-        return "".join(map(self._written, passed))
+        return "".join(map(self._line_text, passed))
 
-    def _begins(self, text: str) -> bool:
-        return any(spelling in text or _overlap(text, spelling) for spelling, _ in self._masks)
+    def _may_begin_secret(self, text: str) -> bool:
+        return any(spelling in text or _overlap(text, spelling) for spelling, _ in self._mask_table)
 
-    def _mask(self, group: list[Piece]) -> None:
+    def _mask_group(self, group: list[Piece]) -> None:
         whole = "".join(piece.text for piece in group)
-        for spelling, mask in self._masks:
+        for spelling, mask in self._mask_table:
             while (at := whole.find(spelling)) >= 0:
                 begins, rest, put = 0, (at, at + len(spelling)), mask
                 for piece in group:
@@ -361,7 +363,7 @@ class RunningBodyScrub:
     def _first_held(self, group: list[Piece]) -> int:
         """The first line that may begin a secret which is spelt by this group; all lines if none does."""
         whole = "".join(piece.text for piece in group)
-        overlap = max(_overlap(whole, spelling) for spelling, _ in self._masks)
+        overlap = max(_overlap(whole, spelling) for spelling, _ in self._mask_table)
         for piece in reversed(group):
             if overlap <= 0:
                 return len(self._lines)
@@ -370,7 +372,7 @@ class RunningBodyScrub:
             overlap -= len(piece.text)
         return len(self._lines)
 
-    def _written(self, line: _Line) -> str:
+    def _line_text(self, line: _Line) -> str:
         text = line.text
         if line.changed:
             frame = json.dumps(line.frame, ensure_ascii=False, separators=(",", ":"))
@@ -378,7 +380,7 @@ class RunningBodyScrub:
         return scrubbed(text, self._known)
 
 
-def _masks(known: Mapping[str, str]) -> list[tuple[str, str]]:
+def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:
     """Each spelling of each secret, with what stands in its place."""
     return [
         (spelling, f"[value of {name}]")

@@ -76,11 +76,11 @@ class BlobWriter:
         match value:
             case str():
                 start = _DATA_URL.match(value)
-                return value if start is None else self._mention(value, start.end())
+                return value if start is None else self._write_mention(value, start.end())
             case dict():
                 is_audio = "format" in value
                 return {
-                    key: self._mention(item, 0)
+                    key: self._write_mention(item, 0)
                     if is_audio and key == "data" and isinstance(item, str)
                     else self.without(item)
                     for key, item in value.items()
@@ -90,7 +90,7 @@ class BlobWriter:
             case _:
                 return value
 
-    def _mention(self, text: str, start: int) -> str:
+    def _write_mention(self, text: str, start: int) -> str:
         base64 = text[start:]
         if len(base64) < _SHORTEST:
             return text
@@ -112,7 +112,7 @@ def resolved(interactions: object, blobs: object) -> None:
     """
     if not isinstance(blobs, dict):
         raise CassetteError("blobs: expected a mapping of digests to !!binary")
-    texts = {digest: _checked(digest, data) for digest, data in blobs.items()}
+    texts = {digest: _check_digest(digest, data) for digest, data in blobs.items()}
     seen: set[int] = set()
     pending: list[Any] = [interactions]
     while pending:
@@ -128,7 +128,7 @@ def resolved(interactions: object, blobs: object) -> None:
                 pending.append(item)
 
 
-def _checked(digest: str, data: object) -> str:
+def _check_digest(digest: str, data: object) -> str:
     if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != digest:
         raise CassetteError(f"blobs: the bytes of {digest} are not those that were recorded: record again")
     return b64encode(data).decode()
@@ -255,9 +255,9 @@ class BodyWriter:
     def announce(self, body: bytes) -> None:
         """Add the next request body."""
         rest, same = self._beginnings.without(body)
-        form = _form(rest)
+        form = _body_form(rest)
         if same and "json" not in form:
-            form, same = _form(body), 0
+            form, same = _body_form(body), 0
         tree = form.get("json")
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if isinstance(messages, list) and (messages or same):
@@ -279,7 +279,7 @@ class BodyWriter:
         tree = form.get("json")
         if not isinstance(tree, dict):
             return form
-        written = {key: self._once(key, value) for key, value in tree.items()}
+        written = {key: self._first_equal(key, value) for key, value in tree.items()}
         if index in self._ends:
             written["messages"] = self._tree.fold(self._ends[index])
         return {"json": written}
@@ -287,7 +287,7 @@ class BodyWriter:
     @staticmethod
     def response(body: bytes) -> dict[str, Any]:
         """The value of ``body`` for a response."""
-        return _form(body)
+        return _body_form(body)
 
     @property
     def blobs(self) -> dict[str, bytes]:
@@ -308,7 +308,7 @@ class BodyWriter:
             used.add(names[id(value)])
         return names
 
-    def _once(self, key: str, value: Json) -> Json:
+    def _first_equal(self, key: str, value: Json) -> Json:
         """The first value with the same key and content, so that the second becomes an alias."""
         if not isinstance(value, (list, dict)):
             return value
@@ -333,7 +333,7 @@ class BodyReader:
         """
         match [*stored.items()]:
             case [("json", {"messages": [_, *_]} as tree)]:
-                return _json(lambda: self._unfolded(tree), place)
+                return _read_json(lambda: self._join_body_pieces(tree), place)
             case _:
                 return self.response(stored, place)
 
@@ -345,7 +345,7 @@ class BodyReader:
         """
         match [*stored.items()]:
             case [("json", tree)]:
-                return _json(lambda: canonical(tree), place)
+                return _read_json(lambda: canonical(tree), place)
             case [("text", str() as text)]:
                 return text
             case [("binary", bytes() as data)]:
@@ -357,7 +357,7 @@ class BodyReader:
                     f"'binary: !!binary <base64>', found {found or 'nothing'}"
                 )
 
-    def _unfolded(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
+    def _join_body_pieces(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
         before: list[str] = []
         after: list[str] = []
         members = before
@@ -378,7 +378,7 @@ class BodyReader:
         return self._texts[id(value)]
 
 
-def _form(body: bytes) -> dict[str, Any]:
+def _body_form(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -391,7 +391,7 @@ def _form(body: bytes) -> dict[str, Any]:
     )
 
 
-def _json(read_: Callable[[], _Read], place: str) -> _Read:
+def _read_json(read_: Callable[[], _Read], place: str) -> _Read:
     try:
         return read_()
     except (TypeError, ValueError) as error:

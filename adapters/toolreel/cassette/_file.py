@@ -51,7 +51,7 @@ class CassetteFile:
     def load_text(self, text: str, path: Path) -> list[Interaction]:
         """The interactions in the text of a file, with the same errors."""
         try:
-            read = _read if len(text) > _WORTH_KEEPING else KEPT
+            read = _read_interactions if len(text) > _WORTH_KEEPING else KEPT
             self.header, interactions, keys = read(text)
         except (CassetteError, UnicodeEncodeError) as error:
             raise CassetteError(f"{path}: {error}") from error
@@ -86,11 +86,11 @@ class CassetteFile:
 
         :raises SecretFound: if it would contain a secret
         """
-        whole = self._masked([in_one_piece(entry) for entry in interactions])
+        whole = self._mask_response_headers([in_one_piece(entry) for entry in interactions])
         self._refuse_secrets(whole)
         return write(self.header, whole)
 
-    def _masked(self, interactions: Sequence[Interaction]) -> list[Interaction]:
+    def _mask_response_headers(self, interactions: Sequence[Interaction]) -> list[Interaction]:
         """Mask secrets in headers of responses, which no program needs to find its next step."""
         lines = {
             f"{name}: {value}"
@@ -103,7 +103,9 @@ class CassetteFile:
         for line, _ in leaks_at(((line, line) for line in lines), self.known_secrets, self.secret_rules):
             for _, secret in secrets_in(line, self.known_secrets, self.secret_rules):
                 found[line] = found.get(line, line).replace(secret, "REDACTED")
-        return [_with_headers(entry, found) for entry in interactions] if found else [*interactions]
+        return (
+            [_replace_response_headers(entry, found) for entry in interactions] if found else [*interactions]
+        )
 
     def _refuse_secrets(self, interactions: Sequence[Interaction]) -> None:
         seen: set[str] = set()
@@ -122,7 +124,7 @@ class CassetteFile:
                 )
 
 
-def _with_headers(entry: Interaction, found: Mapping[str, str]) -> Interaction:
+def _replace_response_headers(entry: Interaction, found: Mapping[str, str]) -> Interaction:
     """The interaction with other lines in the head of its response."""
     if "response" not in entry:
         return entry
@@ -133,17 +135,17 @@ def _with_headers(entry: Interaction, found: Mapping[str, str]) -> Interaction:
     return {**entry, "response": {**entry["response"], "headers": headers}}
 
 
-def _read(text: str) -> tuple[Header, list[Interaction], list[RequestKey]]:
+def _read_interactions(text: str) -> tuple[Header, list[Interaction], list[RequestKey]]:
     """The header of a text, its interactions, and the key of each request."""
     header, interactions = document(text)
-    return header, interactions, [_key(entry["request"]) for entry in interactions]
+    return header, interactions, [_request_key(entry["request"]) for entry in interactions]
 
 
-KEPT: Final = lru_cache(maxsize=64)(_read)
+KEPT: Final = lru_cache(maxsize=64)(_read_interactions)
 """A cached version, for files that are opened often; callers do not modify the result."""
 
 
-def _key(request: Mapping[str, Any]) -> RequestKey:
+def _request_key(request: Mapping[str, Any]) -> RequestKey:
     """The key of a request; its body may be in pieces."""
     body: Body = request["body"]
     if isinstance(body, tuple):

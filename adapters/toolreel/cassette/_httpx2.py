@@ -37,8 +37,8 @@ class Httpx2Transport(httpx2.BaseTransport):
         """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         request.read()
         with _errors_of_httpx2():
-            response = self._inner.handle_request(_request(request))
-        return _response(response, _Stream(response))
+            response = self._inner.handle_request(_to_httpx_request(request))
+        return _to_httpx2_response(response, _Stream(response))
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -55,8 +55,8 @@ class AsyncHttpx2Transport(httpx2.AsyncBaseTransport):
         """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         await request.aread()
         with _errors_of_httpx2():
-            response = await self._inner.handle_async_request(_request(request))
-        return _response(response, _AsyncStream(response))
+            response = await self._inner.handle_async_request(_to_httpx_request(request))
+        return _to_httpx2_response(response, _AsyncStream(response))
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -67,32 +67,32 @@ class _Stream(httpx2.SyncByteStream):
     """The body of a response, as it arrives."""
 
     def __init__(self, response: httpx.Response) -> None:
-        self._response = response
+        self._to_httpx2_response = response
 
     def __iter__(self) -> Iterator[bytes]:
         with _errors_of_httpx2():
-            yield from cast("httpx.SyncByteStream", self._response.stream)
+            yield from cast("httpx.SyncByteStream", self._to_httpx2_response.stream)
 
     def close(self) -> None:
-        self._response.close()
+        self._to_httpx2_response.close()
 
 
 class _AsyncStream(httpx2.AsyncByteStream):
     """The async version of :class:`_Stream`."""
 
     def __init__(self, response: httpx.Response) -> None:
-        self._response = response
+        self._to_httpx2_response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _errors_of_httpx2():
-            async for chunk in cast("httpx.AsyncByteStream", self._response.stream):
+            async for chunk in cast("httpx.AsyncByteStream", self._to_httpx2_response.stream):
                 yield chunk
 
     async def aclose(self) -> None:
-        await self._response.aclose()
+        await self._to_httpx2_response.aclose()
 
 
-def _request(request: httpx2.Request) -> httpx.Request:
+def _to_httpx_request(request: httpx2.Request) -> httpx.Request:
     return httpx.Request(
         request.method,
         str(request.url),
@@ -102,7 +102,7 @@ def _request(request: httpx2.Request) -> httpx.Request:
     )
 
 
-def _response(response: httpx.Response, stream: _Stream | _AsyncStream) -> httpx2.Response:
+def _to_httpx2_response(response: httpx.Response, stream: _Stream | _AsyncStream) -> httpx2.Response:
     return httpx2.Response(
         response.status_code,
         headers=response.headers.raw,

@@ -115,10 +115,10 @@ class Unplayed:
 
     def find(self, key: RequestKey) -> int | None:
         """The first unplayed interaction for a request; ``None`` if there is none."""
-        first = self._first()
+        first = self._first_unplayed()
         if first < len(self._keys) and self._matches(self._keys[first], key):
             return first
-        waiting = self._waiting(key)
+        waiting = self._unplayed_for(key)
         while waiting and self._played[waiting[0]]:
             waiting.popleft()
         return waiting[0] if waiting else None
@@ -129,14 +129,14 @@ class Unplayed:
 
     def holds(self, key: RequestKey) -> bool:
         """Whether a request was recorded, played or not."""
-        return self._waiting(key) is not None
+        return self._unplayed_for(key) is not None
 
     @property
     def left(self) -> tuple[int, ...]:
         """The unplayed interactions, counted from 0."""
-        return tuple(n for n in range(self._first(), len(self._keys)) if not self._played[n])
+        return tuple(n for n in range(self._first_unplayed(), len(self._keys)) if not self._played[n])
 
-    def _first(self) -> int:
+    def _first_unplayed(self) -> int:
         if self._cursor < len(self._keys) and self._played[self._cursor]:
             following = self._played.find(False, self._cursor)
             self._cursor = len(self._keys) if following < 0 else following
@@ -147,25 +147,29 @@ class Unplayed:
         if self._known:
             body = tuple([self._known[id(piece)][1] if id(piece) in self._known else piece for piece in body])
         if kept != (name, body):
-            return kept[0] == name and _size(kept[1]) == _size(body) and _starts_with(kept[1], b"".join(body))
+            return (
+                kept[0] == name
+                and _total_size(kept[1]) == _total_size(body)
+                and _starts_with(kept[1], b"".join(body))
+            )
         if len(body) > _SHORT:
             self._known = {id(piece): (piece, block) for piece, block in zip(asked[1], kept[1], strict=True)}
         return True
 
-    def _waiting(self, key: RequestKey) -> deque[int] | None:
+    def _unplayed_for(self, key: RequestKey) -> deque[int] | None:
         """The interactions for a request, without some that were played; ``None`` if it was not recorded."""
         name, body = key
         if self._alike is None:
             self._alike = {}
             for index, (kept, recorded) in enumerate(self._keys):
-                self._alike.setdefault((kept, _size(recorded)), []).append(index)
-        likeness = name, _size(body)
+                self._alike.setdefault((kept, _total_size(recorded)), []).append(index)
+        likeness = name, _total_size(body)
         alike = self._alike.get(likeness, [])
         if len(alike) > 1:
-            return self._by_body(likeness, alike).get(b"".join(body))
+            return self._group_by_body(likeness, alike).get(b"".join(body))
         return deque(alike) if alike and self._matches(self._keys[alike[0]], key) else None
 
-    def _by_body(self, likeness: tuple[str, int], alike: list[int]) -> dict[bytes, deque[int]]:
+    def _group_by_body(self, likeness: tuple[str, int], alike: list[int]) -> dict[bytes, deque[int]]:
         if likeness not in self._by_text:
             found = self._by_text[likeness] = {}
             for index in alike:
@@ -173,7 +177,7 @@ class Unplayed:
         return self._by_text[likeness]
 
 
-def _size(pieces: Sequence[bytes]) -> int:
+def _total_size(pieces: Sequence[bytes]) -> int:
     return sum(map(len, pieces))
 
 
@@ -234,7 +238,7 @@ def mismatch_text(
     total = len(interactions)
     if not left:
         return f"{text}; all {total} interactions have been played. {RERECORD}."
-    index = _nearest(asked, interactions, left[:_COMPARED], compared)
+    index = _nearest_interaction(asked, interactions, left[:_COMPARED], compared)
     text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
     nearest = interactions[index]
     if named(nearest) != asked.name:
@@ -244,7 +248,7 @@ def mismatch_text(
     return f"{text}{change}\n{RERECORD}."
 
 
-def _nearest(
+def _nearest_interaction(
     asked: SentRequest,
     interactions: Sequence[Interaction],
     candidates: Sequence[int],

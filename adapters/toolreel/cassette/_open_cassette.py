@@ -174,9 +174,9 @@ class Recording:
         """
         if not (self._recorded or self.replays):
             raise CassetteError(f"{self.path}: is being recorded: play it under replaying()")
-        stored = self._next(method, url, *body)
+        stored = self._take_answer(method, url, *body)
         if stored is None:
-            raise self._miss(method, url, *body)
+            raise self._mismatch_error(method, url, *body)
         return stored
 
     def play_on(self, method: str, url: str, body: bytes) -> StoredResponse | Break | None:
@@ -184,9 +184,9 @@ class Recording:
 
         :raises ReplayMismatch: if interactions are left, and none of them is for this request
         """
-        stored = self._next(method, url, body)
+        stored = self._take_answer(method, url, body)
         if stored is None and self.unplayed:
-            raise self._miss(method, url, body)
+            raise self._mismatch_error(method, url, body)
         return stored
 
     def breaks(self, method: str, url: str, *body: bytes) -> bool:
@@ -194,7 +194,7 @@ class Recording:
 
         One that the client gave up is passed over: why it did so stands in its journal alone.
         """
-        index = self._found(method, url, *body, take=False)
+        index = self._find_interaction(method, url, *body, take=False)
         failed = None if index is None else self._interactions[index].get("error")
         if failed and failed["kind"] in {CLOSED, CANCELLED}:
             self.pass_over(method, url, *body)
@@ -203,7 +203,7 @@ class Recording:
 
     def pass_over(self, method: str, url: str, *body: bytes) -> None:
         """Count the next interaction for a request as played, if there is one."""
-        self._found(method, url, *body, take=True)
+        self._find_interaction(method, url, *body, take=True)
 
     def append(
         self,
@@ -224,7 +224,7 @@ class Recording:
         kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
         request = {"method": method, "uri": scrubbed_url(url), "headers": kept, "body": body}
         sent = secrets_sent(url, headers, credentials)
-        interaction = {"request": request, **parts_of(_without(searched_for(sent), answer))}
+        interaction = {"request": request, **parts_of(_without_sent_secrets(searched_for(sent), answer))}
         with self._lock:
             self._sent |= sent
             self._interactions.append(interaction)
@@ -302,7 +302,7 @@ class Recording:
         self._file.known_secrets = {**known, **self._sent}
         self._file.secret_rules = rules
 
-    def _found(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
+    def _find_interaction(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The index of the interaction for a request; ``take`` marks it as played in the same locked step."""
         with self._lock:
             compared = self.rules.compared(b"".join(body)) if self.rules.all else None
@@ -318,13 +318,13 @@ class Recording:
                     self.rules.count(compared)
             return index
 
-    def _next(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
+    def _take_answer(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
         """The answer to a request, which counts as played."""
-        index = self._found(method, url, *body, take=True)
+        index = self._find_interaction(method, url, *body, take=True)
         return None if index is None else answer_in(self._interactions[index])
 
-    def _miss(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
-        asked = SentRequest(method, url, self._compared(b"".join(body)))
+    def _mismatch_error(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
+        asked = SentRequest(method, url, self._body_after_rules(b"".join(body)))
         key = request_key(asked.method, asked.url, asked.body)
         if self.rules.all:
             key = ruled_key(key[0], Compared(asked.body, ()))
@@ -333,18 +333,20 @@ class Recording:
             self._interactions,
             self.unplayed,
             repeated=self._unplayed.holds(key),
-            compared=self._compared,
+            compared=self._body_after_rules,
         )
         mismatch = ReplayMismatch(f"{self.path}: {why}")
         with self._lock:
             self._misses.append(mismatch)
         return mismatch
 
-    def _compared(self, body: bytes) -> bytes:
+    def _body_after_rules(self, body: bytes) -> bytes:
         return self.rules.compared(body).body if self.rules.all else canonical_body(body)
 
 
-def _without(secrets: Mapping[str, str], answer: StoredResponse | Break) -> StoredResponse | Break:
+def _without_sent_secrets(
+    secrets: Mapping[str, str], answer: StoredResponse | Break
+) -> StoredResponse | Break:
     """The answer without what its request has sent.
 
     A body in an encoding, or one that is not UTF-8, stays as it is: it is searched before it is written.

@@ -63,9 +63,9 @@ def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
     ['a', 'b[1]']
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        yield from _members(old, new, place)
+        yield from _diff_members(old, new, place)
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _items(old, new, place)
+        yield from _diff_items(old, new, place)
     elif (was := canonical(old)) != (now := canonical(new)):
         yield Change(place, was, now)
 
@@ -100,7 +100,11 @@ def drift(recorded: bytes, request: bytes) -> str:
     return either(
         read(old)
         .bind(lambda before: read(new).map(lambda after: _json_changes(before, after)))
-        .alt(lambda _: "\n".join([*_sides("the body", old, new), *_diff(old.splitlines(), new.splitlines())]))
+        .alt(
+            lambda _: "\n".join(
+                [*_two_sides("the body", old, new), *_unified_diff(old.splitlines(), new.splitlines())]
+            )
+        )
     )
 
 
@@ -109,9 +113,11 @@ def _json_changes(before: Json, after: Json) -> str:
     found = [*islice(changes(before, after), _HINTED)]
     if not found:
         return "the bodies are the same JSON"
-    lines = _sides(found[0].place or "the whole body", found[0].old, found[0].new)
+    lines = _two_sides(found[0].place or "the whole body", found[0].old, found[0].new)
     advice = varying(found)
-    return "\n".join([*lines, *_diff(_pretty(before), _pretty(after)), *([advice] if advice else [])])
+    return "\n".join(
+        [*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after)), *([advice] if advice else [])]
+    )
 
 
 def varying(found: Sequence[Change]) -> str:
@@ -122,7 +128,7 @@ def varying(found: Sequence[Change]) -> str:
     >>> varying([Change("temperature", "0", "1")])
     ''
     """
-    alike = (_VARYING.sub(_masked, each.old) == _VARYING.sub(_masked, each.new) for each in found)
+    alike = (_VARYING.sub(_mask_varying, each.old) == _VARYING.sub(_mask_varying, each.new) for each in found)
     if not found or len(found) >= _HINTED or not all(alike):
         return ""
     return (
@@ -131,7 +137,7 @@ def varying(found: Sequence[Change]) -> str:
     )
 
 
-def _masked(found: Match[str]) -> str:
+def _mask_varying(found: Match[str]) -> str:
     """A placeholder for a date or an id; a long word without a digit is neither."""
     is_word = found.lastgroup == "word" and not any(letter.isdecimal() for letter in found[0])
     return found[0] if is_word else "<varies>"
@@ -164,7 +170,7 @@ def difference(one: bytes, other: bytes) -> int:
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
-def _members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
+def _diff_members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
     alike = True  # the order of keys is reported only where nothing else differs
     for key in [*new, *(key for key in old if key not in new)]:
         where = f"{place}.{key}" if place else key
@@ -183,7 +189,7 @@ def _text_at(value: Mapping[str, Json], key: str) -> str:
     return canonical(value[key]) if key in value else ABSENT
 
 
-def _items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
+def _diff_items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
     for index, (was, now) in enumerate(zip(old, new, strict=False)):
         yield from changes(was, now, f"{place}[{index}]")
     shared = min(len(old), len(new))
@@ -197,25 +203,25 @@ def clipped(old: str, new: str) -> tuple[str, str]:
     """Two texts, each shortened to a line around their first difference."""
     # UTF-32 has four bytes for every character, so that bytes convert to characters.
     start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
-    return _around(old, start), _around(new, start)
+    return _excerpt_around(old, start), _excerpt_around(new, start)
 
 
-def _sides(place: str, old: str, new: str) -> list[str]:
+def _two_sides(place: str, old: str, new: str) -> list[str]:
     was, now = clipped(old, new)
     return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
 
 
-def _around(text: str, start: int) -> str:
+def _excerpt_around(text: str, start: int) -> str:
     """The part of the text around a place, in one line."""
     end = start + _BEFORE + _AFTER
     return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
 
 
-def _pretty(value: Json) -> list[str]:
+def _pretty_lines(value: Json) -> list[str]:
     return json.dumps(value, ensure_ascii=False, indent=2).splitlines()
 
 
-def _diff(old: list[str], new: list[str]) -> Iterator[str]:
+def _unified_diff(old: list[str], new: list[str]) -> Iterator[str]:
     """A unified diff from the first difference on, shortened to a screen."""
     first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
     start = max(0, first - 3)

@@ -69,16 +69,16 @@ def header_of(tree: Mapping[str, Any]) -> Header:
     :raises VaryError: if a rule cannot be used; names its place
     :raises CassetteError: if the time or the seed cannot
     """
-    return Header(_vary(tree.get("vary", [])), _now(tree), _seed(tree))
+    return Header(_read_vary(tree.get("vary", [])), _read_now(tree), _seed(tree))
 
 
-def _vary(entries: object) -> tuple[Vary, ...]:
+def _read_vary(entries: object) -> tuple[Vary, ...]:
     if not isinstance(entries, list):
         raise VaryError("vary: expected a list of rules, each with at, pattern or becomes")
     return tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(entries))
 
 
-def _now(tree: Mapping[str, Any]) -> datetime | None:
+def _read_now(tree: Mapping[str, Any]) -> datetime | None:
     if "now" not in tree:
         return None
     try:
@@ -189,7 +189,7 @@ def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
 
     :raises CassetteError: if it would not
     """
-    plain = [_plain(entry) for entry in interactions]
+    plain = [_with_body_bytes(entry) for entry in interactions]
     writer = BodyWriter()
     for interaction in plain:
         writer.announce(interaction["request"]["body"])
@@ -197,14 +197,14 @@ def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.stored,
-        "interactions": [_written(entry, writer, n) for n, entry in enumerate(plain)],
+        "interactions": [_write_interaction(entry, writer, n) for n, entry in enumerate(plain)],
         **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
     header_read, read = document(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
-    for n, (before, after) in enumerate(zip(plain, map(_plain, read), strict=True), 1):
+    for n, (before, after) in enumerate(zip(plain, map(_with_body_bytes, read), strict=True), 1):
         if before != after:
             raise CassetteError(
                 f"interaction {n}: does not come back from YAML as it was; nothing was written. "
@@ -231,28 +231,28 @@ def document(cassette_string: str) -> tuple[Header, list[Interaction]]:
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    tree = _tree(cassette_string)
+    tree = _parse_yaml(cassette_string)
     if "blobs" in tree or BLOB_TAG in cassette_string:
         resolved(tree["interactions"], tree.get("blobs", {}))
     reader = BodyReader()
-    entries = _typed(tree["interactions"], list, "interactions")
-    read = [_read(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
+    entries = _check_type(tree["interactions"], list, "interactions")
+    read = [_read_interaction(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
     return header_of(tree), read
 
 
-def _tree(cassette_string: str) -> Mapping[str, Any]:
+def _parse_yaml(cassette_string: str) -> Mapping[str, Any]:
     """The top of a file, checked."""
-    tree: Mapping[str, Any] = _typed(load_yaml(cassette_string), dict, "the top of the file")
+    tree: Mapping[str, Any] = _check_type(load_yaml(cassette_string), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
     check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")
-    return _mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    return _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
 
 
-def _plain(entry: Interaction) -> Interaction:
+def _with_body_bytes(entry: Interaction) -> Interaction:
     """An interaction in the form that is compared and written: bodies are bytes."""
     whole = in_one_piece(entry)
     if "response" not in entry:
@@ -260,7 +260,7 @@ def _plain(entry: Interaction) -> Interaction:
     return {**whole, "response": {**entry["response"], "body": as_bytes(entry["response"]["body"])}}
 
 
-def _written(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
+def _write_interaction(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
     """An interaction as it is written; an empty body is omitted."""
     parts: Interaction = {part: dict(tree) for part, tree in entry.items()}
     if parts["request"].pop("body"):
@@ -270,45 +270,45 @@ def _written(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
     return parts
 
 
-def _read(entry: object, reader: BodyReader, place: str) -> Interaction:
-    parts = _mapping(entry, place, {"request"}, {"response", "error"})
+def _read_interaction(entry: object, reader: BodyReader, place: str) -> Interaction:
+    parts = _check_mapping(entry, place, {"request"}, {"response", "error"})
     if not parts.keys() & {"response", "error"}:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
     read = {"request": _read_request(parts["request"], reader, place)}
     if "response" in parts:
         read["response"] = _read_response(parts["response"], reader, place)
     if "error" in parts:
-        read["error"] = _error(parts["error"], f"{place}: error")
+        read["error"] = _read_error(parts["error"], f"{place}: error")
     return read
 
 
 def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    request = _mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
+    request = _check_mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
     return {
-        "method": _typed(request["method"], str, f"{place}: request.method"),
-        "uri": _typed(request["uri"], str, f"{place}: request.uri"),
-        "body": _body(request, reader.request, f"{place}: request"),
-        "headers": _headers(request["headers"], f"{place}: request.headers"),
+        "method": _check_type(request["method"], str, f"{place}: request.method"),
+        "uri": _check_type(request["uri"], str, f"{place}: request.uri"),
+        "body": _read_body(request, reader.request, f"{place}: request"),
+        "headers": _read_headers(request["headers"], f"{place}: request.headers"),
     }
 
 
 def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    response = _mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
-    status = _mapping(response["status"], f"{place}: response.status", {"code", "message"})
+    response = _check_mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
+    status = _check_mapping(response["status"], f"{place}: response.status", {"code", "message"})
     return {
         "status": {
-            "code": _typed(status["code"], int, f"{place}: response.status.code"),
-            "message": _typed(status["message"], str, f"{place}: response.status.message"),
+            "code": _check_type(status["code"], int, f"{place}: response.status.code"),
+            "message": _check_type(status["message"], str, f"{place}: response.status.message"),
         },
-        "headers": _headers(response["headers"], f"{place}: response.headers"),
-        "body": as_bytes(_body(response, reader.response, f"{place}: response")),
+        "headers": _read_headers(response["headers"], f"{place}: response.headers"),
+        "body": as_bytes(_read_body(response, reader.response, f"{place}: response")),
     }
 
 
-def _error(part: object, place: str) -> dict[str, str]:
+def _read_error(part: object, place: str) -> dict[str, str]:
     """The ``error`` of a failed exchange."""
-    error = _mapping(part, place, {"kind", "message"})
-    failure = {key: _typed(error[key], str, f"{place}.{key}") for key in ("kind", "message")}
+    error = _check_mapping(part, place, {"kind", "message"})
+    failure = {key: _check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message")}
     if failure["kind"] not in (*KINDS, CLOSED, CANCELLED):
         raise CassetteError(
             f"{place}.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
@@ -317,26 +317,30 @@ def _error(part: object, place: str) -> dict[str, str]:
     return failure
 
 
-def _body(part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str) -> _Form | None:
+def _read_body(
+    part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str
+) -> _Form | None:
     if "body" not in part:
         return None
-    return read(_typed(part["body"], dict, f"{place}.body"), f"{place}.body")
+    return read(_check_type(part["body"], dict, f"{place}.body"), f"{place}.body")
 
 
-def _headers(headers: object, place: str) -> dict[str, list[str]]:
+def _read_headers(headers: object, place: str) -> dict[str, list[str]]:
     lists = {
-        name: _typed(values, list, f"{place}.{name}") for name, values in _typed(headers, dict, place).items()
+        name: _check_type(values, list, f"{place}.{name}")
+        for name, values in _check_type(headers, dict, place).items()
     }
     return {
-        name: [_typed(value, str, f"{place}.{name}") for value in values] for name, values in lists.items()
+        name: [_check_type(value, str, f"{place}.{name}") for value in values]
+        for name, values in lists.items()
     }
 
 
-def _mapping(
+def _check_mapping(
     value: object, place: str, needed: frozenset[str] | set[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Check that a value is a mapping with these keys."""
-    mapping = _typed(value, dict, place)
+    mapping = _check_type(value, dict, place)
     if mapping.keys() == needed:
         return mapping
     for key in sorted(needed - mapping.keys()):
@@ -346,7 +350,7 @@ def _mapping(
     return mapping
 
 
-def _typed(value: object, kind: type[_Kind], place: str) -> _Kind:
+def _check_type(value: object, kind: type[_Kind], place: str) -> _Kind:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise CassetteError(f"{place}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
     return value

@@ -89,7 +89,7 @@ def looks_like_stock(path: Path) -> bool:
     return b"interactions" in head and not head.lstrip().startswith(b"toolreel:")
 
 
-def _tree(path: Path) -> object:
+def _parse_file(path: Path) -> object:
     try:
         if path.stat().st_size > _LIMIT:
             raise CassetteError(f"larger than {_LIMIT} bytes")
@@ -114,7 +114,7 @@ def _tree(path: Path) -> object:
         raise
 
 
-def _interactions(tree: object) -> tuple[list[StockInteraction], list[str]]:
+def _read_interactions(tree: object) -> tuple[list[StockInteraction], list[str]]:
     """The interactions in a file, and the keys next to them that we do not know, such as ``metadata``."""
     if isinstance(tree, list):
         raise CassetteError("was written by vcrpy before 1.0: run `python -m vcr.migration` on a copy first")
@@ -124,43 +124,47 @@ def _interactions(tree: object) -> tuple[list[StockInteraction], list[str]]:
         raise CassetteError("is a cassette of toolreel already: there is nothing to import")
     if tree.get("version") != 1:
         raise CassetteError(f"of version {tree.get('version')!r}; expected 1, which vcrpy writes since 1.0")
-    entries = [_interaction(entry, f"interaction {n}") for n, entry in enumerate(tree["interactions"], 1)]
+    entries = [
+        _read_interaction(entry, f"interaction {n}") for n, entry in enumerate(tree["interactions"], 1)
+    ]
     return entries, sorted(tree.keys() - {"interactions", "version"})
 
 
-def _interaction(entry: object, place: str) -> StockInteraction:
+def _read_interaction(entry: object, place: str) -> StockInteraction:
     """One entry of the list ``interactions``."""
-    parts = _mapping(entry, place)
-    request = _mapping(parts.get("request"), f"{place}: request")
-    response = _mapping(parts.get("response"), f"{place}: response")
+    parts = _check_mapping(entry, place)
+    request = _check_mapping(parts.get("request"), f"{place}: request")
+    response = _check_mapping(parts.get("response"), f"{place}: response")
     known = {
         "": (parts, {"request", "response"}),
         "request.": (request, {"method", "uri", "headers", "body"}),
         "response.": (response, {"status", "status_code", "headers", "body", "content"}),
     }
     return StockInteraction(
-        _text(request.get("method"), f"{place}: request.method"),
-        _text(request.get("uri"), f"{place}: request.uri"),
-        tuple(_headers(request.get("headers"), f"{place}: request.headers")),
-        _body(request.get("body"), f"{place}: request.body"),
-        _response(response, f"{place}: response"),
+        _check_text(request.get("method"), f"{place}: request.method"),
+        _check_text(request.get("uri"), f"{place}: request.uri"),
+        tuple(_read_headers(request.get("headers"), f"{place}: request.headers")),
+        _read_body(request.get("body"), f"{place}: request.body"),
+        _read_response(response, f"{place}: response"),
         tuple(sorted(f"{at}{key}" for at, (tree, keys) in known.items() for key in tree.keys() - keys)),
     )
 
 
-def _response(response: Mapping[str, Any], place: str) -> StoredResponse:
-    headers = tuple(_headers(response.get("headers"), f"{place}.headers"))
+def _read_response(response: Mapping[str, Any], place: str) -> StoredResponse:
+    headers = tuple(_read_headers(response.get("headers"), f"{place}.headers"))
     if "status_code" in response:
-        body = _body(response.get("content"), f"{place}.content")
-        return StoredResponse(_code(response["status_code"], f"{place}.status_code"), "", headers, body)
-    status = _mapping(response.get("status"), f"{place}.status")
-    code = _code(status.get("code"), f"{place}.status.code")
+        body = _read_body(response.get("content"), f"{place}.content")
+        return StoredResponse(
+            _check_status(response["status_code"], f"{place}.status_code"), "", headers, body
+        )
+    status = _check_mapping(response.get("status"), f"{place}.status")
+    code = _check_status(status.get("code"), f"{place}.status.code")
     reason = status.get("message") or ""
-    body = _body(response.get("body"), f"{place}.body")
-    return StoredResponse(code, _text(reason, f"{place}.status.message"), headers, body)
+    body = _read_body(response.get("body"), f"{place}.body")
+    return StoredResponse(code, _check_text(reason, f"{place}.status.message"), headers, body)
 
 
-def _body(body: object, place: str) -> bytes:
+def _read_body(body: object, place: str) -> bytes:
     match body:
         case None:
             return b""
@@ -172,7 +176,7 @@ def _body(body: object, place: str) -> bytes:
             except UnicodeEncodeError as error:
                 raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from None
         case {"string": inner}:
-            return _body(inner, place)
+            return _read_body(inner, place)
         case {"base64_string": str() as text}:
             try:
                 return base64.b64decode(text)
@@ -184,26 +188,26 @@ def _body(body: object, place: str) -> bytes:
             raise CassetteError(f"{place}: expected a text, !!binary or nothing, found {type(body).__name__}")
 
 
-def _headers(headers: object, place: str) -> Iterator[tuple[str, str]]:
-    for name, values in _mapping({} if headers is None else headers, place).items():
+def _read_headers(headers: object, place: str) -> Iterator[tuple[str, str]]:
+    for name, values in _check_mapping({} if headers is None else headers, place).items():
         for value in values if isinstance(values, list) else [values]:
             text = value.decode("latin-1") if isinstance(value, bytes) else value
-            yield name.lower(), _text(text, f"{place}.{name}")
+            yield name.lower(), _check_text(text, f"{place}.{name}")
 
 
-def _mapping(value: object, place: str) -> Mapping[str, Any]:
+def _check_mapping(value: object, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise CassetteError(f"{place}: expected a mapping, found {type(value).__name__}")
     return value
 
 
-def _text(value: object, place: str) -> str:
+def _check_text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise CassetteError(f"{place}: expected a text, found {type(value).__name__}")
     return value
 
 
-def _code(value: object, place: str) -> int:
+def _check_status(value: object, place: str) -> int:
     if not isinstance(value, int):
         raise CassetteError(f"{place}: expected a number, found {type(value).__name__}")
     return value
@@ -253,7 +257,7 @@ def import_cassette(
             f"{target}: exists already: import under another name, or overwrite it (--overwrite)"
         )
     try:
-        read, unknown = _interactions(_tree(source))
+        read, unknown = _read_interactions(_parse_file(source))
     except CassetteError as error:
         raise CassetteError(f"{source}: {error}") from error
     rules = rules_in() if rules is None else rules
@@ -262,8 +266,8 @@ def import_cassette(
     hidden = _placeholders(interactions, known, rules) if redact else {}
     new = Recording.blank(target)
     for one in interactions:
-        kept = replace(one.response, body=_hidden(one.response.body, hidden))
-        new.append(one.method, one.url, dict(one.headers), _hidden(one.body, hidden), kept)
+        kept = replace(one.response, body=_replace_secrets(one.response.body, hidden))
+        new.append(one.method, one.url, dict(one.headers), _replace_secrets(one.body, hidden), kept)
     try:
         new.save(known, rules)
     except SecretFound as found:
@@ -274,7 +278,7 @@ def import_cassette(
         target,
         len(interactions),
         tuple(dict.fromkeys(name for name in asked if _CHAT not in name)),
-        _left_out(interactions, unknown),
+        _losses(interactions, unknown),
         sum(scrubbed_url(one.url) != one.url for one in interactions),
         dict(Counter(kind for kind, _ in hidden.values())),
     )
@@ -328,7 +332,7 @@ def _placeholder(kind: str, number: int) -> str:
     return f"REDACTED-{re.sub('[^A-Za-z0-9]+', '-', kind).strip('-')}-{number}"
 
 
-def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
+def _replace_secrets(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
     """The body with placeholders; the longest secret first, since one may contain another."""
     for secret in sorted(hidden, key=len, reverse=True):
         for written in spellings(secret):
@@ -336,7 +340,7 @@ def _hidden(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
     return body
 
 
-def _left_out(interactions: Iterable[StockInteraction], unknown: Iterable[str]) -> tuple[str, ...]:
+def _losses(interactions: Iterable[StockInteraction], unknown: Iterable[str]) -> tuple[str, ...]:
     left: set[str] = {*unknown}
     for one in interactions:
         left |= {f"request header {name}" for name, _ in one.headers if name not in REQUEST_HEADERS}

@@ -69,7 +69,7 @@ def replayed(
     :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
     :raises CassetteError: if httpx cannot decode the body, since a package is missing
     """
-    patience = _patience(request)
+    patience = _read_timeout(request)
     if isinstance(stored, Break):
         if stored.kind == CANCELLED:
             wait(patience)
@@ -87,11 +87,11 @@ def replayed(
 async def areplayed(stored: StoredResponse | Break, cassette: Path, request: httpx.Request) -> httpx.Response:
     """The same as :func:`replayed`, for an async client."""
     if isinstance(stored, Break) and stored.kind == CANCELLED:
-        await anyio.sleep(_patience(request))
+        await anyio.sleep(_read_timeout(request))
     return replayed(stored, cassette, request, lambda _: None)
 
 
-def _patience(request: httpx.Request) -> float:
+def _read_timeout(request: httpx.Request) -> float:
     """Seconds for which a request may wait: at its read timeout, a silent server would have failed live."""
     seconds: float | None = request.extensions.get("timeout", {}).get("read")
     return _LONGEST_WAIT if seconds is None else seconds
@@ -117,27 +117,27 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
     ) -> None:
         self._stored = stored
         self._cassette = cassette
-        self._patience = patience
+        self._read_timeout = patience
         self._wait = wait
 
     def __iter__(self) -> Iterator[bytes]:
         yield from pieces_of(self._stored)
         if self._is_cancelled:
-            self._wait(self._patience)
-        self._end()
+            self._wait(self._read_timeout)
+        self._raise_break()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in pieces_of(self._stored):
             yield piece
         if self._is_cancelled:
-            await anyio.sleep(self._patience)
-        self._end()
+            await anyio.sleep(self._read_timeout)
+        self._raise_break()
 
     @property
     def _is_cancelled(self) -> bool:
         return self._stored.broke is not None and self._stored.broke.kind == CANCELLED
 
-    def _end(self) -> None:
+    def _raise_break(self) -> None:
         broke = self._stored.broke
         if broke is not None and broke.kind == CLOSED:
             # Not an error: a client that looks at the clock reads on here, though it will stop at the end.
@@ -209,18 +209,18 @@ class Taping:
         self.waits = False
         self._raw.feed(raw)
         if self._watch is not None and self._watch.is_reached(raw):
-            self._record(whole=False)
+            self._record_exchange(whole=False)
 
     def complete(self) -> None:
         """Record the response; call it at the end of the body.
 
         :raises TooLarge: if the decoded body exceeds the limit
         """
-        self._record(whole=True)
+        self._record_exchange(whole=True)
 
     def leave(self) -> None:
         """Record that the client has left: it was cancelled while it waited, or read no further."""
-        self._record(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
+        self._record_exchange(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
 
     @contextmanager
     def ending(self) -> Generator[None]:
@@ -231,7 +231,7 @@ class Taping:
             # The client has left; it closes the response, at the end of the session at the latest.
             raise
         except httpx.TransportError as error:
-            self._record(Break.of(error))
+            self._record_exchange(Break.of(error))
             raise
         except (Exception, KeyboardInterrupt, SystemExit):
             self._recording.under_way.pop(self, None)
@@ -240,24 +240,24 @@ class Taping:
             self.leave()
             raise
 
-    def _record(self, broke: Break | None = None, *, whole: bool = False) -> None:
+    def _record_exchange(self, broke: Break | None = None, *, whole: bool = False) -> None:
         """Add the exchange to the recording, unless it is there or the session is over."""
         if self._recording.under_way.pop(self, None) is None:
             return
         request = self._request
         credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
-        answer = broke if broke is not None and not self.streamed else self._answer(broke, whole=whole)
+        answer = broke if broke is not None and not self.streamed else self._stored_answer(broke, whole=whole)
         self._recording.append(
             request.method, str(request.url), request.headers, request.content, answer, credentials
         )
 
-    def _answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
+    def _stored_answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
         """The response with its body as far as it has come."""
         assert self._response is not None  # noqa: S101 - a body belongs to a response
         response, body = replace(self._response, broke=broke), self._raw.body
         # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
         with suppress(UndecodableBody):
-            decoder = BoundedDecoder(_encoding(response), self._limit)
+            decoder = BoundedDecoder(_text_encoding(response), self._limit)
             decoder.feed(body)
             body = decoder.finish() if whole else decoder.body
             headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
@@ -273,7 +273,7 @@ class _StreamEnd:
         self._stream = stream_in(form_of(url))
         self._decoder: BoundedDecoder | None = None
         with suppress(UndecodableBody):
-            self._decoder = BoundedDecoder(_encoding(response), limit)
+            self._decoder = BoundedDecoder(_text_encoding(response), limit)
 
     def is_reached(self, raw: bytes) -> bool:
         """Whether the stream ends in this chunk.
@@ -289,7 +289,7 @@ class _StreamEnd:
         return self._stream.done
 
 
-def _encoding(response: StoredResponse) -> str:
+def _text_encoding(response: StoredResponse) -> str:
     return ", ".join(value for name, value in response.headers if name == "content-encoding")
 
 
@@ -387,11 +387,11 @@ def recording(
         yield tape
     except BaseException as failure:
         try:
-            _save(tape, known_secrets)
+            _save_recording(tape, known_secrets)
         except CassetteError as refusal:
             failure.add_note(f"The recording was not saved. {refusal}")
         raise
-    _save(tape, known_secrets)
+    _save_recording(tape, known_secrets)
 
 
 class ReplayTransport(httpx.BaseTransport):
@@ -454,9 +454,11 @@ class RecordTransport(httpx.BaseTransport):
             taping.answered(response)
         stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
         if taping.streamed:
-            return _passed_on(response, stream)
+            return _with_stream(response, stream)
         with closing(stream):
-            return _passed_on(response, httpx.ByteStream(b"".join(stream)))  # the end of the body records it
+            return _with_stream(
+                response, httpx.ByteStream(b"".join(stream))
+            )  # the end of the body records it
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -485,16 +487,16 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
             taping.answered(response)
         stream = AsyncTapedStream(cast("httpx.AsyncByteStream", response.stream), taping)
         if taping.streamed:
-            return _passed_on(response, stream)
+            return _with_stream(response, stream)
         async with aclosing(stream):
-            return _passed_on(response, httpx.ByteStream(b"".join([raw async for raw in stream])))
+            return _with_stream(response, httpx.ByteStream(b"".join([raw async for raw in stream])))
 
     async def aclose(self) -> None:
         """Close the inner transport."""
         await self._inner.aclose()
 
 
-def _passed_on(
+def _with_stream(
     response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
 ) -> httpx.Response:
     """The response with all that it has, but another source of its body."""
@@ -503,7 +505,7 @@ def _passed_on(
     )
 
 
-def _save(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
+def _save_recording(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
     tape.end_exchanges()
     if tape.total:
         tape.save(known_secrets)

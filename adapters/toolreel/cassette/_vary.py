@@ -166,12 +166,12 @@ def _check_messages(before: Json, after: Json, rules: Sequence[Vary]) -> None:
     """Check that something is left of a conversation, since ``/messages/0/content`` may be all of it."""
     nothing = (None, "", *(rule.placeholder for rule in rules))
     for key in ("messages", "input"):
-        if _says(before, key, (None, "")) and not _says(after, key, nothing):
+        if _has_text(before, key, (None, "")) and not _has_text(after, key, nothing):
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(f"{which}: leaves nothing of the {key} of this request to compare")
 
 
-def _says(body: Json, key: str, nothing: Sequence[str | None]) -> bool:
+def _has_text(body: Json, key: str, nothing: Sequence[str | None]) -> bool:
     """Whether a message of a body says anything."""
     messages = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(messages, list):
@@ -199,7 +199,7 @@ class _Applied:
     def to(self, value: Json, path: Sequence[str]) -> Json:
         """The value with what is at the path replaced."""
         if not path:
-            return self._below(value)
+            return self._apply_below(value)
         step, rest = path[0], path[1:]
         if isinstance(value, Mapping):
             inner = {key: self.to(one, rest) if step in {_ANY, key} else one for key, one in value.items()}
@@ -210,7 +210,7 @@ class _Applied:
             return [None if one is _LEFT_OUT else one for one in items]
         return value
 
-    def _below(self, value: Json) -> Json:
+    def _apply_below(self, value: Json) -> Json:
         if self._regex is None:
             self.fits = True
             return _LEFT_OUT if self._ignores else self._placeholder
@@ -219,8 +219,8 @@ class _Applied:
             self.fits = self.fits or count > 0
             return changed
         if isinstance(value, Mapping):
-            return {key: self._below(one) for key, one in value.items()}
-        return [self._below(one) for one in value] if isinstance(value, list) else value
+            return {key: self._apply_below(one) for key, one in value.items()}
+        return [self._apply_below(one) for one in value] if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=256)
@@ -278,7 +278,7 @@ _ASKED: Final = (
 """Two conversations that have nothing in common but the shape: words as long, capitals, and marks."""
 
 
-def _chat(texts: Sequence[str], *, parts: bool) -> Json:
+def _sample_chat(texts: Sequence[str], *, parts: bool) -> Json:
     roles = ("system", "user", "assistant", "user", "user")
     contents: list[Json] = [[{"type": "text", "text": text}] if parts else text for text in texts]
     return {
@@ -289,12 +289,12 @@ def _chat(texts: Sequence[str], *, parts: bool) -> Json:
     }
 
 
-def _bodies(texts: Sequence[str]) -> tuple[Json, ...]:
+def _sample_bodies(texts: Sequence[str]) -> tuple[Json, ...]:
     """Bodies with these texts: chat completions, responses, completions and embeddings, and a plain text."""
     asked: list[Json] = [{"role": "user", "content": text} for text in texts]
     return (
-        _chat(texts, parts=False),
-        _chat(texts, parts=True),
+        _sample_chat(texts, parts=False),
+        _sample_chat(texts, parts=True),
         {"model": "m", "input": texts[1]},
         {"model": "m", "input": asked},
         {"model": "m", "prompt": texts[1]},
@@ -302,7 +302,7 @@ def _bodies(texts: Sequence[str]) -> tuple[Json, ...]:
     )
 
 
-PAIRS: Final = tuple(zip(*map(_bodies, _ASKED), strict=True))
+PAIRS: Final = tuple(zip(*map(_sample_bodies, _ASKED), strict=True))
 """Pairs of requests that ask for different things."""
 
 

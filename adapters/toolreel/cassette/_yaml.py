@@ -91,17 +91,17 @@ class _Writer:
 
     def root(self, tree: object) -> None:
         """The document."""
-        if not self._empty(tree) and id(tree) not in self._anchors:
-            self._block(tree, 0, first="")
+        if not self._is_scalar_or_empty(tree) and id(tree) not in self._anchors:
+            self._write_block(tree, 0, first="")
         else:
-            self._node(tree, 0, at="", below=0)
+            self._write_node(tree, 0, at="", below=0)
             self.parts[0] = self.parts[0].lstrip(" ")
 
-    def _empty(self, value: object) -> bool:
+    def _is_scalar_or_empty(self, value: object) -> bool:
         """Whether it is a scalar or an empty collection."""
         return not isinstance(value, (list, dict)) or not value
 
-    def _node(self, value: Any, column: int, at: str, below: int) -> None:
+    def _write_node(self, value: Any, column: int, at: str, below: int) -> None:
         """Write what follows a key or a dash, with its line break.
 
         :param column: of the collection that it is in
@@ -121,16 +121,16 @@ class _Writer:
             self.parts.append(f"{head} {'[]' if isinstance(value, list) else '{}'}\n")
         else:
             self.parts.append(f"{head}\n")
-            self._block(value, below)
+            self._write_block(value, below)
 
-    def _item(self, value: object, column: int, at: str) -> None:
+    def _write_item(self, value: object, column: int, at: str) -> None:
         """Write what follows a dash or a question mark; a collection begins on the same line."""
-        if self._empty(value) or id(value) in self._anchors:
-            self._node(value, column, at, below=column + 2)
+        if self._is_scalar_or_empty(value) or id(value) in self._anchors:
+            self._write_node(value, column, at, below=column + 2)
         else:
-            self._block(value, column + 2, first=f"{at} ")
+            self._write_block(value, column + 2, first=f"{at} ")
 
-    def _block(self, value: Any, column: int, first: str | None = None) -> None:
+    def _write_block(self, value: Any, column: int, first: str | None = None) -> None:
         """Write the lines of a collection that is not empty.
 
         :param first: what the first line begins with, instead of the indentation
@@ -138,7 +138,7 @@ class _Writer:
         pad = " " * column
         if isinstance(value, list):
             for item in value:
-                self._item(item, column, f"{pad if first is None else first}-")
+                self._write_item(item, column, f"{pad if first is None else first}-")
                 first = None
             return
         for key, item in value.items():
@@ -146,10 +146,10 @@ class _Writer:
             first = None
             if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and _BREAKS.isdisjoint(key):
                 below = column if isinstance(item, list) else column + 2
-                self._node(item, column, f"{begin}{self._scalars.text(key, column + 2)}:", below)
+                self._write_node(item, column, f"{begin}{self._scalars.text(key, column + 2)}:", below)
             else:
-                self._item(key, column, f"{begin}?")
-                self._item(item, column, f"{pad}:")
+                self._write_item(key, column, f"{begin}?")
+                self._write_item(item, column, f"{pad}:")
 
 
 def _fits_a_block(text: str) -> bool:
@@ -175,22 +175,22 @@ class _Scalars:
         """
         if type(value) is str:
             if "\n" in value:
-                return self._lines(value, column)
+                return self._literal_block(value, column)
             if value not in self._known:
-                self._known[value] = self._line(value)
+                self._known[value] = self._one_line(value)
             return self._known[value]
         if isinstance(value, Mention):
-            return f"{BLOB_TAG} {self._line(value)}"
+            return f"{BLOB_TAG} {self._one_line(value)}"
         node = self._pyyaml.represent_data(value)
         if node.tag == _BINARY_TAG:
-            return f"!!binary {self._lines(node.value, column)}"
+            return f"!!binary {self._literal_block(node.value, column)}"
         if isinstance(node, yaml.ScalarNode) and node.tag != _STRING_TAG:
             return str(node.value)
         raise yaml.representer.RepresenterError("cannot represent an object", value)
 
-    def _line(self, text: str) -> str:
+    def _one_line(self, text: str) -> str:
         if not _ONE_LINE.fullmatch(text):
-            return _escaped(text) if text else "''"
+            return _escape_text(text) if text else "''"
         if _NOT_PLAIN.match(text) or not self._is_text(text):
             return "'" + text.replace("'", "''") + "'"
         return text
@@ -201,20 +201,20 @@ class _Scalars:
             self._pyyaml.resolve(yaml.ScalarNode, text, (True, False)) == _STRING_TAG
         )
 
-    def _lines(self, text: str, column: int) -> str:
+    def _literal_block(self, text: str, column: int) -> str:
         """A text of several lines as a literal block if possible, without its last line break."""
         if not text or not _fits_a_block(text):
-            return _escaped(text)
+            return _escape_text(text)
         pad = " " * column
         lines = (f"{pad}{line}" if line else "" for line in text.removesuffix("\n").split("\n"))
         return "\n".join([f"|{self._pyyaml.determine_block_hints(text)}", *lines])
 
 
-def _escaped(text: str) -> str:
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
+def _escape_text(text: str) -> str:
+    return '"' + _ESCAPED.sub(_escape_character, text) + '"'
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     letter = found[0]
     if letter in Emitter.ESCAPE_REPLACEMENTS:
         return f"\\{Emitter.ESCAPE_REPLACEMENTS[letter]}"
@@ -253,13 +253,13 @@ def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = 
     if whole and not text.rstrip().endswith(_END):
         raise CassetteError("the closing line '...' is missing, so the file was cut off: record again")
     try:
-        tree: object = read_tree(text, _rules(expanded_limit))
+        tree: object = read_tree(text, _parse_rules(expanded_limit))
     except YamlError as error:
         raise CassetteError(f"not a YAML that can be trusted: {error}") from error
     return tree
 
 
-def _number(construct: Callable[[Any, yaml.ScalarNode], Any], text: str) -> Any:
+def _number_of(construct: Callable[[Any, yaml.ScalarNode], Any], text: str) -> Any:
     """The value that PyYAML gives a number such as ``1_000`` or ``0x1F``."""
     if len(text) > _LONG and ":" in text:  # base 60, for which PyYAML takes quadratic time
         raise ValueError("is too long a number")
@@ -277,31 +277,31 @@ _TAGS: Final[Mapping[str, Callable[[str], Scalar]]] = {
     f"{TAG}str": str,
     f"{TAG}null": lambda _: None,
     f"{TAG}bool": lambda text: SafeConstructor.bool_values[text.lower()],
-    f"{TAG}int": lambda text: int(_number(SafeConstructor.construct_yaml_int, text)),
-    f"{TAG}float": lambda text: float(_number(SafeConstructor.construct_yaml_float, text)),
+    f"{TAG}int": lambda text: int(_number_of(SafeConstructor.construct_yaml_int, text)),
+    f"{TAG}float": lambda text: float(_number_of(SafeConstructor.construct_yaml_float, text)),
     BLOB_TAG: Mention,
     f"{TAG}binary": lambda text: base64.decodebytes(text.encode("ascii")),
 }
 
 
-def _plain(text: str) -> Scalar:
+def _plain_scalar(text: str) -> Scalar:
     """The value of a scalar without quotes."""
     if text[:1] not in _IMPLICIT:
         return text
-    return _known(text) if len(text) < _LONG else _resolved(text)
+    return _known(text) if len(text) < _LONG else _resolve_scalar(text)
 
 
-def _resolved(text: str) -> Scalar:
+def _resolve_scalar(text: str) -> Scalar:
     tag: str = _resolver.resolve(yaml.ScalarNode, text, (True, False))
     if tag not in _TAGS:
         raise ValueError(f"is {_KINDS[tag]} in YAML, which no cassette holds")
     return _TAGS[tag](text)
 
 
-_known: Final = lru_cache(maxsize=1024)(_resolved)
+_known: Final = lru_cache(maxsize=1024)(_resolve_scalar)
 """A cached version, for keys and numbers."""
 
 
 @lru_cache(maxsize=4)
-def _rules(expanded_limit: int) -> Rules:
-    return Rules(_plain, _TAGS, max_depth=_MAX_DEPTH, max_size=expanded_limit)
+def _parse_rules(expanded_limit: int) -> Rules:
+    return Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=expanded_limit)

@@ -33,35 +33,37 @@ class ReelAgent(Generic[Value_co]):
         self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
     ) -> AgentRun[Value_co]:
         """Run; ``reply`` goes on with the conversation, in the same recording."""
-        agent, journal = self._begun(prompt)
+        agent, journal = self._begin_reel(prompt)
         return agent.run(prompt, journal=journal, observe=observe, inbox=inbox)
 
     async def arun(
         self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
     ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`."""
-        agent, journal = self._begun(prompt)
+        agent, journal = self._begin_reel(prompt)
         return await agent.arun(prompt, journal=journal, observe=observe, inbox=inbox)
 
     def stream(
         self, prompt: Messages, *, inbox: Incoming | None = None
     ) -> Generator[AgentEvent[Value_co], None, None]:
         """Run like :meth:`run`, and yield what there is to show."""
-        agent, journal = self._begun(prompt, streams=True)
+        agent, journal = self._begin_reel(prompt, streams=True)
         return agent.stream(prompt, journal=journal, inbox=inbox)
 
     def astream(
         self, prompt: Messages, *, inbox: Incoming | None = None
     ) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`stream`."""
-        agent, journal = self._begun(prompt, streams=True)
+        agent, journal = self._begin_reel(prompt, streams=True)
         return agent.astream(prompt, journal=journal, inbox=inbox)
 
     def as_tool(self, name: str = "ask_agent", description: str = "", **flags: Unpack[ToolFlags]) -> Tool:
         """This agent as a tool of another; its requests are in the same cassette."""
         return _InReel.of(self._agent, self._reel, None).as_tool(name, description, **flags)
 
-    def _begun(self, prompt: Messages, *, streams: bool = False) -> tuple[_InReel[Value_co], ReelJournal]:
+    def _begin_reel(
+        self, prompt: Messages, *, streams: bool = False
+    ) -> tuple[_InReel[Value_co], ReelJournal]:
         journal = self._reel.journal(self._agent.plan(prompt, streams=streams))
         return _InReel.of(self._agent, self._reel, journal), journal
 

@@ -68,13 +68,13 @@ class CallMade:
 
 def calls_made(run: Run) -> tuple[CallMade, ...]:
     """The calls of a run with their results, in the order in which the model made them."""
-    return tuple(_calls(run))
+    return tuple(_calls_made(run))
 
 
 def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
     """The calls and the outcome of a run, one per line."""
     lines = [
-        f"  {at + 1}. {_short(str(call))}  {', '.join(call.failed) or 'ok'}{(marks or {}).get(at, '')}"
+        f"  {at + 1}. {_short_text(str(call))}  {', '.join(call.failed) or 'ok'}{(marks or {}).get(at, '')}"
         for at, call in enumerate(calls_made(run))
     ]
     return "\n".join(["what happened:", *(lines or ["  no calls"]), f"  {_outcome_line(run)}"])
@@ -87,14 +87,14 @@ def _format_arguments(arguments: Json) -> str:
     return ", ".join(f"{name}={canonical(value)}" for name, value in arguments.items())
 
 
-def _calls(run: Run) -> Iterator[CallMade]:
+def _calls_made(run: Run) -> Iterator[CallMade]:
     messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             for call, result in zip(message.calls, results, strict=False):
                 if not _is_final(run, call):
-                    yield _made(run, call, cast("ToolMessage", result))
+                    yield _call_made(run, call, cast("ToolMessage", result))
 
 
 def _is_final(run: Run, call: SentCall) -> bool:
@@ -103,7 +103,7 @@ def _is_final(run: Run, call: SentCall) -> bool:
     return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
 
-def _made(run: Run, call: SentCall, result: ToolMessage) -> CallMade:
+def _call_made(run: Run, call: SentCall, result: ToolMessage) -> CallMade:
     name = run.state.plan.tools.inner(call.name)
     return CallMade(name, read(call.arguments).value_or(call.arguments), _error_codes(result))
 
@@ -119,14 +119,14 @@ def _error_codes(result: ToolMessage) -> tuple[str, ...]:
 def _outcome_line(run: Run) -> str:
     match run.state.phase:
         case Settled(outcome=Completed(content)):
-            return f"completed: {_short(canonical(content))}"
+            return f"completed: {_short_text(canonical(content))}"
         case Settled(outcome=outcome):
-            return f"ended: {_short(repr(outcome))}"
+            return f"ended: {_short_text(repr(outcome))}"
         case phase:
             return f"rests: {type(phase).__name__}"
 
 
-def _short(text: str) -> str:
+def _short_text(text: str) -> str:
     return text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
 
 
@@ -165,22 +165,22 @@ class ExpectedCall:
         """Why a call does not match; empty if it does."""
         if made.name != self.name:
             return f"expected {self.name}, got {made.name}"
-        return self._of_arguments(made) or self._of_result(made)
+        return self._argument_difference(made) or self._result_difference(made)
 
-    def _of_arguments(self, made: CallMade) -> str:
+    def _argument_difference(self, made: CallMade) -> str:
         if not isinstance(made.arguments, Mapping):
             has_expectation = self.arguments or self.whole
             return f"expected arguments, got the text {made.arguments!r}" if has_expectation else ""
         for name, value in self.arguments.items():
             if name not in made.arguments:
                 return f"{name}: expected {canonical(value)}, got {ABSENT}"
-            change = first_change(_sorted(value), _sorted(made.arguments[name]), name)
+            change = first_change(_with_sorted_keys(value), _with_sorted_keys(made.arguments[name]), name)
             if change:
                 return f"{change.place}: expected {change.old}, got {change.new}"
         more = [name for name in made.arguments if name not in self.arguments]
         return f"expected no other argument, got {', '.join(more)}" if self.whole and more else ""
 
-    def _of_result(self, made: CallMade) -> str:
+    def _result_difference(self, made: CallMade) -> str:
         match self.failing:
             case None:
                 return ""
@@ -254,13 +254,13 @@ def fits_in_any_order(expected: Sequence[ExpectedCall], made: Sequence[CallMade]
     return dict(sorted(matched.items()))
 
 
-def _sorted(value: Json) -> Json:
+def _with_sorted_keys(value: Json) -> Json:
     """The value with sorted keys, because their order is up to the model."""
     match value:
         case Mapping():
-            return {key: _sorted(value[key]) for key in sorted(value)}
+            return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
         case list():
-            return [_sorted(item) for item in value]
+            return [_with_sorted_keys(item) for item in value]
         case _:
             return value
 
@@ -294,60 +294,62 @@ class Claims:
     def called(self, name: Call, /, **arguments: Json) -> Self:
         """Assert that the tool was called with at least these arguments; ``then`` continues there."""
         __tracebackhide__ = True
-        return self._found(_expected(name, arguments), 0)
+        return self._after_call(_expected_call(name, arguments), 0)
 
     def then(self, name: Call, /, **arguments: Json) -> Self:
         """Like :meth:`called`, but after the call that ``called`` or ``then`` found."""
         __tracebackhide__ = True
-        return self._found(_expected(name, arguments), self._after)
+        return self._after_call(_expected_call(name, arguments), self._after)
 
     def never_called(self, name: Call, /, **arguments: Json) -> Self:
         """Assert that there was no such call."""
         __tracebackhide__ = True
-        expected = _expected(name, arguments)
+        expected = _expected_call(name, arguments)
         found = {at: "  <- here" for at, made in enumerate(self._made) if expected.fits(made)}
         if found:
-            raise self._error(f"expected no call of {expected}", found)
+            raise self._assertion_error(f"expected no call of {expected}", found)
         return self
 
     def calls(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in this order."""
         __tracebackhide__ = True
-        expected_calls = _all(expected)
+        expected_calls = _expected_calls(expected)
         for at, (one, made) in enumerate(zip(expected_calls, self._made, strict=False)):
             if not one.fits(made):
-                raise self._error(
+                raise self._assertion_error(
                     f"expected call {at + 1} to be {one}\n  {one.against(made)}", {at: "  <- here"}
                 )
         if len(expected_calls) != len(self._made):
-            raise self._error(
-                f"expected {_number(expected_calls)}, got {len(self._made)}: {_named(expected_calls)}"
+            names = _names_in_words(expected_calls)
+            raise self._assertion_error(
+                f"expected {_count_in_words(expected_calls)}, got {len(self._made)}: {names}"
             )
         return self
 
     def calls_in_order(self, *expected: Call) -> Self:
         """Assert that these calls happened in this order, perhaps with others between them."""
         __tracebackhide__ = True
-        expected_calls = _all(expected)
+        expected_calls = _expected_calls(expected)
         found = fits_in_order(expected_calls, self._made)
         if len(found) < len(expected_calls):
             marks = {at: f"  <- {number}" for number, at in enumerate(found, 1)}
-            missing = (
-                f"expected in this order: {_named(expected_calls)}\n  missing: {expected_calls[len(found)]}"
-            )
-            raise self._error(missing + (f" after call {found[-1] + 1}" if found else ""), marks)
+            names = _names_in_words(expected_calls)
+            missing = f"expected in this order: {names}\n  missing: {expected_calls[len(found)]}"
+            raise self._assertion_error(missing + (f" after call {found[-1] + 1}" if found else ""), marks)
         return self
 
     def calls_in_any_order(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in any order."""
         __tracebackhide__ = True
-        expected_calls = _all(expected)
+        expected_calls = _expected_calls(expected)
         pairs = fits_in_any_order(expected_calls, self._made)
         missing = [one for number, one in enumerate(expected_calls) if number not in pairs.values()]
         over = {at: "  <- not expected" for at in range(len(self._made)) if at not in pairs}
         if missing or over:
-            message = f"expected in any order: {_named(expected_calls)}"
-            raise self._error(message + (f"\n  missing: {_named(missing)}" if missing else ""), over)
+            message = f"expected in any order: {_names_in_words(expected_calls)}"
+            raise self._assertion_error(
+                message + (f"\n  missing: {_names_in_words(missing)}" if missing else ""), over
+            )
         return self
 
     # The end.
@@ -364,8 +366,8 @@ class Claims:
             raise ConfigError(unknown_name("outcome", outcome, names))
         phase = self._run.state.phase
         got = phase.outcome if isinstance(phase, Settled) else None
-        if got is None or got.name != outcome or not _has(got, fields):
-            raise self._error(f"expected the run to end as {outcome}{_formatted(fields)}")
+        if got is None or got.name != outcome or not _has_fields(got, fields):
+            raise self._assertion_error(f"expected the run to end as {outcome}{_format_fields(fields)}")
         return self
 
     # Notes.
@@ -373,20 +375,22 @@ class Claims:
     def noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has a note such as ``recovery_tried`` with at least these fields."""
         __tracebackhide__ = True
-        if not self._notes(note, fields):
-            others = [repr(other) for other in self._notes(note, {})] or ["none"]
-            message = f"expected a note {note}{_formatted(fields)}; of that name there are:"
-            raise self._error("\n  ".join([message, *others]))
+        if not self._matching_notes(note, fields):
+            others = [repr(other) for other in self._matching_notes(note, {})] or ["none"]
+            message = f"expected a note {note}{_format_fields(fields)}; of that name there are:"
+            raise self._assertion_error("\n  ".join([message, *others]))
         return self
 
     def never_noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has no such note."""
         __tracebackhide__ = True
-        if found := self._notes(note, fields):
-            raise self._error(f"expected no note {note}{_formatted(fields)}\n  there is: {found[0]!r}")
+        if found := self._matching_notes(note, fields):
+            raise self._assertion_error(
+                f"expected no note {note}{_format_fields(fields)}\n  there is: {found[0]!r}"
+            )
         return self
 
-    def _notes(self, name: str, fields: dict[str, object]) -> list[Note]:
+    def _matching_notes(self, name: str, fields: dict[str, object]) -> list[Note]:
         if name not in _NOTES:
             raise ConfigError(unknown_name("note", name, _NOTES))
         kind = _NOTES[name]
@@ -394,9 +398,9 @@ class Claims:
         for key in fields:
             if key not in known:
                 raise ConfigError(unknown_name(f"field of {name}", key, known))
-        return [note for note in self._run.notes if isinstance(note, kind) and _has(note, fields)]
+        return [note for note in self._run.notes if isinstance(note, kind) and _has_fields(note, fields)]
 
-    def _found(self, expected: ExpectedCall, start: int) -> Self:
+    def _after_call(self, expected: ExpectedCall, start: int) -> Self:
         __tracebackhide__ = True
         for at in range(start, len(self._made)):
             if expected.fits(self._made[at]):
@@ -406,32 +410,32 @@ class Claims:
         message = f"expected a call of {expected}" + (f" after call {start}" if start else "")
         for at in nearest[:1]:
             message += f"\n  nearest, call {at + 1}: {expected.against(self._made[at])}"
-        raise self._error(message)
+        raise self._assertion_error(message)
 
-    def _error(self, text: str, marks: dict[int, str] | None = None) -> AssertionError:
+    def _assertion_error(self, text: str, marks: dict[int, str] | None = None) -> AssertionError:
         return AssertionError(f"{text}\n{listing(self._run, marks)}")
 
 
-def _expected(name: Call, arguments: dict[str, Json]) -> ExpectedCall:
+def _expected_call(name: Call, arguments: dict[str, Json]) -> ExpectedCall:
     return call(name, **arguments) if isinstance(name, str) else name.with_arguments(arguments)
 
 
-def _all(expected: Sequence[Call]) -> list[ExpectedCall]:
-    return [_expected(one, {}) for one in expected]
+def _expected_calls(expected: Sequence[Call]) -> list[ExpectedCall]:
+    return [_expected_call(one, {}) for one in expected]
 
 
-def _number(expected_calls: Sequence[object]) -> str:
+def _count_in_words(expected_calls: Sequence[object]) -> str:
     return "1 call" if len(expected_calls) == 1 else f"{len(expected_calls)} calls"
 
 
-def _named(expected_calls: Sequence[ExpectedCall]) -> str:
+def _names_in_words(expected_calls: Sequence[ExpectedCall]) -> str:
     return ", ".join(map(str, expected_calls)) or "none"
 
 
-def _has(value: object, fields: dict[str, object]) -> bool:
+def _has_fields(value: object, fields: dict[str, object]) -> bool:
     nothing = object()
     return all(getattr(value, name, nothing) == expected for name, expected in fields.items())
 
 
-def _formatted(fields: dict[str, object]) -> str:
+def _format_fields(fields: dict[str, object]) -> str:
     return f"({', '.join(f'{name}={value!r}' for name, value in fields.items())})" if fields else ""

@@ -62,22 +62,22 @@ class _Guard:
 
     def lookup(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def looked_up(host: object, *arguments: object, **options: object) -> object:
-            name = _text(host)
-            if not _parsed(name):  # an address needs no DNS query
-                self._check("look up", name)
+            name = _host_text(host)
+            if not _parse_ip(name):  # an address needs no DNS query
+                self._check_host("look up", name)
             answer = real(host, *arguments, **options)
-            if self._allows(name):
-                self._found.update(_addresses(answer))
+            if self._is_allowed(name):
+                self._found.update(_addresses_in(answer))
             return answer
 
         return looked_up
 
     def contact(self, act: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def contacted(sock: socket.socket, *arguments: object) -> object:
-            address = _address(act, arguments)
+            address = _address_in(act, arguments)
             if sock.family in {socket.AF_INET, socket.AF_INET6} and isinstance(address, tuple):
                 try:
-                    self._check("connect to", _text(address[0]))
+                    self._check_host("connect to", _host_text(address[0]))
                 except NetworkBlocked:
                     sock.close()  # clients close it only after an OSError
                     raise
@@ -85,33 +85,33 @@ class _Guard:
 
         return contacted
 
-    def _check(self, act: str, host: str) -> None:
-        if not self._allows(host):
+    def _check_host(self, act: str, host: str) -> None:
+        if not self._is_allowed(host):
             self.refused.append(f"{act} {host}")
             raise NetworkBlocked(
                 f"there is no network in a replay, but this test wants to {act} {host}.\n{self._remedy}"
             )
 
-    def _allows(self, host: str) -> bool:
+    def _is_allowed(self, host: str) -> bool:
         patterns = (pattern.lower() for pattern in self._allowed)
         named = not host or host in self._found or any(fnmatchcase(host.lower(), one) for one in patterns)
         return named or (LOOPBACK in self._allowed and _is_loopback(host))
 
 
-def _text(host: object) -> str:
+def _host_text(host: object) -> str:
     return host.decode() if isinstance(host, bytes) else str(host or "")
 
 
-def _addresses(answer: object) -> Iterator[str]:
+def _addresses_in(answer: object) -> Iterator[str]:
     """All addresses in the result of a lookup, which has a different shape per function."""
-    if isinstance(answer, str) and _parsed(answer):
+    if isinstance(answer, str) and _parse_ip(answer):
         yield answer
     elif isinstance(answer, tuple | list):
         for part in answer:
-            yield from _addresses(part)
+            yield from _addresses_in(part)
 
 
-def _address(name: str, arguments: Sequence[object]) -> object:
+def _address_in(name: str, arguments: Sequence[object]) -> object:
     """The address among the arguments of a socket method; None if the socket is connected."""
     match name:
         case "sendmsg":
@@ -126,11 +126,11 @@ def _is_loopback(host: str) -> bool:
     >>> _is_loopback("127.0.0.1"), _is_loopback("::1"), _is_loopback("db.test")
     (True, True, False)
     """
-    address = _parsed(host)
+    address = _parse_ip(host)
     return address.is_loopback if address else host.lower() == "localhost"
 
 
-def _parsed(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The IP address of a host; ``None`` if the host is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])

@@ -64,19 +64,22 @@ _OPEN: Final = pytest.StashKey[_Open]()
 
 def reel_of(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
-    _shared(item.config).set_variables(os.environ)
-    mode, live = item.config.getoption("--reel"), _live(item.config)
-    files = _files(item)
+    _project_settings(item.config).set_variables(os.environ)
+    mode, live = item.config.getoption("--reel"), _live_side(item.config)
+    files = _recording_files(item)
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    given = _rules(item)
+    given = _rules_for(item)
     own, shared = ([one.rule for one in given if one.shared == which] for which in (False, True))
     reel = Reel(files, live, recording=recording, vary=own, shared=shared)
     open_ = item.stash[_OPEN] = _Open(reel, given)
     item.stash[PASSED] = False
     if not recording:
-        hosts = [*item.config.getini("reel_allowed_hosts"), *_shared(item.config).texts("allowed_hosts")]
+        hosts = [
+            *item.config.getini("reel_allowed_hosts"),
+            *_project_settings(item.config).texts("allowed_hosts"),
+        ]
         open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
     return reel
 
@@ -91,7 +94,7 @@ def followed(item: pytest.Item) -> Generator[None]:
     try:
         yield
     except (Exception, pytest.fail.Exception) as error:
-        if not _readable_cause(error) and (unfinished := _unfinished(item)):
+        if not _readable_cause(error) and (unfinished := _unfinished_text(item)):
             item.add_report_section("call", "reel", unfinished)
         raise
     if open_ := item.stash.get(_OPEN, None):  # none if the reel itself could not be made
@@ -138,7 +141,7 @@ def readable(item: pytest.Item) -> Generator[None]:
             raise pytest.fail.Exception(f"{error}\n\n{_ONE_TEST}", pytrace=False) from None
         if cause is None:
             raise
-        raise pytest.fail.Exception(_text(item, error, cause), pytrace=False) from None
+        raise pytest.fail.Exception(_failure_text(item, error, cause), pytrace=False) from None
 
 
 def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -163,14 +166,14 @@ def _is_of_wider_scope(error: BaseException) -> bool:
     return isinstance(error, pytest.fail.Exception) and "scoped fixture reel with a" in str(error)
 
 
-def _live(config: pytest.Config) -> LiveSide:
+def _live_side(config: pytest.Config) -> LiveSide:
     """The server to record from; one that is named for this session gets no key of the project's own."""
     url, key_env = config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env")
-    ours = _shared(config).values
+    ours = _project_settings(config).values
     return LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
 
 
-def _shared(config: pytest.Config) -> ProjectSettings:
+def _project_settings(config: pytest.Config) -> ProjectSettings:
     """What the project says for all commands, and for this plugin.
 
     :raises ProjectSettingsError: if it cannot be used
@@ -181,14 +184,14 @@ def _shared(config: pytest.Config) -> ProjectSettings:
 def recordings_folder(config: pytest.Config) -> Path | None:
     """The folder of all recordings; ``None`` if they are next to each test file."""
     root = config.inipath.parent if config.inipath else config.rootpath
-    named = config.getini("reel_dir") or _shared(config).values.get("recordings")
+    named = config.getini("reel_dir") or _project_settings(config).values.get("recordings")
     return root / named if named else None
 
 
-def _files(item: pytest.Item) -> ReelFiles:
-    folder, module = _folder(item)
+def _recording_files(item: pytest.Item) -> ReelFiles:
+    folder, module = _recording_folder(item)
     for mark in item.iter_markers("reel"):
-        name, vary = _marked(*mark.args, **mark.kwargs)
+        name, vary = _read_marker(*mark.args, **mark.kwargs)
         if name:
             return files_by_name(folder, name)
         if not vary:  # says nothing: the name of the test, whatever a class or module says
@@ -197,7 +200,7 @@ def _files(item: pytest.Item) -> ReelFiles:
     return files_of_test(folder / module, [*classes, item.name])
 
 
-def _marked(name: str | None = None, *, vary: Sequence[Vary] = ()) -> tuple[str | None, Sequence[Vary]]:
+def _read_marker(name: str | None = None, *, vary: Sequence[Vary] = ()) -> tuple[str | None, Sequence[Vary]]:
     """The name and the rules in a marker; Python rejects other arguments."""
     rules = [vary] if isinstance(vary, Vary) else [*vary]
     for rule in rules:
@@ -206,12 +209,12 @@ def _marked(name: str | None = None, *, vary: Sequence[Vary] = ()) -> tuple[str 
     return name, rules
 
 
-def _rules(item: pytest.Item) -> list[GivenRule]:
+def _rules_for(item: pytest.Item) -> list[GivenRule]:
     """The rules for a test: its own, those of its classes and its module, and the project's."""
     given: list[GivenRule] = []
     for node, mark in item.iter_markers_with_node("reel"):
         shared = node is not item
-        given += [GivenRule(node.nodeid, shared, rule) for rule in _marked(*mark.args, **mark.kwargs)[1]]
+        given += [GivenRule(node.nodeid, shared, rule) for rule in _read_marker(*mark.args, **mark.kwargs)[1]]
     given += [GivenRule(PYPROJECT, True, rule) for rule in project_rules(item.config.rootpath)]
     return given
 
@@ -228,7 +231,7 @@ def _tell_rules(item: pytest.Item, reel: Reel, given: Sequence[GivenRule]) -> No
         item.user_properties.append((RULES, told(reel.files.cassette, rules)))
 
 
-def _folder(item: pytest.Item) -> tuple[Path, Path]:
+def _recording_folder(item: pytest.Item) -> tuple[Path, Path]:
     """The folder of recordings, and the subfolder of the test's module."""
     folder = recordings_folder(item.config)
     if folder is None:
@@ -238,7 +241,7 @@ def _folder(item: pytest.Item) -> tuple[Path, Path]:
     return folder, module.relative_to(root) if module.is_relative_to(root) else Path(module.name)
 
 
-def _unfinished(item: pytest.Item) -> str:
+def _unfinished_text(item: pytest.Item) -> str:
     open_ = item.stash.get(_OPEN, None)
     if open_ is None:
         return ""
@@ -266,31 +269,31 @@ def _readable_cause(error: BaseException) -> BaseException | None:
             return None if error.__cause__ is None else _readable_cause(error.__cause__)
 
 
-def _text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
-    parts = [f"{place}: {cause}" if (place := _place(item, error)) else str(cause)]
+def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
+    parts = [f"{place}: {cause}" if (place := _line_of_test(item, error)) else str(cause)]
     if cause is not error and not isinstance(error, BaseExceptionGroup):
         parts.append(f"(It reached the test as {type(error).__name__}: {error})")
     open_ = item.stash.get(_OPEN, None)
     if isinstance(cause, ReplayMismatch | CassetteError) and open_ and not open_.reel.recording:
-        parts.append(f"To record: {_command(item)}")
+        parts.append(f"To record: {_command_to_record(item)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
     return printable("\n".join(parts).replace(here, ""))
 
 
-def _place(item: pytest.Item, error: BaseException) -> str:
+def _line_of_test(item: pytest.Item, error: BaseException) -> str:
     """The line of the test file that raised it."""
-    lines = [frame.lineno for frame in _frames(error) if Path(frame.filename) == item.path]
+    lines = [frame.lineno for frame in _frames_of(error) if Path(frame.filename) == item.path]
     return f"{item.path.name}:{lines[-1]}" if lines else ""
 
 
-def _frames(error: BaseException) -> Iterator[traceback.FrameSummary]:
+def _frames_of(error: BaseException) -> Iterator[traceback.FrameSummary]:
     yield from traceback.extract_tb(error.__traceback__)
     if isinstance(error, BaseExceptionGroup):
-        yield from _frames(error.exceptions[0])
+        yield from _frames_of(error.exceptions[0])
 
 
-def _command(item: pytest.Item) -> str:
-    where = "" if _live(item.config).base_url else " --reel-live-url URL"
+def _command_to_record(item: pytest.Item) -> str:
+    where = "" if _live_side(item.config).base_url else " --reel-live-url URL"
     return f"pytest {shlex.quote(item.nodeid)} --reel=record{where}"
 
 
@@ -298,5 +301,5 @@ def _network_remedy(item: pytest.Item) -> str:
     return (
         "Send it through the reel (reel.run, reel.endpoint, reel.transport); for a tool, replay its result "
         "(tools_in_replay=False);\nor allow the host with the ini option reel_allowed_hosts.\n"
-        f"To record: {_command(item)}"
+        f"To record: {_command_to_record(item)}"
     )

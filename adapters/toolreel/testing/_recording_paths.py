@@ -79,16 +79,16 @@ def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
     name, _, parameters = last.partition("[")
     stem = ".".join([*classes, name])
     if parameters:
-        stem += f"-{_safe(parameters.removesuffix(']'))}"
+        stem += f"-{_file_name_part(parameters.removesuffix(']'))}"
     return ReelFiles(folder / f"{stem}.yaml")
 
 
-def _safe(text: str) -> str:
+def _file_name_part(text: str) -> str:
     """The text as part of a file name; a digest distinguishes texts with replaced characters.
 
     Upper case gets a digest too, because some file systems ignore case.
 
-    >>> _safe("gpt-4o"), _safe("a b/c")
+    >>> _file_name_part("gpt-4o"), _file_name_part("a b/c")
     ('gpt-4o', 'a-b-c-539138d5')
     """
     if _PLAIN.fullmatch(text) and len(text) <= _MAX_LENGTH:

@@ -82,11 +82,11 @@ def found_in(*paths: Path) -> Found:
     for path in paths:
         if not path.exists():
             raise CassetteError(f"{path}: there is no such file or folder")
-        files |= dict.fromkeys(_walked(path) if path.is_dir() else [path])
-    cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _counts(path))}
+        files |= dict.fromkeys(_files_below(path) if path.is_dir() else [path])
+    cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _is_recording(path))}
     journals: dict[Path, list[Path]] = {}
     named = sorted(path for path in files if path.name.endswith(_JOURNAL))
-    evaluations = tuple(path for path in named if _head(path).startswith(_TRIAL))
+    evaluations = tuple(path for path in named if _first_bytes(path).startswith(_TRIAL))
     for path in (path for path in named if path not in evaluations):
         journals.setdefault(_cassette_of(path), []).append(path)
     for path in cassettes:
@@ -99,19 +99,19 @@ def found_in(*paths: Path) -> Found:
     return found
 
 
-def _walked(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
         yield from (Path(here, name) for name in sorted(names))
 
 
-def _counts(path: Path) -> bool:
+def _is_recording(path: Path) -> bool:
     if not _HOMES.isdisjoint(path.absolute().parent.parts):
         return True
-    return len(_HEAD.findall(_head(path))) > 1 or path.with_name(path.stem + _JOURNAL).exists()
+    return len(_HEAD.findall(_first_bytes(path))) > 1 or path.with_name(path.stem + _JOURNAL).exists()
 
 
-def _head(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(4096)
@@ -154,9 +154,9 @@ class Names:
         folder = path.parent.name
         names = {f"{folder}/{path.stem}", folder}
         by_text = names & self.ends or {*names, *([path.stem] if alone else [])} & self.texts
-        return bool(by_text) or self._defined(folder, path.stem)
+        return bool(by_text) or self._is_defined(folder, path.stem)
 
-    def _defined(self, module: str, stem: str) -> bool:
+    def _is_defined(self, module: str, stem: str) -> bool:
         *_, test = stem.partition("-")[0].split(".")
         return test in self.tests.get(module, ())
 
@@ -173,11 +173,11 @@ def names_in(path: Path) -> Names:
         defined: set[str] = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                texts.add(_plain(node.value))
+                texts.add(_plain_name(node.value))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 defined.add(node.name)
         tests[file.stem] = tests.get(file.stem, _NONE) | defined
-    return Names(frozenset(texts), frozenset(_ends(texts)), tests)
+    return Names(frozenset(texts), frozenset(_path_ends(texts)), tests)
 
 
 def reel_tests(cassette: Path) -> Path | None:
@@ -192,7 +192,7 @@ def reel_tests(cassette: Path) -> Path | None:
     return None
 
 
-def _ends(texts: Iterable[str]) -> Iterator[str]:
+def _path_ends(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         *folders, last = text.rsplit("/", 2)
         if folders:
@@ -201,7 +201,7 @@ def _ends(texts: Iterable[str]) -> Iterator[str]:
             yield f"{folders[1]}/{last}"
 
 
-def _plain(text: str) -> str:
+def _plain_name(text: str) -> str:
     for suffix in _SUFFIXES:
         text = text.removesuffix(suffix)
     return text
@@ -287,7 +287,7 @@ def check(
     for path in found.remains:
         findings += [Finding(path, "leak", text) for text in checker.leaks_in(path)]
         findings.append(Finding(path, "remains", "left by a run that was killed: remove it"))
-    findings += _orphans(found.groups, tests)
+    findings += _unused_recordings(found.groups, tests)
     return Checked(tuple(checked), tuple(sorted(findings, key=lambda finding: finding.path)))
 
 
@@ -301,17 +301,19 @@ class _Checker:
 
     def check(self, group: Group) -> CheckedRecording:
         """Check one recording."""
-        interactions = self._cassette(group.cassette) if group.has_cassette else []
+        interactions = self._check_cassette(group.cassette) if group.has_cassette else []
         if interactions:
-            self._rules(group.cassette)
-        journals = [read for path in group.journals if (read := self._journal(path))]
+            self._check_rules(group.cassette)
+        journals = [read for path in group.journals if (read := self._check_journal(path))]
         readable = interactions is not None and len(journals) == len(group.journals)
         if journals and readable:
             self._rehearse(group, journals)
         if group.has_cassette and not group.journals:
-            self._note(group.cassette, "alone", "has no journal: a session of another client, or half of one")
+            self._add_finding(
+                group.cassette, "alone", "has no journal: a session of another client, or half of one"
+            )
         elif not group.has_cassette:
-            self._note(
+            self._add_finding(
                 group.journals[0],
                 "alone",
                 "has no cassette: a run recorded without one, a fork, or half of a recording",
@@ -320,26 +322,26 @@ class _Checker:
             group.cassette if group.has_cassette else None,
             group.journals,
             len(interactions or ()),
-            _oldest(interactions or ()),
+            _oldest_reply(interactions or ()),
         )
 
     def leaks_in(self, path: Path) -> Iterator[str]:
         """The leaks in a file, scanned as plain text."""
-        for leak in leaks(_raw(path), self.known, self.rules):
+        for leak in leaks(_raw_text(path), self.known, self.rules):
             yield f"line {leak.line}: {leak.kind}"
 
-    def _note(self, path: Path, kind: Kind, text: str) -> None:
+    def _add_finding(self, path: Path, kind: Kind, text: str) -> None:
         self.findings.append(Finding(path, kind, text))
 
-    def _cassette(self, path: Path) -> list[dict[str, Any]] | None:
+    def _check_cassette(self, path: Path) -> list[dict[str, Any]] | None:
         """The interactions of a cassette; ``None`` if it cannot be read."""
-        text = _raw(path)
+        text = _raw_text(path)
         interactions = None
         try:
             interactions = [in_one_piece(entry) for entry in CassetteFile().load(path)]
         except ToolreelError as error:
-            kind, text = _unreadable(path, text, str(error))
-            self._note(path, kind, text)
+            kind, text = _finding_of_error(path, text, str(error))
+            self._add_finding(path, kind, text)
         seen: set[str] = set()
         beginnings = SharedBeginnings()
         found = [
@@ -348,30 +350,30 @@ class _Checker:
             for place, leak in leaks_at(interaction_texts(entry, beginnings), self.known, self.rules, seen)
         ]
         for leak in found or self.leaks_in(path):  # comments and unreadable files are scanned as text
-            self._note(path, "leak", leak)
+            self._add_finding(path, "leak", leak)
         return interactions
 
-    def _rules(self, path: Path) -> None:
+    def _check_rules(self, path: Path) -> None:
         """Look for rules in a cassette that fit none of its requests."""
         try:
             tape = Recording.load(path)
         except VaryError as error:
-            self._note(path, "rule", _without(path, str(error)))
+            self._add_finding(path, "rule", _without_file_name(path, str(error)))
             return
         for rule, count in tape.rules.fits_in(exchange.body for exchange in tape.exchanges).items():
             if not count:
-                self._note(path, "rule", f"{rule.text}: fits no request: correct or remove it")
+                self._add_finding(path, "rule", f"{rule.text}: fits no request: correct or remove it")
 
-    def _journal(self, path: Path) -> Recorded | None:
-        text = _raw(path)
+    def _check_journal(self, path: Path) -> Recorded | None:
+        text = _raw_text(path)
         for number, line in enumerate(text.split("\n"), 1):
             for place, leak in leaks_at(line_texts(line), self.known, self.rules):
-                self._note(path, "leak", f"line {number}: {place}: {leak.kind}")
+                self._add_finding(path, "leak", f"line {number}: {place}: {leak.kind}")
         try:
             return read_journal(path)
         except ToolreelError as error:
             kind: Kind = "version" if _is_other_version(text) else "unreadable"
-            self._note(path, kind, _without(path, str(error)))
+            self._add_finding(path, kind, _without_file_name(path, str(error)))
         return None
 
     def _rehearse(self, group: Group, journals: Sequence[Recorded]) -> None:
@@ -392,14 +394,14 @@ class _Checker:
                 rehearsal.finish()
                 journal.check()
             except ReplayMismatch as drift:
-                self._note(path, "drift", _without(path, str(drift)))
+                self._add_finding(path, "drift", _without_file_name(path, str(drift)))
                 return
             except ToolreelError as error:
-                self._note(path, "drift", f"cannot be replayed here: {error}")
+                self._add_finding(path, "drift", f"cannot be replayed here: {error}")
                 return
         if tape and tape.unplayed:
             numbers = ", ".join(str(index + 1) for index in tape.unplayed)
-            self._note(
+            self._add_finding(
                 group.cassette,
                 "unplayed",
                 f"no journal asks for interaction {numbers}: another client's, or left over",
@@ -410,18 +412,18 @@ class _Checker:
         try:
             check_recovered(cassette)
         except ReplayMismatch as drift:
-            self._note(cassette, "drift", _without(cassette, str(drift)))
+            self._add_finding(cassette, "drift", _without_file_name(cassette, str(drift)))
         except ToolreelError as error:
-            self._note(cassette, "drift", f"cannot be replayed here: {error}")
+            self._add_finding(cassette, "drift", f"cannot be replayed here: {error}")
 
 
-def _unreadable(path: Path, text: str, message: str) -> tuple[Kind, str]:
+def _finding_of_error(path: Path, text: str, message: str) -> tuple[Kind, str]:
     version = _CASSETTE_VERSION.search(text)
     if version and int(version[1]) != cassette_format.VERSION:
-        return "version", _without(path, message)
+        return "version", _without_file_name(path, message)
     if not version and _STOCK.search(text):
         return "version", f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
-    return "unreadable", _without(path, message)
+    return "unreadable", _without_file_name(path, message)
 
 
 def _is_other_version(text: str) -> bool:
@@ -432,26 +434,26 @@ def _is_other_version(text: str) -> bool:
     return isinstance(head, dict) and head.get("toolreel_journal", VERSION) != VERSION
 
 
-def _without(path: Path, message: str) -> str:
+def _without_file_name(path: Path, message: str) -> str:
     """A message without the name of the file, which has its own column."""
     return message.removeprefix(str(path)).lstrip(":, ")
 
 
-def _raw(path: Path) -> str:
+def _raw_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
 
 
-def _oldest(interactions: Iterable[dict[str, Any]]) -> datetime | None:
+def _oldest_reply(interactions: Iterable[dict[str, Any]]) -> datetime | None:
     """The time of the oldest reply, in UTC; a cassette has no other date."""
     bodies = (entry["response"]["body"] for entry in interactions if "response" in entry)
     times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
     return datetime.fromtimestamp(min(times), UTC) if times else None
 
 
-def _orphans(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding]:
+def _unused_recordings(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding]:
     """The recordings that no test names, in the given folders or next to the recording."""
     by_places: dict[tuple[Path, ...], list[Group]] = {}
     for group in groups:

@@ -123,7 +123,7 @@ class Reel(ReelRecording):
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
         journal = self.journal(plan)
         performer = _performer(self, journal, host, approver or Later(), tools_in_replay=tools_in_replay)
-        return self._reached(
+        return self._check_reached(
             _Talk(run(plan, performer, journal=journal, observe=observe), journal, performer)
         )
 
@@ -140,11 +140,11 @@ class Reel(ReelRecording):
         _check_tools(plan, tools, recording=self.recording)
         journal = self.journal(plan)
         performer = _async_performer(
-            self, journal, _awaited(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
+            self, journal, _async_tools(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
         )
-        async with _live(self, performer) as live:
+        async with _live_performer(self, performer) as live:
             done = await arun(plan, live, journal=journal, observe=observe)
-        return self._reached(_Talk(done, journal, performer))
+        return self._check_reached(_Talk(done, journal, performer))
 
     def speak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
         """Say something to a run of this reel: it begins the next exchange, in the same journal.
@@ -152,7 +152,7 @@ class Reel(ReelRecording):
         :param run: as :meth:`run` or :meth:`speak` returned it; tools and approver are those of :meth:`run`
         :raises toolreel.ReplayMismatch: if the exchange differs from the recording; names it
         """
-        talk = self._talk(run)
+        talk = self._talk_of(run)
         performer = talk.performer
         if isinstance(performer, _AsyncLive | AsyncRehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
@@ -160,28 +160,28 @@ class Reel(ReelRecording):
             performer.skip_message()
         with naming_exchange(talk.journal):
             done = speak(run, content, performer, journal=talk.journal, observe=observe)
-            return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
+            return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
 
     async def aspeak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
         """The async version of :meth:`speak`."""
-        talk = self._talk(run)
+        talk = self._talk_of(run)
         performer = talk.performer
         if isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
         if isinstance(performer, AsyncRehearsal):
             performer.skip_message()
         with naming_exchange(talk.journal):
-            async with _live(self, performer) as live:
+            async with _live_performer(self, performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
-            return self._reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
+            return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
 
-    def _talk(self, run: Run) -> _Talk:
+    def _talk_of(self, run: Run) -> _Talk:
         found = [talk for talk in self._talks if talk.run.state is run.state]
         if not found:
             raise ConfigError("the run is none of this reel; give one that reel.run or reel.speak returned")
         return found[-1]
 
-    def _reached(self, talk: _Talk) -> Run:
+    def _check_reached(self, talk: _Talk) -> Run:
         """The run, after checks of a replay: the recording goes on only with what the user says."""
         if isinstance(talk.performer, Rehearsal | AsyncRehearsal):
             goes_on = talk.performer.awaits_user
@@ -248,7 +248,7 @@ def _async_performer(
 
 
 @asynccontextmanager
-async def _live(
+async def _live_performer(
     reel: ReelRecording, performer: _AsyncLive | AsyncRehearsal
 ) -> AsyncGenerator[AsyncPorts | AsyncRehearsal]:
     """The performer; while recording, with an endpoint that is open inside."""
@@ -259,7 +259,7 @@ async def _live(
         yield AsyncPorts(endpoint, performer.tools, performer.approver, performer.clock)
 
 
-def _awaited(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
+def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
     if isinstance(tools, PythonTools):
         return ThreadedTools(tools)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools

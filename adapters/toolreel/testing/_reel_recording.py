@@ -86,10 +86,10 @@ class ReelJournal:
         was, now = self.recorded.text.splitlines()[1:], self._memory.lines[1:]
         was = was if whole else was[: len(now)]
         for number, (old, new) in enumerate(zip_longest(was, now), 1):
-            if old != new and not self._allows(number):
-                raise ReplayMismatch(f"{self.path}: {_difference(number, old, new)}")
+            if old != new and not self._is_allowed(number):
+                raise ReplayMismatch(f"{self.path}: {_first_difference(number, old, new)}")
 
-    def _allows(self, number: int) -> bool:
+    def _is_allowed(self, number: int) -> bool:
         """Whether the rules explain why this event differs."""
         if self.allowed is None or self.recorded is None:
             return False
@@ -113,7 +113,7 @@ class ReelJournal:
                 file.record(effect, event)
 
 
-def _difference(number: int, old: str | None, new: str | None) -> str:
+def _first_difference(number: int, old: str | None, new: str | None) -> str:
     if old is None:
         return f"the run continued after the {number - 1} recorded events"
     if new is None:
@@ -209,7 +209,7 @@ class ReelRecording:
 
         :raises CassetteError: in a replay of a test that didn't ask for it
         """
-        return self._opened().now
+        return self._open_session().now
 
     def new_id(self, name: str = "") -> str:
         """A new id, a UUID; a replay makes the same ids again.
@@ -218,7 +218,7 @@ class ReelRecording:
             once, each with a name of its own, get the same ids in any order
         :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
         """
-        return self._opened().new_id(name)
+        return self._open_session().new_id(name)
 
     @property
     def random(self) -> random.Random:
@@ -226,7 +226,7 @@ class ReelRecording:
 
         :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
         """
-        return self._opened().random
+        return self._open_session().random
 
     @property
     def fits(self) -> Mapping[Vary, int]:
@@ -236,22 +236,22 @@ class ReelRecording:
     @property
     def transport(self) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``; any number of them share the recording."""
-        return self._opened().transport()
+        return self._open_session().transport()
 
     @property
     def async_transport(self) -> httpx.AsyncBaseTransport:
         """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
-        return self._opened().async_transport()
+        return self._open_session().async_transport()
 
     @property
     def httpx2_transport(self) -> Httpx2Transport:
         """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
-        return self._opened().httpx2_transport()
+        return self._open_session().httpx2_transport()
 
     @property
     def async_httpx2_transport(self) -> AsyncHttpx2Transport:
         """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
-        return self._opened().async_httpx2_transport()
+        return self._open_session().async_httpx2_transport()
 
     @property
     def endpoint(self) -> HttpEndpoint:
@@ -271,7 +271,7 @@ class ReelRecording:
         path = self.files.journal(len(self._journals) + 1)
         self._check_exists()
         recorded = read_journal(path) if not self.recording and path.exists() else None
-        self._journals.append(ReelJournal(plan, path, recorded, self._allowed(recorded)))
+        self._journals.append(ReelJournal(plan, path, recorded, self._allowed_differences(recorded)))
         return self._journals[-1]
 
     def check(self) -> None:
@@ -293,7 +293,7 @@ class ReelRecording:
         for journal in self._journals:
             journal.check()
         if self._session or (not self.recording and self.files.cassette.exists()):
-            self._opened().finish()
+            self._open_session().finish()
         elif self._vary:
             raise VaryError(
                 f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
@@ -348,7 +348,7 @@ class ReelRecording:
         if not self.recording and not self.files.exist:
             raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
 
-    def _opened(self) -> Session:
+    def _open_session(self) -> Session:
         if self._session is None:
             self._check_exists()
             self._session = Session.of(
@@ -359,7 +359,7 @@ class ReelRecording:
             )
         return self._session
 
-    def _allowed(self, recorded: Recorded | None) -> AllowedDifferences | None:
+    def _allowed_differences(self, recorded: Recorded | None) -> AllowedDifferences | None:
         """What may differ from a recorded run; ``None`` without rules."""
         if recorded is None:
             return None
@@ -369,7 +369,7 @@ class ReelRecording:
 
     def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
-        return self._opened().recording if self.files.cassette.exists() else None
+        return self._open_session().recording if self.files.cassette.exists() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,13 +50,13 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
     :raises VaryError: if a rule cannot be used; names the line
     """
     path = root / PYPROJECT
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ()
+    return _read_rules(path, path.stat().st_mtime_ns) if path.is_file() else ()
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed: int) -> tuple[Vary, ...]:
+def _read_rules(path: Path, _changed: int) -> tuple[Vary, ...]:
     text = read_file(path, VaryError, "is gone")
-    entries = read_toml(str(path), text, _entries, VaryError)
+    entries = read_toml(str(path), text, _entries_in, VaryError)
     lines = [number for number, line in enumerate(text.splitlines(), 1) if _TABLE.match(line)]
     rules = []
     for n, entry in enumerate(entries):
@@ -65,7 +65,7 @@ def _read(path: Path, _changed: int) -> tuple[Vary, ...]:
     return tuple(rules)
 
 
-def _entries(tree: dict[str, Any]) -> list[object]:
+def _entries_in(tree: dict[str, Any]) -> list[object]:
     return list(settings_in(tree).get("vary", ()))
 
 
@@ -130,8 +130,8 @@ class RuleReport:
         left = [given for given, count in self._requests.items() if given.shared and not count]
         if not left:
             return []
-        others = [path for path in _recordings(folders) if path not in self._played]
-        fitting = {rule for path in others for rule in _fitting(path, [given.rule for given in left])}
+        others = [path for path in _recordings_below(folders) if path not in self._played]
+        fitting = {rule for path in others for rule in _fitting_rules(path, [given.rule for given in left])}
         return [
             f"{given.text}: fits no request of any recording: correct or remove it"
             for given in sorted(left, key=lambda one: one.text)
@@ -151,23 +151,23 @@ def reel_folders(root: Path, skipped: Sequence[str]) -> Iterator[Path]:
             yield Path(folder) / _FOLDER
 
 
-def _recordings(folders: Iterable[Path]) -> Iterator[Path]:
+def _recordings_below(folders: Iterable[Path]) -> Iterator[Path]:
     for folder in folders:
         yield from sorted(folder.rglob("*.yaml"))
 
 
-def _fitting(path: Path, rules: Sequence[Vary]) -> Iterator[Vary]:
+def _fitting_rules(path: Path, rules: Sequence[Vary]) -> Iterator[Vary]:
     """The rules that fit a request of a recording; none if it cannot be read."""
     try:
         exchanges = Recording.load(path).exchanges
     except AdapterError:
         return
     for rule in rules:
-        if any(_fits(rule, exchange.body) for exchange in exchanges):
+        if any(_fits_body(rule, exchange.body) for exchange in exchanges):
             yield rule
 
 
-def _fits(rule: Vary, body: bytes) -> bool:
+def _fits_body(rule: Vary, body: bytes) -> bool:
     try:
         return bool(put_through(body, [rule]).used)
     except AdapterError:

@@ -44,7 +44,7 @@ def saying(content: str, finish: str = "stop") -> Mapping[str, Json]:
     >>> saying("Done.")["choices"][0]["message"]
     {'role': 'assistant', 'content': 'Done.'}
     """
-    return _body({"role": "assistant", "content": content}, finish)
+    return _reply_body({"role": "assistant", "content": content}, finish)
 
 
 def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> Mapping[str, Json]:
@@ -71,7 +71,9 @@ class _Calling(dict[str, Json]):
             }
             for number, (name, arguments) in enumerate(calls, first)
         ]
-        super().__init__(_body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls"))
+        super().__init__(
+            _reply_body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls")
+        )
 
 
 def _call_id(number: int) -> str:
@@ -83,7 +85,7 @@ def _call_id(number: int) -> str:
     return f"call_{letters}"
 
 
-def _numbered(script: Iterable[Line]) -> Iterator[Line]:
+def _with_distinct_ids(script: Iterable[Line]) -> Iterator[Line]:
     """The script with different ids for all calls: a run notes each id that repeats."""
     first = 0
     for line in script:
@@ -106,7 +108,7 @@ def streaming(*pieces: str, finish: str = "stop") -> str:
     return "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))
 
 
-def _body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
+def _reply_body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:
     return {
         "object": "chat.completion",
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
@@ -117,7 +119,7 @@ class ScriptedEndpoint:
     """An endpoint that answers requests from a script, in order; ``asked`` has the requests."""
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
-        self._remaining = deque(_numbered(script))
+        self._remaining = deque(_with_distinct_ids(script))
         self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 
@@ -136,9 +138,9 @@ class ScriptedEndpoint:
             case Lost():
                 return RequestFailed(effect.ref, line.failure, line.message, line.status)
             case str():
-                return self._reply(effect, line)
+                return self._reply_event(effect, line)
             case _:
-                return self._reply(effect, canonical(line))
+                return self._reply_event(effect, canonical(line))
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """The pieces of the next answer, one by one, and last the answer as :meth:`send` returns it."""
@@ -147,7 +149,7 @@ class ScriptedEndpoint:
             yield from deltas_in(event.body, effect.request.form, whole=True)
         yield event
 
-    def _reply(self, effect: SendRequest, body: str) -> ReplyReceived:
+    def _reply_event(self, effect: SendRequest, body: str) -> ReplyReceived:
         listener = self._on_delta if effect.purpose == "turn" else None
         tell(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
         return ReplyReceived(effect.ref, 200, body)

@@ -170,7 +170,7 @@ def current_call() -> CurrentCall:
 
     :raises AdapterError: outside of a tool call
     """
-    return _context("current_call").call
+    return _current_context("current_call").call
 
 
 def spend(spent: Spent | None) -> None:
@@ -182,7 +182,7 @@ def spend(spent: Spent | None) -> None:
     :param spent: is added to what the call has said before; ``None`` is nothing
     :raises AdapterError: outside of a tool call
     """
-    context = _context("spend")
+    context = _current_context("spend")
     if spent is not None:
         context.spending.known.append(spent)
 
@@ -198,7 +198,7 @@ def spending() -> Spending:
     return begun
 
 
-def _context(asked: str) -> RunContext[Any]:
+def _current_context(asked: str) -> RunContext[Any]:
     context = _CURRENT.get(None)
     if context is None:
         raise AdapterError(

@@ -73,12 +73,12 @@ async def awaited(returned: Future[_Result]) -> _Result:
     except ImportError:
         raise MissingExtra.of("http", "anyio") from None
     done = anyio.Event()
-    returned.add_done_callback(_waker(done.set))
+    returned.add_done_callback(_wake_from_thread(done.set))
     await done.wait()
     return returned.result()
 
 
-def _waker(wake: Callable[[], object]) -> Callable[[object], None]:
+def _wake_from_thread(wake: Callable[[], object]) -> Callable[[object], None]:
     """A callback that runs ``wake`` in the current event loop from another thread."""
     import asyncio
 
@@ -120,7 +120,7 @@ class _Routes(Generic[_Host]):
         """The credentials that the hosts send, by name."""
         return secrets_of(*self.hosts.values(), self.default)
 
-    def _host(self, name: str) -> _Host | None:
+    def _host_of(self, name: str) -> _Host | None:
         matching = [prefix for prefix in self.hosts if name.startswith(prefix)]
         return self.hosts[max(matching, key=len)] if matching else self.default
 
@@ -137,7 +137,7 @@ class Router(_Routes[ToolHost]):
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = self._host(effect.name)
+        host = self._host_of(effect.name)
         return _not_implemented(effect) if host is None else host.run(effect)
 
 
@@ -147,7 +147,7 @@ class AsyncRouter(_Routes[AsyncToolHost]):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = self._host(effect.name)
+        host = self._host_of(effect.name)
         return _not_implemented(effect) if host is None else await host.run(effect)
 
 

@@ -45,14 +45,14 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     details = (request["name"], JsonText(request["arguments"]), request["key"], request["turn"])
     effect = RunTool(0, request["call_id"], *details)
     with running(effect) as context:
-        answer = _answer(request, effect)
+        answer = _answer_request(request, effect)
     spent = context.spending.total
     return answer if spent is None else {**answer, "spent": asdict(spent)}
 
 
-def _answer(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
+def _answer_request(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
     try:
-        event = succeeded(effect, _call(request, effect), request["ok_key"])
+        event = succeeded(effect, _call_function(request, effect), request["ok_key"])
         return {"output": event.output, **({"event": dump(event)} if event.parts else {})}
     except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
         surprise = unexpected(error)
@@ -60,7 +60,7 @@ def _answer(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
         return {"output": failure(effect, error).output, **trace}
 
 
-def _call(request: Mapping[str, Any], effect: RunTool) -> object:
+def _call_function(request: Mapping[str, Any], effect: RunTool) -> object:
     module, _, name = request["target"].partition(":")
     function: Any = importlib.import_module(module)
     for part in name.split("."):

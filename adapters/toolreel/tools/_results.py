@@ -37,21 +37,21 @@ def counted(value: Json, ok_key: OkKey) -> Json:
         return value
     if ok_key == "data":
         return {"ok": True, "data": value}
-    return value if value["ok"] or value.keys() <= _ENVELOPE else _failure(value)
+    return value if value["ok"] or value.keys() <= _ENVELOPE else _failure_envelope(value)
 
 
-def _failure(value: Mapping[str, Json]) -> Json:
+def _failure_envelope(value: Mapping[str, Json]) -> Json:
     """The envelope of a failure: what has no place in it is data."""
     named = _ENVELOPE | {"error"}
     further = {key: item for key, item in value.items() if key not in named}
     data = value.get("data", {})
     if further:
         data = {**further, **({"data": data} if "data" in value else {})}
-    errors = [each for key in ("error", "errors") for each in _listed(value.get(key))]
+    errors = [each for key in ("error", "errors") for each in _error_list(value.get(key))]
     return {"ok": False, "data": data, "warnings": value.get("warnings"), "errors": errors}
 
 
-def _listed(errors: Json) -> list[Json]:
+def _error_list(errors: Json) -> list[Json]:
     if errors is None:
         return []
     return [*errors] if isinstance(errors, (list, tuple)) else [errors]

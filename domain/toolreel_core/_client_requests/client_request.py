@@ -119,20 +119,20 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     tree = read(text).value_or(None)
     if not isinstance(tree, Mapping):
         return Refusal("The body is no JSON object.")
-    if refusal := _refusal(tree, form):
+    if refusal := _refusal_of(tree, form):
         return refusal
     model = tree.get("model")
     name = model if isinstance(model, str) else ""
     if form == "chat_completions":
         entries = [*map(as_tree, items_of(tree, "messages"))]
-        return ClientRequest(tree, name, _messages(entries), _surface(canonical(tree.get("tools"))))
+        return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
     chat = messages_request.read(tree) if form == "messages" else responses_request.read(tree)
     entries = [entry for said in chat.said for entry in said.chat]
     return ClientRequest(
         {**chat.options, "messages": entries},
         name,
-        _messages(entries),
-        _surface(canonical(finite(chat.options.get("tools")))),
+        _read_messages(entries),
+        _tool_surface(canonical(finite(chat.options.get("tools")))),
         form,
         tree,
         chat.said,
@@ -141,7 +141,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     )
 
 
-def _refusal(tree: Tree, form: WireForm) -> Refusal | None:
+def _refusal_of(tree: Tree, form: WireForm) -> Refusal | None:
     """Why an object is no request."""
     key = "input" if form == "responses" else "messages"
     given = tree.get(key)
@@ -161,7 +161,7 @@ def _refusal(tree: Tree, form: WireForm) -> Refusal | None:
     return None
 
 
-def _messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
+def _read_messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
     try:
         return tuple([message_in(entry, f"messages[{n}]") for n, entry in enumerate(entries)])
     except ConfigError:
@@ -170,14 +170,14 @@ def _messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
 
 # A conversation sends the same tools with every request, and reading schemas takes longest.
 @lru_cache(maxsize=256)
-def _surface(tools: JsonText) -> ToolSurface:
+def _tool_surface(tools: JsonText) -> ToolSurface:
     definitions: dict[str, ToolDefinition] = {}
-    for definition in _definitions(parse(tools)):
+    for definition in _tool_definitions(parse(tools)):
         definitions.setdefault(definition.outward, definition)
     return ToolSurface(tuple(definitions.values()))
 
 
-def _definitions(tools: Json) -> Iterator[ToolDefinition]:
+def _tool_definitions(tools: Json) -> Iterator[ToolDefinition]:
     for entry in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
         match as_tree(entry).get("function"):
             case {"name": str() as name, **further}:

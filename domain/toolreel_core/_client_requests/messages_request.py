@@ -60,28 +60,28 @@ def read(tree: Tree) -> AsChat:
     for key in ("container", "mcp_servers"):
         if not is_empty(tree.get(key)):
             found.loss("server_tool", key)
-    said = (*_system(tree, found), *_messages(tree, found))
-    return AsChat(_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    said = (*_system_messages(tree, found), *_chat_messages(tree, found))
+    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
 
 
-def _system(tree: Tree, found: Findings) -> Iterator[Said]:
+def _system_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     given = tree.get("system")
     if not is_empty(given):
-        content = contents(_parts(given, "system", found))
+        content = contents(_chat_parts(given, "system", found))
         yield Said((), ({"role": "system", "content": content},))
 
 
-def _messages(tree: Tree, found: Findings) -> Iterator[Said]:
+def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     for number, entry in enumerate(map(as_tree, items_of(tree, "messages"))):
         place = f"messages[{number}].content"
         if entry.get("role") == "assistant":
-            chat: tuple[Tree, ...] = (_assistant(entry.get("content"), place, found),)
+            chat: tuple[Tree, ...] = (_assistant_message(entry.get("content"), place, found),)
         else:
-            chat = tuple(_heard(entry, place, found))
+            chat = tuple(_user_content(entry, place, found))
         yield Said((entry,), chat)
 
 
-def _assistant(content: Json, place: str, found: Findings) -> Tree:
+def _assistant_message(content: Json, place: str, found: Findings) -> Tree:
     if isinstance(content, str):
         return {"role": "assistant", "content": content}
     blocks = [*map(as_tree, content)] if isinstance(content, Sequence) else []
@@ -102,13 +102,13 @@ def _assistant(content: Json, place: str, found: Findings) -> Tree:
             case _:
                 found.loss("server_tool" if "tool" in type_of(block) else "unknown", at)
         if type_of(block) in _OF_BLOCK:
-            _look(block, at, found)
+            _note_extras(block, at, found)
     carry = carried_in_messages(blocks)
     kept = {} if carry is NOTHING else as_tree(parse(carry))
     return {**said_by("".join(texts), "".join(thoughts), calls), **kept}
 
 
-def _heard(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
+def _user_content(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
     """The results in a message of the user, and what else it says."""
     content = entry.get("content")
     if not isinstance(content, Sequence) or isinstance(content, str):
@@ -118,47 +118,47 @@ def _heard(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
     for number, block in enumerate(map(as_tree, content)):
         at = f"{place}[{number}]"
         if type_of(block) == "tool_result":
-            _look(block, at, found)
+            _note_extras(block, at, found)
             if block.get("is_error"):
                 found.hint("is_error")
-            output = contents(_parts(block.get("content", ""), f"{at}.content", found))
+            output = contents(_chat_parts(block.get("content", ""), f"{at}.content", found))
             yield {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": output}
         else:
-            rest.append(_part(block, at, found))
+            rest.append(_chat_part(block, at, found))
     if rest or not content:
         yield {"role": entry.get("role"), "content": contents(rest)}
 
 
-def _parts(given: Json, place: str, found: Findings) -> Json:
+def _chat_parts(given: Json, place: str, found: Findings) -> Json:
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
-    return [_part(as_tree(block), f"{place}[{number}]", found) for number, block in enumerate(given)]
+    return [_chat_part(as_tree(block), f"{place}[{number}]", found) for number, block in enumerate(given)]
 
 
-def _part(block: Tree, place: str, found: Findings) -> Tree:
+def _chat_part(block: Tree, place: str, found: Findings) -> Tree:
     """A block of the user as a part of chat completions; what is none stays as it is."""
     kind, source = type_of(block), tree_at(block, "source")
     if kind not in _OF_BLOCK or type_of(source) == "file":
         found.loss("stored_file" if "file" in (kind, type_of(source)) else "unknown", place)
         return block
-    _look(block, place, found)
+    _note_extras(block, place, found)
     match block:
         case {"type": "text", "text": str() as text}:
             return {"type": "text", "text": text}
         case {"type": "image"}:
-            return {"type": "image_url", "image_url": {"url": _url(source)}}
+            return {"type": "image_url", "image_url": {"url": _source_url(source)}}
         case {"type": "document"} if isinstance(source.get("content"), Sequence):
             found.loss("unknown", f"{place}.source.content")
             return block
         case {"type": "document"}:
             title: Tree = {"filename": block["title"]} if block.get("title") else {}
-            return {"type": "file", "file": {**title, "file_data": _url(source)}}
+            return {"type": "file", "file": {**title, "file_data": _source_url(source)}}
         case _:
             found.loss("unknown", place)
             return block
 
 
-def _look(block: Tree, place: str, found: Findings) -> None:
+def _note_extras(block: Tree, place: str, found: Findings) -> None:
     """Note what a block has in addition to its content."""
     found.hints_in(block, frozenset({"cache_control", "context"}))
     if not is_empty(block.get("citations")) and tree_at(block, "citations").get("enabled") is not False:
@@ -166,7 +166,7 @@ def _look(block: Tree, place: str, found: Findings) -> None:
     found.others(block, _OF_ANY | _OF_BLOCK[type_of(block)] | {"citations"}, f"{place}.")
 
 
-def _url(source: Tree) -> str:
+def _source_url(source: Tree) -> str:
     match source:
         case {"type": "base64", "media_type": str() as kind, "data": str() as data}:
             return f"data:{kind};base64,{data}"
@@ -176,11 +176,11 @@ def _url(source: Tree) -> str:
             return str(source.get("url", ""))
 
 
-def _options(tree: Tree, found: Findings) -> Tree:
+def _chat_options(tree: Tree, found: Findings) -> Tree:
     options: dict[str, Json] = {key: tree[key] for key in _SAME if key in tree}
     if not is_empty(tree.get("stop_sequences")):
         options["stop"] = tree["stop_sequences"]
-    _metadata(tree, options, found)
+    _translate_metadata(tree, options, found)
     if not is_empty(tree.get("thinking")) and tree_at(tree, "thinking").get("type") != "disabled":
         found.hint("thinking")
     output = tree_at(tree, "output_config")
@@ -192,15 +192,15 @@ def _options(tree: Tree, found: Findings) -> Tree:
         options["response_format"] = {"type": "json_schema", "json_schema": schema}
     found.others(output, frozenset({"effort", "format"}), "output_config.")
     tools = [
-        _tool(as_tree(entry), f"tools[{number}]", found)
+        _chat_tool(as_tree(entry), f"tools[{number}]", found)
         for number, entry in enumerate(items_of(tree, "tools"))
     ]
     if tools:
         options["tools"] = tools
-    return {**options, **_choice(tree_at(tree, "tool_choice"), found)}
+    return {**options, **_chat_tool_choice(tree_at(tree, "tool_choice"), found)}
 
 
-def _metadata(tree: Tree, options: dict[str, Json], found: Findings) -> None:
+def _translate_metadata(tree: Tree, options: dict[str, Json], found: Findings) -> None:
     for key, value in tree_at(tree, "metadata").items():
         if key == "user_id" and isinstance(value, str):
             options["user"] = value
@@ -208,7 +208,7 @@ def _metadata(tree: Tree, options: dict[str, Json], found: Findings) -> None:
             found.hint("metadata")
 
 
-def _tool(entry: Tree, place: str, found: Findings) -> Tree:
+def _chat_tool(entry: Tree, place: str, found: Findings) -> Tree:
     if entry.get("type") not in (None, "custom"):
         found.loss("server_tool", place)
         return entry
@@ -221,7 +221,7 @@ def _tool(entry: Tree, place: str, found: Findings) -> Tree:
     return {"type": "function", "function": function}
 
 
-def _choice(choice: Tree, found: Findings) -> Tree:
+def _chat_tool_choice(choice: Tree, found: Findings) -> Tree:
     if not choice:
         return {}
     parallel: Tree = {"parallel_tool_calls": False} if choice.get("disable_parallel_tool_use") else {}

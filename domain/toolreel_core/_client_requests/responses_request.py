@@ -73,11 +73,11 @@ def read(tree: Tree) -> AsChat:
             found.loss(code, key)
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
-    said = (*opening, *_input(tree, found))
-    return AsChat(_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    said = (*opening, *_chat_messages(tree, found))
+    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
 
 
-def _input(tree: Tree, found: Findings) -> Iterator[Said]:
+def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     given = tree.get("input")
     if isinstance(given, str):
         yield Said(({"role": "user", "content": given},), ({"role": "user", "content": given},))
@@ -88,11 +88,11 @@ def _input(tree: Tree, found: Findings) -> Iterator[Said]:
             turn.append((number, item))
             continue
         if turn:
-            yield _turn(turn, found)
+            yield _assistant_message(turn, found)
             turn = []
-        yield Said((item,), (_heard(item, f"input[{number}]", found),))
+        yield Said((item,), (_chat_message(item, f"input[{number}]", found),))
     if turn:
-        yield _turn(turn, found)
+        yield _assistant_message(turn, found)
 
 
 def _is_of_model(item: Tree) -> bool:
@@ -102,19 +102,19 @@ def _is_of_model(item: Tree) -> bool:
     return not kind.endswith("_output") and kind != "item_reference"
 
 
-def _turn(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
+def _assistant_message(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
     """What the model has said at once."""
     texts, thoughts, calls = list[str](), list[str](), list[Json]()
     for number, item in turn:
         place = f"input[{number}]"
         match type_of(item):
             case "" | "message":
-                texts.append(_text(item.get("content"), f"{place}.content", found))
+                texts.append(_joined_text(item.get("content"), f"{place}.content", found))
             case "function_call":
                 function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
                 calls.append({"id": item.get("call_id"), "type": "function", "function": function})
             case "reasoning":
-                thoughts += _thoughts(item, place, found)
+                thoughts += _reasoning_texts(item, place, found)
             case "custom_tool_call":
                 found.loss("custom_tool", place)
             case _:
@@ -127,7 +127,7 @@ def _turn(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
     )
 
 
-def _text(content: Json, place: str, found: Findings) -> str:
+def _joined_text(content: Json, place: str, found: Findings) -> str:
     if isinstance(content, str):
         return content
     texts: list[str] = []
@@ -142,7 +142,7 @@ def _text(content: Json, place: str, found: Findings) -> str:
     return "".join(texts)
 
 
-def _thoughts(item: Tree, place: str, found: Findings) -> Iterator[str]:
+def _reasoning_texts(item: Tree, place: str, found: Findings) -> Iterator[str]:
     if item.get("encrypted_content"):
         found.loss("encrypted_reasoning", f"{place}.encrypted_content")
     for key in ("content", "summary"):
@@ -152,14 +152,14 @@ def _thoughts(item: Tree, place: str, found: Findings) -> Iterator[str]:
             return
 
 
-def _heard(item: Tree, place: str, found: Findings) -> Tree:
+def _chat_message(item: Tree, place: str, found: Findings) -> Tree:
     """A message that is not the model's, or a result."""
     match type_of(item):
         case "" | "message":
-            content = contents(_parts(item.get("content"), f"{place}.content", found))
+            content = contents(_chat_parts(item.get("content"), f"{place}.content", found))
             return {"role": item.get("role", "user"), "content": content}
         case "function_call_output":
-            output = contents(_parts(item.get("output"), f"{place}.output", found))
+            output = contents(_chat_parts(item.get("output"), f"{place}.output", found))
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
         case "item_reference":
             found.loss("stored_response", place)
@@ -170,13 +170,13 @@ def _heard(item: Tree, place: str, found: Findings) -> Tree:
     return item
 
 
-def _parts(given: Json, place: str, found: Findings) -> Json:
+def _chat_parts(given: Json, place: str, found: Findings) -> Json:
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
-    return [_part(as_tree(part), f"{place}[{number}]", found) for number, part in enumerate(given)]
+    return [_chat_part(as_tree(part), f"{place}[{number}]", found) for number, part in enumerate(given)]
 
 
-def _part(part: Tree, place: str, found: Findings) -> Tree:
+def _chat_part(part: Tree, place: str, found: Findings) -> Tree:
     """A part of chat completions; what is none stays as it is."""
     if not is_empty(part.get("file_id")):
         found.loss("stored_file", f"{place}.file_id")
@@ -198,7 +198,7 @@ def _part(part: Tree, place: str, found: Findings) -> Tree:
             return part
 
 
-def _options(tree: Tree, found: Findings) -> Tree:
+def _chat_options(tree: Tree, found: Findings) -> Tree:
     options: dict[str, Json] = {key: tree[key] for key in _SAME if not is_empty(tree.get(key))}
     if tree.get("parallel_tool_calls") is False:
         options["parallel_tool_calls"] = False
@@ -206,8 +206,8 @@ def _options(tree: Tree, found: Findings) -> Tree:
         options["store"] = True
     if tree.get("max_output_tokens") is not None:
         options["max_tokens"] = tree["max_output_tokens"]
-    _reasoning(tree, options, found)
-    _format(tree_at(tree, "text"), options, found)
+    _translate_reasoning(tree, options, found)
+    _translate_format(tree_at(tree, "text"), options, found)
     for wanted in items_of(tree, "include"):
         if wanted == "reasoning.encrypted_content":
             found.hint("encrypted_content")
@@ -217,15 +217,15 @@ def _options(tree: Tree, found: Findings) -> Tree:
     if tree.get("truncation") not in (None, "disabled"):
         found.hint("truncation")
     tools = [
-        _tool(as_tree(entry), f"tools[{number}]", found)
+        _chat_tool(as_tree(entry), f"tools[{number}]", found)
         for number, entry in enumerate(items_of(tree, "tools"))
     ]
     if tools:
         options["tools"] = tools
-    return {**options, **_choice(tree.get("tool_choice"), found)}
+    return {**options, **_chat_tool_choice(tree.get("tool_choice"), found)}
 
 
-def _reasoning(tree: Tree, options: dict[str, Json], found: Findings) -> None:
+def _translate_reasoning(tree: Tree, options: dict[str, Json], found: Findings) -> None:
     wanted = tree_at(tree, "reasoning")
     if wanted.get("effort"):
         options["reasoning_effort"] = wanted["effort"]
@@ -233,7 +233,7 @@ def _reasoning(tree: Tree, options: dict[str, Json], found: Findings) -> None:
     found.others(wanted, frozenset({"effort", "summary", "generate_summary"}), "reasoning.")
 
 
-def _format(text: Tree, options: dict[str, Json], found: Findings) -> None:
+def _translate_format(text: Tree, options: dict[str, Json], found: Findings) -> None:
     if text.get("verbosity"):
         options["verbosity"] = text["verbosity"]
     match tree_at(text, "format"):
@@ -247,7 +247,7 @@ def _format(text: Tree, options: dict[str, Json], found: Findings) -> None:
             pass
 
 
-def _tool(entry: Tree, place: str, found: Findings) -> Tree:
+def _chat_tool(entry: Tree, place: str, found: Findings) -> Tree:
     if type_of(entry) != "function":
         found.loss("custom_tool" if type_of(entry) == "custom" else "server_tool", place)
         return entry
@@ -260,7 +260,7 @@ def _tool(entry: Tree, place: str, found: Findings) -> Tree:
     return {"type": "function", "function": function}
 
 
-def _choice(choice: Json, found: Findings) -> Tree:
+def _chat_tool_choice(choice: Json, found: Findings) -> Tree:
     match choice:
         case None:
             return {}

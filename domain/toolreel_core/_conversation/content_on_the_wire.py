@@ -36,13 +36,13 @@ def wire_part(part: Part) -> Tree:
             return {"type": "text", "text": part.text}
         case Image():
             detail: Tree = {"detail": part.detail} if part.detail else {}
-            return {"type": "image_url", "image_url": {"url": _url(part.source), **detail}}
+            return {"type": "image_url", "image_url": {"url": _url_of_source(part.source), **detail}}
         case Audio():
-            sound: Tree = {"data": part.source.base64, "format": _format(part.source.media_type)}
+            sound: Tree = {"data": part.source.base64, "format": _audio_format(part.source.media_type)}
             return {"type": "input_audio", "input_audio": sound}
         case File():
             name: Tree = {"filename": part.name} if part.name else {}
-            return {"type": "file", "file": {**name, "file_data": _url(part.source)}}
+            return {"type": "file", "file": {**name, "file_data": _url_of_source(part.source)}}
         case _:
             assert_never(part)
 
@@ -71,7 +71,7 @@ def part_in(tree: object, place: str) -> Part:
                 pass
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
-    raise ConfigError(f"{place}: {_EXPECTED}, got {_shown(tree)}")
+    raise ConfigError(f"{place}: {_EXPECTED}, got {_kind_text(tree)}")
 
 
 def stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa: ANN401 - JSON that was written here
@@ -113,15 +113,15 @@ def media_among(parts: Iterable[Part]) -> tuple[Media, ...]:
     return tuple([part for part in parts if not isinstance(part, Text)])
 
 
-def _url(source: Blob | str) -> str:
+def _url_of_source(source: Blob | str) -> str:
     return source if isinstance(source, str) else source.data_url
 
 
-def _format(media_type: str) -> str:
+def _audio_format(media_type: str) -> str:
     return "mp3" if media_type == _MP3 else media_type.removeprefix("audio/")
 
 
-def _shown(tree: object) -> str:
+def _kind_text(tree: object) -> str:
     kind = tree.get("type") if isinstance(tree, Mapping) else None
     return repr(kind) if kind is not None else type(tree).__name__
 

@@ -233,7 +233,7 @@ class Image:
     @property
     def label(self) -> str:
         """What is shown instead of the picture, to people and in results of tools."""
-        return _label("image", self.source)
+        return _source_label("image", self.source)
 
     def __repr__(self) -> str:
         """Without the bytes."""
@@ -261,7 +261,7 @@ class Audio:
     @property
     def label(self) -> str:
         """What is shown instead of the sound, to people and in results of tools."""
-        return _label("audio", self.source)
+        return _source_label("audio", self.source)
 
     def __repr__(self) -> str:
         """Without the bytes."""
@@ -297,7 +297,7 @@ class File:
     @property
     def label(self) -> str:
         """What is shown instead of the file, to people and in results of tools."""
-        return _label(f"file {_harmless(self.name)}" if self.name else "file", self.source)
+        return _source_label(f"file {_safe_name(self.name)}" if self.name else "file", self.source)
 
     def __repr__(self) -> str:
         """Without the bytes."""
@@ -323,15 +323,15 @@ def _check_source(source: object, kind: str, media_types: str) -> None:
         )
 
 
-def _label(kind: str, source: Blob | str) -> str:
+def _source_label(kind: str, source: Blob | str) -> str:
     if isinstance(source, Blob):
         inside = f"{kind}, {source.label}" if kind.startswith("file") else source.label
         return f"[{inside}]"
     # Without the query, which can hold a signature.
-    return f"[{kind}, {_harmless(source.partition('?')[0].partition('#')[0])}]"
+    return f"[{kind}, {_safe_name(source.partition('?')[0].partition('#')[0])}]"
 
 
-def _harmless(text: str) -> str:
+def _safe_name(text: str) -> str:
     """A name or URL, short and without characters that it rarely has."""
     safe = _UNSAFE.sub("_", text)
     return safe if len(safe) <= _SHOWN else f"{safe[:_SHOWN]}…"
@@ -391,10 +391,10 @@ def tokens_with(parts: Sequence[Part], text: str, estimate: Callable[[str], int]
     """
     for blob in blobs_of(parts):
         text = text.replace(blob.base64, "")
-    return estimate(text) + sum(map(_tokens, parts))
+    return estimate(text) + sum(map(_part_tokens, parts))
 
 
-def _tokens(part: Part) -> int:
+def _part_tokens(part: Part) -> int:
     match part:
         case Text():
             return 0

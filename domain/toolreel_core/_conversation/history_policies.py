@@ -122,26 +122,26 @@ def passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
     """
     names, found = dict[str, str](), list[Passage]()
     for tree in sent:
-        text, role = _text(tree.get("content")), tree.get("role")
+        text, role = _content_text(tree.get("content")), tree.get("role")
         if role == "tool":
-            name = names.get(_text(tree.get("tool_call_id")), "a call")
+            name = names.get(_content_text(tree.get("tool_call_id")), "a call")
             found.append(Passage(f"Result of {name}:", text))
         elif text:
-            found.append(_said(role, text))
+            found.append(_passage_of(role, text))
         for call in map(as_tree, items_of(tree, "tool_calls")):
             function = tree_at(call, "function")
-            names[_text(call.get("id"))] = name = _text(function.get("name"))
-            found.append(Passage(f"Assistant calls {name}:", _text(function.get("arguments"))))
+            names[_content_text(call.get("id"))] = name = _content_text(function.get("name"))
+            found.append(Passage(f"Assistant calls {name}:", _content_text(function.get("arguments"))))
     return tuple(found)
 
 
-def _said(role: Json, text: str) -> Passage:
+def _passage_of(role: Json, text: str) -> Passage:
     if text.startswith(_HEAD):
         return Passage("Earlier summary:", text.removeprefix(_HEAD))
     return Passage("Assistant:" if role == "assistant" else "User:", text)
 
 
-def _text(content: Json) -> str:
+def _content_text(content: Json) -> str:
     """The text of a content; of parts, those that are text, and the kind of the others."""
     match content:
         case None:
@@ -149,12 +149,12 @@ def _text(content: Json) -> str:
         case str():
             return content
         case [*parts]:
-            return "\n".join(map(_part, parts))
+            return "\n".join(map(_part_text, parts))
         case _:
             return canonical(content)
 
 
-def _part(part: Json) -> str:
+def _part_text(part: Json) -> str:
     match part:
         case {"type": "text", "text": str() as text}:
             return text
@@ -253,9 +253,9 @@ def reduced(
     """
     policies = [(name, history_policy(name)) for name in names]
     measured, kept, applied = cache(cost), turns(messages), list[str]()
-    allowed = _cost(kept, measured) - excess
+    allowed = _total_cost(kept, measured) - excess
     for name, policy in policies:
-        remaining = _cost(kept, measured) - allowed
+        remaining = _total_cost(kept, measured) - allowed
         if remaining <= 0:
             break
         before, kept = kept, policy(kept, remaining, measured)
@@ -270,12 +270,12 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
 
     The model may call the tool again.
     """
-    newest, kept = _newest(history), list[Turn]()
+    newest, kept = _newest_turn(history), list[Turn]()
     for turn in history[:newest]:
-        names = _names(turn)
+        names = _called_names(turn)
         messages: list[Message] = []
         for message in turn.messages:
-            short = _shortened(message, names) if excess > 0 else message
+            short = _without_result_data(message, names) if excess > 0 else message
             saved = 0 if short is message else cost(message) - cost(short)
             messages.append(short if saved > 0 else message)
             excess -= max(saved, 0)
@@ -286,10 +286,10 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
 @register_history_policy("drop_old_tool_turns")
 def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without old turns that called tools, oldest first, except the newest turn."""
-    newest, kept = _newest(history), list[Turn]()
+    newest, kept = _newest_turn(history), list[Turn]()
     for turn in history[:newest]:
         if excess > 0 and _has_calls(turn):
-            excess -= _cost((turn,), cost)
+            excess -= _total_cost((turn,), cost)
         else:
             kept.append(turn)
     return (*kept, *history[newest:])
@@ -302,7 +302,7 @@ def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tup
     Where a question goes, its answers go with it, even if less would do: they would read as answers to
     another question.
     """
-    dropped = _oldest(history, excess, cost)
+    dropped = _oldest_turns(history, excess, cost)
     return tuple(turn for at, turn in enumerate(history) if at not in dropped)
 
 
@@ -331,7 +331,7 @@ class Parted(NamedTuple):
 def parted(history: tuple[Turn, ...], excess: int, cost: Cost) -> Parted:
     """The history, parted at what :func:`keep_newest_turns` would drop, and the earlier summary."""
     loose = tuple(turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in history)
-    dropped = _oldest(loose, excess, cost)
+    dropped = _oldest_turns(loose, excess, cost)
     first = min(dropped, default=len(history))
     return Parted(
         history[:first],
@@ -340,9 +340,9 @@ def parted(history: tuple[Turn, ...], excess: int, cost: Cost) -> Parted:
     )
 
 
-def _oldest(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int]:
+def _oldest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int]:
     """The places of the oldest turns, until the excess is gone; see :func:`keep_newest_turns`."""
-    newest, places, orphaned = _newest(history), list[int](), False
+    newest, places, orphaned = _newest_turn(history), list[int](), False
     question = max(
         (at for at, turn in enumerate(history[: newest + 1]) if is_question(turn.head)), default=newest
     )
@@ -350,13 +350,13 @@ def _oldest(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int
         orphaned = orphaned and not is_question(turn.head)
         stays = turn.pinned or at == question or at >= newest
         if not stays and (excess > 0 or orphaned):
-            excess -= _cost((turn,), cost)
+            excess -= _total_cost((turn,), cost)
             orphaned = orphaned or is_question(turn.head)
             places.append(at)
     return frozenset(places)
 
 
-def _newest(history: tuple[Turn, ...]) -> int:
+def _newest_turn(history: tuple[Turn, ...]) -> int:
     """Where the newest turn begins; what is said to the model on top of its results belongs to them."""
     answers = [at for at, turn in enumerate(history) if not is_question(turn.head)]
     if answers and _has_calls(history[answers[-1]]):
@@ -364,7 +364,7 @@ def _newest(history: tuple[Turn, ...]) -> int:
     return max(len(history) - 1, 0)
 
 
-def _cost(history: tuple[Turn, ...], cost: Cost) -> int:
+def _total_cost(history: tuple[Turn, ...], cost: Cost) -> int:
     return sum(cost(message) for turn in history for message in turn.messages)
 
 
@@ -372,19 +372,19 @@ def _has_calls(turn: Turn) -> bool:
     return isinstance(turn.head, AssistantMessage) and bool(turn.head.calls)
 
 
-def _names(turn: Turn) -> dict[str, str]:
+def _called_names(turn: Turn) -> dict[str, str]:
     """The names of the tools that were called, by the ids of the calls."""
     calls = turn.head.calls if isinstance(turn.head, AssistantMessage) else ()
     return {call.id: call.name for call in calls}
 
 
-def _shortened(message: Message, names: Mapping[str, str]) -> Message:
+def _without_result_data(message: Message, names: Mapping[str, str]) -> Message:
     """A tool result without its data; anything else, and a result with nothing to leave out, as it is."""
     if not isinstance(message, ToolMessage):
         return message
     if not message.parts and len(message.content.encode("utf-8", "replace")) <= _SMALL:
         return message
-    result = _result(message.content, names.get(message.call_id, ""))
+    result = _parse_result(message.content, names.get(message.call_id, ""))
     if not message.parts and result.data == _NOTHING:
         return message
     left_out = len(result.data.encode("utf-8", "replace"))
@@ -395,7 +395,7 @@ def _shortened(message: Message, names: Mapping[str, str]) -> Message:
     return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text(), parts=())
 
 
-def _result(content: str, name: str) -> Envelope:
+def _parse_result(content: str, name: str) -> Envelope:
     """A result that may come from elsewhere: plain text is the data of one that went well."""
     text = either(read(content).map(canonical).alt(lambda _: canonical(sound(content))))
     tree = parse(text)

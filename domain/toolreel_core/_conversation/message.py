@@ -132,7 +132,7 @@ def wire_tree(message: Message) -> Tree:
             by: Tree = {"name": message.name} if message.name else {}
             return {"role": "user", **by, "content": parts or message.content}
         case AssistantMessage():
-            calls: Tree = {"tool_calls": [*map(_call, message.calls)]} if message.calls else {}
+            calls: Tree = {"tool_calls": [*map(_call_entry, message.calls)]} if message.calls else {}
             return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
@@ -174,7 +174,7 @@ def _check_extras(extras: JsonText) -> None:
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
 
 
-def _call(call: SentCall) -> Tree:
+def _call_entry(call: SentCall) -> Tree:
     function = {"name": call.name, "arguments": call.arguments}
     return _with_extras({"id": call.id, "type": "function", "function": function}, call.extras)
 
@@ -207,18 +207,18 @@ class Items:
 
     def of(self, message: AssistantMessage) -> list[Json]:
         """The items of a message, in order."""
-        kept = self._kept(message)
-        if self._fits(kept, message):
-            return self._filled(kept, message)
-        others = [item for item in kept if self._is_other(item) and self.may_go_back(item)]
+        kept = self._kept_items(message)
+        if self._still_says(kept, message):
+            return self._kept_with_calls(kept, message)
+        others = [item for item in kept if self._is_neither_call_nor_text(item) and self.may_go_back(item)]
         text = [self.text(message.content)] if message.content.strip() else []
         return [*others, *text, *(self.call(call, None) for call in message.calls)]
 
-    def _kept(self, message: AssistantMessage) -> Sequence[Json]:
+    def _kept_items(self, message: AssistantMessage) -> Sequence[Json]:
         extras = {} if message.extras == NOTHING else parse(message.extras)
         return items_of(extras, self.key) if isinstance(extras, Mapping) else ()
 
-    def _fits(self, kept: Sequence[Json], message: AssistantMessage) -> bool:
+    def _still_says(self, kept: Sequence[Json], message: AssistantMessage) -> bool:
         """Whether the message still says what the kept items say; with calls, the loop stores no text."""
         texts = "".join(text for item in kept if (text := self.text_in(item)) is not None)
         calls = sum(map(self.is_call, kept))
@@ -226,10 +226,10 @@ class Items:
         same = texts.strip() == said or (calls > 0 and not said)
         return bool(kept) and calls == len(message.calls) and same
 
-    def _filled(self, kept: Sequence[Json], message: AssistantMessage) -> list[Json]:
+    def _kept_with_calls(self, kept: Sequence[Json], message: AssistantMessage) -> list[Json]:
         calls = iter(message.calls)
         items = [self.call(next(calls), item) if self.is_call(item) else item for item in kept]
-        return [item for item in items if not self._is_other(item) or self.may_go_back(item)]
+        return [item for item in items if not self._is_neither_call_nor_text(item) or self.may_go_back(item)]
 
-    def _is_other(self, item: Json) -> bool:
+    def _is_neither_call_nor_text(self, item: Json) -> bool:
         return not self.is_call(item) and self.text_in(item) is None

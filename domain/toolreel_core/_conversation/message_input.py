@@ -53,30 +53,30 @@ def messages_of(given: object) -> tuple[Message, ...]:
     :raises ConfigError: if one is no message; names its place
     """
     if (isinstance(given, Mapping) and "role" in given) or isinstance(given, Message):
-        return (_message(given, "messages"),)
+        return (_read_message(given, "messages"),)
     if isinstance(given, (str, Mapping, Part)):
-        one = _part_like(given, "messages")
-        return (_message(given, "messages"),) if one is None else tuple(_said([one]))
+        one = _message_part(given, "messages")
+        return (_read_message(given, "messages"),) if one is None else tuple(_user_messages([one]))
     if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray):
-        return tuple(_joined(given))
+        return tuple(_join_parts(given))
     raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}")
 
 
-def _joined(given: Iterable[object]) -> Iterator[Message]:
+def _join_parts(given: Iterable[object]) -> Iterator[Message]:
     """The messages; texts and other parts that follow each other are one, texts alone are one each."""
     pending: list[str | Part] = []
     for number, each in enumerate(given):
-        one = _part_like(each, f"messages[{number}]")
+        one = _message_part(each, f"messages[{number}]")
         if one is not None:
             pending.append(one)
             continue
-        yield from _said(pending)
+        yield from _user_messages(pending)
         pending = []
-        yield _message(each, f"messages[{number}]")
-    yield from _said(pending)
+        yield _read_message(each, f"messages[{number}]")
+    yield from _user_messages(pending)
 
 
-def _part_like(given: object, place: str) -> str | Part | None:
+def _message_part(given: object, place: str) -> str | Part | None:
     """What is a part of a message, and no message of its own."""
     if isinstance(given, str) or isinstance(given, Part):  # noqa: SIM101 - pyright narrows no tuple with a union
         return given
@@ -85,7 +85,7 @@ def _part_like(given: object, place: str) -> str | Part | None:
     return None
 
 
-def _said(given: Sequence[str | Part]) -> Iterator[UserMessage]:
+def _user_messages(given: Sequence[str | Part]) -> Iterator[UserMessage]:
     if all(isinstance(each, str) for each in given):
         yield from map(UserMessage, map(str, given))
     else:
@@ -106,14 +106,14 @@ def user_message(said: object) -> UserMessage:
         raise ConfigError(f"content: {_SAID}, got {type(said).__name__}")
     parts: list[Part] = []
     for number, each in enumerate(said):
-        one = _part_like(each, f"content[{number}]")
+        one = _message_part(each, f"content[{number}]")
         if one is None:
-            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_hint(each)}")
+            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_message_hint(each)}")
         parts.append(Text(one) if isinstance(one, str) else one)
     return _user_message(tuple(parts))
 
 
-def _hint(given: object) -> str:
+def _message_hint(given: object) -> str:
     if isinstance(given, bytes):
         return "; for bytes write Image.from_bytes(data), Audio.from_bytes(data) or File.from_bytes(data)"
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
@@ -124,14 +124,14 @@ def _user_message(parts: tuple[Part, ...]) -> UserMessage:
     return UserMessage(text_of(parts), parts if media_among(parts) else ())
 
 
-def _message(given: object, place: str) -> Message:
+def _read_message(given: object, place: str) -> Message:
     match given:
         case Mapping():
             return message_in(given, place)
         case _ if isinstance(given, Message):
             return given
         case _:
-            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_hint(given)}")
+            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:
@@ -144,59 +144,65 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
     if role not in _ROLES:
         raise ConfigError(f"{place}.role: expected one of {', '.join(_ROLES)}, got {role!r}")
     if role == "assistant":
-        return AssistantMessage(_text(tree, place), (*_calls(tree, place),), _extras(tree, place))
+        return AssistantMessage(
+            _read_text(tree, place), (*_read_calls(tree, place),), _read_extras(tree, place)
+        )
     for key, value in tree.items():
         if key not in _SENT[role] and value is not None:
             raise ConfigError(f"{place}.{key}: a {role} message has no such key; leave it out")
     if role == "user":
-        parts, name = _parts(tree, place) or (), _name(tree, place)
-        text = text_of(parts) if parts else _text(tree, place)
+        parts, name = _read_parts(tree, place) or (), _read_name(tree, place)
+        text = text_of(parts) if parts else _read_text(tree, place)
         return UserMessage(text, parts if media_among(parts) else (), name)
     if role == "tool":
-        return _tool_message(tree, place)
-    return SystemMessage(_text(tree, place))
+        return _read_tool_message(tree, place)
+    return SystemMessage(_read_text(tree, place))
 
 
-def _name(tree: Mapping[str, Any], place: str) -> str:
+def _read_name(tree: Mapping[str, Any], place: str) -> str:
     name = tree.get("name")
     if name is None or isinstance(name, str):
         return name or ""
     raise ConfigError(f"{place}.name: expected a text, got {type(name).__name__}")
 
 
-def _tool_message(tree: Mapping[str, Any], place: str) -> ToolMessage:
-    parts = _parts(tree, place)
-    text = _text(tree, place) if parts is None else text_of(parts)
+def _read_tool_message(tree: Mapping[str, Any], place: str) -> ToolMessage:
+    parts = _read_parts(tree, place)
+    text = _read_text(tree, place) if parts is None else text_of(parts)
     media: tuple[Media, ...] = media_among(parts or ())
-    return ToolMessage(_call_id(tree, place), text, _name(tree, place), media)
+    return ToolMessage(_read_call_id(tree, place), text, _read_name(tree, place), media)
 
 
-def _parts(tree: Mapping[str, Any], place: str) -> tuple[Part, ...] | None:
+def _read_parts(tree: Mapping[str, Any], place: str) -> tuple[Part, ...] | None:
     """The parts of a content that is a list; ``None`` if it is none."""
     content = tree.get("content")
     if isinstance(content, str) or not isinstance(content, Sequence):
         return None
-    return tuple([_content_part(each, f"{place}.content[{number}]") for number, each in enumerate(content)])
+    return tuple(
+        [_read_content_part(each, f"{place}.content[{number}]") for number, each in enumerate(content)]
+    )
 
 
-def _content_part(given: object, place: str) -> Part:
+def _read_content_part(given: object, place: str) -> Part:
     return (
         given if isinstance(given, Part) else Text(given) if isinstance(given, str) else part_in(given, place)
     )
 
 
-def _text(tree: Mapping[str, Any], place: str) -> str:
+def _read_text(tree: Mapping[str, Any], place: str) -> str:
     content = tree.get("content")
     if content is None and tree["role"] in {"assistant", "tool"}:
         return ""
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        return "".join([_part(part, f"{place}.content[{number}]") for number, part in enumerate(content)])
+        return "".join(
+            [_text_of_part(part, f"{place}.content[{number}]") for number, part in enumerate(content)]
+        )
     raise ConfigError(f"{place}.content: expected a text, got {type(content).__name__}")
 
 
-def _part(part: object, place: str) -> str:
+def _text_of_part(part: object, place: str) -> str:
     text = part.get("text") if isinstance(part, Mapping) else None
     if isinstance(text, str):
         return text
@@ -204,14 +210,14 @@ def _part(part: object, place: str) -> str:
     raise ConfigError(f'{place}: expected {{"type": "text", "text": "..."}}, got {kind!r}')
 
 
-def _call_id(tree: Mapping[str, Any], place: str) -> str:
+def _read_call_id(tree: Mapping[str, Any], place: str) -> str:
     id_ = tree.get("tool_call_id")
     if not isinstance(id_, str):
         raise ConfigError(f"{place}.tool_call_id: expected the id of the call that it answers, got {id_!r}")
     return id_
 
 
-def _calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
+def _read_calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
     calls: Iterable[Any] = tree.get("tool_calls") or ()
     for number, call in enumerate(calls):
         match call:
@@ -219,17 +225,19 @@ def _calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
                 at = f"{place}.tool_calls[{number}].function.arguments"
                 text = arguments if isinstance(arguments, str) else json_text(arguments, at)
                 further = {key: value for key, value in call.items() if key not in {"id", "type", "function"}}
-                yield SentCall(id_, name, text, _kept(further, place))
+                yield SentCall(id_, name, text, _provider_fields(further, place))
             case _:
                 raise ConfigError(
                     f"{place}.tool_calls[{number}]: expected an id and a function with name and arguments"
                 )
 
 
-def _extras(tree: Mapping[str, Any], place: str) -> JsonText:
-    return _kept({key: tree[key] for key in tree if key not in {"role", "content", "tool_calls"}}, place)
+def _read_extras(tree: Mapping[str, Any], place: str) -> JsonText:
+    return _provider_fields(
+        {key: tree[key] for key in tree if key not in {"role", "content", "tool_calls"}}, place
+    )
 
 
-def _kept(further: Mapping[str, Any], place: str) -> JsonText:
+def _provider_fields(further: Mapping[str, Any], place: str) -> JsonText:
     """The provider's own fields; SDKs write those that are not there as null or empty."""
     return json_text({key: value for key, value in further.items() if value not in (None, [], {}, "")}, place)

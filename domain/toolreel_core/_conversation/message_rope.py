@@ -62,7 +62,7 @@ class Rope:
         """
         size, newest = self.size + len(text), (*self.newest, text)
         if size - self.full_size >= BLOCK:
-            block = self._comma() + b",".join([*chain.from_iterable(self.handfuls), *newest])
+            block = self._separator() + b",".join([*chain.from_iterable(self.handfuls), *newest])
             return Rope(self.full.append(block), self.count + 1, size, (), (), size)
         if len(newest) < HANDFUL:
             return Rope(self.full, self.full_count, self.full_size, self.handfuls, newest, size)
@@ -76,32 +76,32 @@ class Rope:
     def pieces(self) -> tuple[bytes, ...]:
         """The comma-separated texts in pieces; all but the last piece are shared with earlier ropes."""
         behind = [*chain.from_iterable(self.handfuls), *self.newest]
-        return (*self.full, self._comma() + b",".join(behind)) if behind else tuple(self.full)
+        return (*self.full, self._separator() + b",".join(behind)) if behind else tuple(self.full)
 
     def values(self) -> Iterator[Json]:
         """The parsed values, lazily: one block at a time, then text by text."""
         for block in self.full:
-            yield from _values(block)
+            yield from _parse_values(block)
         for text in (*chain.from_iterable(self.handfuls), *self.newest):
-            yield _value(text)
+            yield _parse_value(text)
 
     def values_with(self, *words: bytes) -> Iterator[Json]:
         """The parsed values of each block or single text that contains one of the words."""
         for block in self.full:
             if any(word in block for word in words):
-                yield from _values(block)
+                yield from _parse_values(block)
         for text in (*chain.from_iterable(self.handfuls), *self.newest):
             if any(word in text for word in words):
-                yield _value(text)
+                yield _parse_value(text)
 
     def values_from_the_end(self) -> Iterator[Json]:
         """The parsed values, newest first."""
         for text in reversed([*chain.from_iterable(self.handfuls), *self.newest]):
-            yield _value(text)
+            yield _parse_value(text)
         for block in reversed(self.full):
-            yield from reversed(_values(block))
+            yield from reversed(_parse_values(block))
 
-    def _comma(self) -> bytes:
+    def _separator(self) -> bytes:
         return b"," if self.full else b""
 
     def __len__(self) -> int:
@@ -115,12 +115,12 @@ class Rope:
         return texts[index]
 
 
-def _value(text: bytes) -> Json:
+def _parse_value(text: bytes) -> Json:
     return parse(JsonText(text.decode()))
 
 
-def _values(block: bytes) -> Sequence[Json]:
-    return cast("Sequence[Json]", _value(b"[%b]" % block.removeprefix(b",")))
+def _parse_values(block: bytes) -> Sequence[Json]:
+    return cast("Sequence[Json]", _parse_value(b"[%b]" % block.removeprefix(b",")))
 
 
 _MESSAGE_FIELDS: Final = frozenset({"role", "content", "tool_calls"})
@@ -142,10 +142,10 @@ class StoredMessages(Sequence[Message]):
         return self.memos.count
 
     def __iter__(self) -> Iterator[Message]:
-        return map(_message, self.memos.values())
+        return map(_message_of_memo, self.memos.values())
 
     def __reversed__(self) -> Iterator[Message]:
-        return map(_message, self.memos.values_from_the_end())
+        return map(_message_of_memo, self.memos.values_from_the_end())
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -168,7 +168,7 @@ class StoredMessages(Sequence[Message]):
         The words are searched in the JSON text, so they are escaped as JSON first.
         """
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
-        return map(_message, self.memos.values_with(*inside))
+        return map(_message_of_memo, self.memos.values_with(*inside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ def wire_is_memo(message: Message) -> bool:
     signed = [call for call in message.calls if call.extras is not NOTHING]
     if not signed and message.extras is NOTHING:
         return True
-    return _no_overlap(message.extras, _MESSAGE_FIELDS) and all(
-        _no_overlap(call.extras, _CALL_FIELDS) for call in signed
+    return _are_provider_fields(message.extras, _MESSAGE_FIELDS) and all(
+        _are_provider_fields(call.extras, _CALL_FIELDS) for call in signed
     )
 
 
@@ -231,11 +231,11 @@ def memo(message: Message) -> JsonText:
     return canonical([message.content, calls, message.extras])
 
 
-def _no_overlap(extras: JsonText, own_fields: Set[str]) -> bool:
+def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
     return own_fields.isdisjoint(cast("Tree", parse(extras)))
 
 
-def _message(value: Json) -> Message:
+def _message_of_memo(value: Json) -> Message:
     """The message with this memo."""
     tree = cast("Any", value)
     if isinstance(tree, list):
@@ -256,16 +256,18 @@ def _message(value: Json) -> Message:
         case "system":
             return SystemMessage(tree["content"])
         case _:
-            calls = tuple([_call(call) for call in tree.get("tool_calls", ())])
-            return AssistantMessage(tree["content"], calls, _extras(tree, _MESSAGE_FIELDS))
+            calls = tuple([_call_of_memo(call) for call in tree.get("tool_calls", ())])
+            return AssistantMessage(tree["content"], calls, _provider_fields_of(tree, _MESSAGE_FIELDS))
 
 
-def _call(tree: Mapping[str, Any]) -> SentCall:
+def _call_of_memo(tree: Mapping[str, Any]) -> SentCall:
     function = tree["function"]
-    return SentCall(tree["id"], function["name"], function["arguments"], _extras(tree, _CALL_FIELDS))
+    return SentCall(
+        tree["id"], function["name"], function["arguments"], _provider_fields_of(tree, _CALL_FIELDS)
+    )
 
 
-def _extras(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
+def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
     """The fields that are the provider's own."""
     if tree.keys() <= own_fields:
         return NOTHING

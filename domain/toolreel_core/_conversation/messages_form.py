@@ -35,73 +35,79 @@ def encoded(message: Sent, *, opens: bool = True, closes: bool = True) -> JsonTe
     """
     match message:
         case UserMessage():
-            blocks = [*map(_block, message.parts)]
+            blocks = [*map(_part_block, message.parts)]
             return canonical({"role": "user", "content": blocks or message.content})
         case AssistantMessage():
             return canonical({"role": "assistant", "content": _ITEMS.of(message)})
         case ToolMessage():
             opening, closing = '{"role":"user","content":[' if opens else "", "]}" if closes else ""
-            return JsonText(f"{opening}{canonical(_result(message))}{closing}")
+            return JsonText(f"{opening}{canonical(_tool_result_block(message))}{closing}")
         case _:
             assert_never(message)
 
 
-def _type(block: Json) -> Json:
+def _block_type(block: Json) -> Json:
     return block.get("type") if isinstance(block, Mapping) else None
 
 
-def _text_in(block: Json) -> str | None:
-    text = block.get("text") if isinstance(block, Mapping) and _type(block) == "text" else None
+def _block_text(block: Json) -> str | None:
+    text = block.get("text") if isinstance(block, Mapping) and _block_type(block) == "text" else None
     return text if isinstance(text, str) else None
 
 
 def _may_go_back(block: Json) -> bool:
     """Anthropic refuses a thought without a signature, and servers that sign none can do without it."""
-    return _type(block) != "thinking" or (isinstance(block, Mapping) and bool(block.get("signature")))
+    return _block_type(block) != "thinking" or (isinstance(block, Mapping) and bool(block.get("signature")))
 
 
-def _call(call: SentCall, kept: Json) -> Tree:
+def _tool_use_block(call: SentCall, kept: Json) -> Tree:
     beside = kept if isinstance(kept, Mapping) else {}
-    return {**beside, "type": "tool_use", "id": call.id, "name": call.name, "input": _input(call.arguments)}
+    return {
+        **beside,
+        "type": "tool_use",
+        "id": call.id,
+        "name": call.name,
+        "input": _tool_input(call.arguments),
+    }
 
 
-def _input(arguments: str) -> Json:
+def _tool_input(arguments: str) -> Json:
     tree = read(arguments).value_or(None)
     return tree if isinstance(tree, Mapping) else {_UNREADABLE: arguments}
 
 
 _ITEMS: Final = Items(
     key=MESSAGES_BLOCKS,
-    is_call=lambda block: _type(block) == "tool_use",
-    text_in=_text_in,
+    is_call=lambda block: _block_type(block) == "tool_use",
+    text_in=_block_text,
     may_go_back=_may_go_back,
     text=lambda text: {"type": "text", "text": text},
-    call=_call,
+    call=_tool_use_block,
 )
 
 
-def _result(message: ToolMessage) -> Tree:
-    parts: list[Json] = [_block(Text(message.content)), *map(_block, message.parts)]
+def _tool_result_block(message: ToolMessage) -> Tree:
+    parts: list[Json] = [_part_block(Text(message.content)), *map(_part_block, message.parts)]
     content: Json = parts if message.parts else message.content
     return {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
 
 
-def _block(part: Part) -> Tree:
+def _part_block(part: Part) -> Tree:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
         case Image():
-            return {"type": "image", "source": _source(part)}
+            return {"type": "image", "source": _part_source(part)}
         case File():
             title: Tree = {"title": part.name} if part.name else {}
-            return {"type": "document", "source": _source(part), **title}
+            return {"type": "document", "source": _part_source(part), **title}
         case Audio():
             return {"type": "text", "text": part.label}  # the form has none; see `required_by_form`
         case _:
             assert_never(part)
 
 
-def _source(part: Image | File) -> Tree:
+def _part_source(part: Image | File) -> Tree:
     source = part.source
     if isinstance(source, str):
         return {"type": "url", "url": source}

@@ -42,23 +42,23 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     """
     if isinstance(dicts, Mapping) or not isinstance(dicts, Iterable):
         raise ConfigError(f"messages: expected a list of dicts, got {type(dicts).__name__}")
-    return tuple([_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
+    return tuple([_check_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
 
 
-def _message(tree: object, place: str) -> Message:
+def _check_message(tree: object, place: str) -> Message:
     if not isinstance(tree, Mapping):
         expected = 'a dict such as {"role": "user", "content": "Hello."}'
         raise ConfigError(f"{place}: expected {expected}, got {type(tree).__name__}")
     message = message_in(tree, place)
     # message_in has checked all that it reads; here is what it would leave out.
-    for number, part in _items(tree.get("content")):
+    for number, part in _numbered_items(tree.get("content")):
         _check_part(part, f"{place}.content[{number}]")
-    for number, call in _items(tree.get("tool_calls")):
+    for number, call in _numbered_items(tree.get("tool_calls")):
         _check_call(call, f"{place}.tool_calls[{number}]")
     return message
 
 
-def _items(given: Any) -> Iterable[tuple[int, Any]]:  # noqa: ANN401 - JSON of any kind
+def _numbered_items(given: Any) -> Iterable[tuple[int, Any]]:  # noqa: ANN401 - JSON of any kind
     return enumerate(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
 
 

@@ -85,7 +85,7 @@ def written(message: Message, form: Form, *, opens: bool = True, closes: bool = 
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
     if form.provider.wire_form != "chat_completions":
-        return _in_other_form(message, form.provider, opens=opens, closes=closes)
+        return _written_in_other_form(message, form.provider, opens=opens, closes=closes)
     chosen = _quirks_for(message, form)
     if not chosen and not form.message_transforms:
         return Written(wire(message))
@@ -98,7 +98,7 @@ def written(message: Message, form: Form, *, opens: bool = True, closes: bool = 
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
 
 
-def _in_other_form(message: Message, provider: Provider, *, opens: bool, closes: bool) -> Written:
+def _written_in_other_form(message: Message, provider: Provider, *, opens: bool, closes: bool) -> Written:
     quirks: tuple[str, ...] = ()
     if provider.special_token_guard and isinstance(message, ToolMessage):
         guarded = replace(message, content=str(neutralized_content(message.content)))
@@ -133,7 +133,7 @@ def _names_if_changed(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
     """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
-    if "tool_calls" not in tree or not _blank(tree.get("content")):
+    if "tool_calls" not in tree or not _is_blank(tree.get("content")):
         return tree
     match provider.tool_turn_content:
         case "empty":
@@ -148,7 +148,7 @@ def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
             assert_never(provider.tool_turn_content)
 
 
-def _blank(content: Json) -> bool:
+def _is_blank(content: Json) -> bool:
     return not content.strip() if isinstance(content, str) else not content
 
 
@@ -183,14 +183,14 @@ def _signature_channel(tree: Tree, provider: Provider) -> Tree:
         case "none":
             return tree
         case "extra_content":
-            return _signed(tree)
+            return _with_signature(tree)
         case "reasoning_details":
-            return _encrypted_only(tree)
+            return _without_readable_thoughts(tree)
         case _:
             assert_never(provider.signature_channel)
 
 
-def _signed(tree: Tree) -> Tree:
+def _with_signature(tree: Tree) -> Tree:
     """Gemini wants a signature on the first call of a step; a foreign history has none."""
     match tree.get("tool_calls"):
         case [*calls]:
@@ -208,7 +208,7 @@ def _is_signed(call: Json) -> bool:
             return False
 
 
-def _encrypted_only(tree: Tree) -> Tree:
+def _without_readable_thoughts(tree: Tree) -> Tree:
     """OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones."""
     details = items_of(tree, "reasoning_details")
     kept: Tree = {"reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}

@@ -29,20 +29,20 @@ def encoded(message: Message) -> tuple[JsonText, ...]:
     >>> encoded(AssistantMessage("Wait.", (SentCall("call_1", "ping", "{}"),)))[1]
     '{"type":"function_call","call_id":"call_1","name":"ping","arguments":"{}"}'
     """
-    return tuple(map(canonical, _items(message)))
+    return tuple(map(canonical, _message_items(message)))
 
 
-def _items(message: Message) -> list[Json]:
+def _message_items(message: Message) -> list[Json]:
     match message:
         case SystemMessage():
             return [{"role": "system", "content": message.content}]
         case UserMessage():
-            parts = [*map(_part, message.parts)]
+            parts = [*map(_input_part, message.parts)]
             return [{"role": "user", "content": parts or message.content}]
         case AssistantMessage():
             return _ITEMS.of(message)
         case ToolMessage():
-            shown: list[Json] = [_part(Text(message.content)), *map(_part, message.parts)]
+            shown: list[Json] = [_input_part(Text(message.content)), *map(_input_part, message.parts)]
             output: Json = shown if message.parts else message.content
             return [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
         case _:
@@ -54,7 +54,7 @@ def _is_call(item: Json) -> bool:
     return isinstance(item, Mapping) and item.get("type") == "function_call" and "call_id" not in item
 
 
-def _text_in(item: Json) -> str | None:
+def _item_text(item: Json) -> str | None:
     if not isinstance(item, Mapping) or item.get("type") != "message":
         return None
     parts = [part for part in items_of(item, "content") if isinstance(part, Mapping)]
@@ -68,7 +68,7 @@ def _may_go_back(item: Json) -> bool:
     return bool(item.get("encrypted_content") or item.get("content"))
 
 
-def _call(call: SentCall, kept: Json) -> Tree:
+def _function_call_item(call: SentCall, kept: Json) -> Tree:
     beside = kept if isinstance(kept, Mapping) else {}
     own: Tree = {
         "type": "function_call",
@@ -82,7 +82,7 @@ def _call(call: SentCall, kept: Json) -> Tree:
 _ITEMS: Final = Items(
     key=RESPONSES_ITEMS,
     is_call=_is_call,
-    text_in=_text_in,
+    text_in=_item_text,
     may_go_back=_may_go_back,
     # In full, since llama.cpp refuses an assistant's message whose content is a text.
     text=lambda text: {
@@ -90,26 +90,26 @@ _ITEMS: Final = Items(
         "role": "assistant",
         "content": [{"type": "output_text", "text": text}],
     },
-    call=_call,
+    call=_function_call_item,
 )
 
 
-def _part(part: Part) -> Tree:
+def _input_part(part: Part) -> Tree:
     match part:
         case Text():
             return {"type": "input_text", "text": part.text}
         case Image():
             detail: Tree = {"detail": part.detail} if part.detail else {}
-            return {"type": "input_image", "image_url": _url(part), **detail}
+            return {"type": "input_image", "image_url": _part_url(part), **detail}
         case File():
             name: Tree = {"filename": part.name} if part.name else {}
             key = "file_url" if isinstance(part.source, str) else "file_data"
-            return {"type": "input_file", **name, key: _url(part)}
+            return {"type": "input_file", **name, key: _part_url(part)}
         case Audio():
             return {"type": "input_text", "text": part.label}  # the form has none; see `required_by_form`
         case _:
             assert_never(part)
 
 
-def _url(part: Image | File) -> str:
+def _part_url(part: Image | File) -> str:
     return part.source if isinstance(part.source, str) else part.source.data_url

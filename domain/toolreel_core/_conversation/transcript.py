@@ -60,7 +60,7 @@ class Transcript:
         :param kept: what of them goes out, where that is not all
         """
         if kept is not None:
-            return _shortened_to(_row(_NO_TEXTS, messages), kept, form)
+            return _shortened_to(_append_memos(_NO_TEXTS, messages), kept, form)
         if form.estimator:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
@@ -70,8 +70,8 @@ class Transcript:
         others = [entry.message for entry in outgoing]
         in_order, begins = tuple(others) == stored, turn_begins(others)
         for place, entry in enumerate(outgoing):
-            at = at._joined(entry, entry.message if in_order else None, fresh=place >= begins)
-        return at if in_order else replace(at, stored=_row(_NO_TEXTS, stored))
+            at = at._append_outgoing(entry, entry.message if in_order else None, fresh=place >= begins)
+        return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
 
     @property
     def messages(self) -> StoredMessages:
@@ -102,13 +102,13 @@ class Transcript:
         """This transcript with more messages at its end."""
         prompts = [message for message in messages if isinstance(message, _PROMPTS)]
         if prompts and any(map(self._changes_earlier, prompts)):
-            return self._rebuilt(messages)
+            return self._encode_again(messages)
         after = self
         for message in messages:
             if is_late(after.projection, message):  # it belongs before what was sent meanwhile
-                return self._rebuilt(messages)
+                return self._encode_again(messages)
             projection, sent = after.projection.of(message)
-            after = after._with(sent, projection, message)
+            after = after._append_written(sent, projection, message)
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
@@ -119,7 +119,7 @@ class Transcript:
         """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
-        return self._with(self.projection.unanswered(), self.projection.answered(), None)
+        return self._append_written(self.projection.unanswered(), self.projection.answered(), None)
 
     def reminded(self, reminder: UserMessage) -> Transcript:
         """This transcript with a message at its end that is sent and not stored.
@@ -127,7 +127,7 @@ class Transcript:
         Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
         """
         projection, sent = self.projection.of(reminder)
-        return self._with(sent, projection, None)
+        return self._append_written(sent, projection, None)
 
     def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
@@ -136,20 +136,24 @@ class Transcript:
             return provider.reasoning_replay == "current_turn"
         return provider.single_leading_system
 
-    def _rebuilt(self, messages: Sequence[Message]) -> Transcript:
+    def _encode_again(self, messages: Sequence[Message]) -> Transcript:
         """This transcript with more messages, and every message encoded again."""
         if self.less is None:
             return Transcript.of([*self.messages, *messages], self.form)
-        return _shortened_to(_row(self.stored, messages), [*StoredMessages(self.less), *messages], self.form)
+        return _shortened_to(
+            _append_memos(self.stored, messages), [*StoredMessages(self.less), *messages], self.form
+        )
 
-    def _joined(self, outgoing: Outgoing, message: Message | None, *, fresh: bool) -> Transcript:
-        """This transcript with a message that was arranged; see :meth:`_with`."""
+    def _append_outgoing(self, outgoing: Outgoing, message: Message | None, *, fresh: bool) -> Transcript:
+        """This transcript with a message that was arranged; see :meth:`_append_written`."""
         projection, sent = self.projection.of(outgoing.message, fresh=fresh)
         if outgoing.quirks:
             sent = (*sent[:-1], sent[-1]._replace(quirks=(*outgoing.quirks, *sent[-1].quirks)))
-        return self._with(sent, projection, message)
+        return self._append_written(sent, projection, message)
 
-    def _with(self, sent: Sequence[Outgoing], projection: Projection, message: Message | None) -> Transcript:
+    def _append_written(
+        self, sent: Sequence[Outgoing], projection: Projection, message: Message | None
+    ) -> Transcript:
         """This transcript with what goes out for one more message, and that message, if one is stored."""
         form, texts, links, tokens, quirks = self.form, self.texts, self.links, self.tokens, self.quirks
         estimated = estimator(form.estimator) if form.estimator else None
@@ -202,7 +206,7 @@ def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcri
     return replace(out, stored=stored, less=out.stored)
 
 
-def _row(before: Rope, messages: Iterable[Message]) -> Rope:
+def _append_memos(before: Rope, messages: Iterable[Message]) -> Rope:
     """A row that more messages can be read back from."""
     for message in messages:
         before = before.append(memo(message).encode())

@@ -49,7 +49,9 @@ def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], 
     """
     if requested not in used_ids and _has_style(requested, style):
         return requested
-    return next(form for form in _forms(requested, name, calls, used_ids, style) if form not in used_ids)
+    return next(
+        form for form in _id_candidates(requested, name, calls, used_ids, style) if form not in used_ids
+    )
 
 
 def _has_style(requested: str, style: IdStyle) -> bool:
@@ -66,7 +68,7 @@ def _has_style(requested: str, style: IdStyle) -> bool:
             assert_never(style)
 
 
-def _forms(
+def _id_candidates(
     requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle
 ) -> Iterator[str]:
     numbers = count((used_ids.get(requested, 0)) + 1)
@@ -74,16 +76,16 @@ def _forms(
         case "keep":
             return (f"{requested or 'call'}_{number}" for number in numbers)
         case "openai":
-            return (f"call_{_hashed(requested, number, 24)}" for number in numbers)
+            return (f"call_{_hashed_id(requested, number, 24)}" for number in numbers)
         case "kimi":
             return (f"functions.{name}:{number}" for number in count(calls))
         case "alnum9":
-            return (_hashed(requested, number, 9) for number in numbers)
+            return (_hashed_id(requested, number, 9) for number in numbers)
         case _:
             assert_never(style)
 
 
-def _hashed(requested: str, number: int, length: int) -> str:
+def _hashed_id(requested: str, number: int, length: int) -> str:
     value = int.from_bytes(sha256(f"{number}:{requested}".encode("utf-8", "replace")).digest(), "big")
     letters = []
     for _ in range(length):
@@ -149,14 +151,14 @@ class Projection:
 
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
-        unknown = [self._unknown(number) for number in range(len(self.waiting))]
-        return (*unknown, *self._with_moved(self.moved))
+        unknown = [self._unknown_result(number) for number in range(len(self.waiting))]
+        return (*unknown, *self._moved_parts_message(self.moved))
 
     def answered(self) -> Projection:
         """The projection after :meth:`unanswered`."""
         return replace(self, waiting=(), after_result=not self.moved, moved=())
 
-    def _with_moved(self, parts: tuple[Part, ...]) -> tuple[Outgoing, ...]:
+    def _moved_parts_message(self, parts: tuple[Part, ...]) -> tuple[Outgoing, ...]:
         """The message of the user with what results may not have; none if there is nothing."""
         if not parts:
             return ()
@@ -166,20 +168,20 @@ class Projection:
             not self.provider.assistant_after_tool :
         ]
 
-    def _unknown(self, number: int) -> Outgoing:
+    def _unknown_result(self, number: int) -> Outgoing:
         place = self.waiting[number]
         name = self.sent[place].name
         text = failed(name, result_unknown(name)).text()
-        return self._result(place, ToolMessage(self.called[place].id, text), before=number)
+        return self._result_as_sent(place, ToolMessage(self.called[place].id, text), before=number)
 
     def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         after_result = self.after_result or bool(self.waiting and not self.moved)
         bridged = self.provider.assistant_after_tool and after_result
         bridge = (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
         after = replace(self, waiting=(), after_result=False, moved=())
-        return after, (*self.unanswered(), *bridge, self._fitted(message))
+        return after, (*self.unanswered(), *bridge, self._fit_parts(message))
 
-    def _fitted(self, message: SystemMessage | UserMessage) -> Outgoing:
+    def _fit_parts(self, message: SystemMessage | UserMessage) -> Outgoing:
         if isinstance(message, SystemMessage) or not message.parts:
             return Outgoing(message)
         parts, settings = fitted(message.parts, self.provider)
@@ -189,7 +191,7 @@ class Projection:
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
-        empty = not message.content.strip() and not message.calls and not self._keeps(message)
+        empty = not message.content.strip() and not message.calls and not self._has_kept_items(message)
         if empty and self.provider.drop_empty_assistant:
             return self, ()
         used_ids, sent = self.used_ids, list[SentCall]()
@@ -204,17 +206,17 @@ class Projection:
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
         out = tuple(sent)
         out = message.calls if out == message.calls else out
-        outgoing = _with_allowed_extras(self._renamed(message, out), self.provider, fresh=fresh)
+        outgoing = _with_allowed_extras(self._with_renamed_calls(message, out), self.provider, fresh=fresh)
         waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
         after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
-    def _keeps(self, message: AssistantMessage) -> bool:
+    def _has_kept_items(self, message: AssistantMessage) -> bool:
         """Whether a message has items that go back in this form, such as tools of the server at work."""
         key = KEPT_IN[self.provider.wire_form]
         return bool(key) and message.extras != NOTHING and f'"{key}":' in message.extras
 
-    def _renamed(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
+    def _with_renamed_calls(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
         if sent is message.calls:
             return Outgoing(message)
         both = zip(message.calls, sent, strict=True)
@@ -230,26 +232,26 @@ class Projection:
                 if message.parts or self.moved:
                     return self._add_result_with_parts(place, message, rest)
                 answered = replace(self, waiting=rest, after_result=True)
-                return answered, (self._result(place, message),)
+                return answered, (self._result_as_sent(place, message),)
         return self, ()
 
     def _add_result_with_parts(
         self, place: int, message: ToolMessage, rest: tuple[int, ...]
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Send a result; what it may not have follows the last result of the turn."""
-        stays = [part for part in message.parts if self._may_stay(part)]
-        moves = [part for part in message.parts if not self._may_stay(part)]
+        stays = [part for part in message.parts if self._may_stay_in_result(part)]
+        moves = [part for part in message.parts if not self._may_stay_in_result(part)]
         call = self.sent[place]
         following = (*self.moved, *from_result(call.id, call.name, moves))
-        result = self._result(place, replace(message, parts=tuple(stays)))
+        result = self._result_as_sent(place, replace(message, parts=tuple(stays)))
         after = replace(self, waiting=rest, after_result=True, moved=following)
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
 
-    def _may_stay(self, part: Media) -> bool:
+    def _may_stay_in_result(self, part: Media) -> bool:
         taken = is_taken(part, self.provider)
         return taken and isinstance(part, Image) and self.provider.images_in_tool_results == "yes"
 
-    def _result(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
+    def _result_as_sent(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
         """A result as it goes out.
 
         :param before: how many of those that are still waiting go out before it
@@ -269,7 +271,7 @@ def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing,
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     """
-    messages = _in_time(messages)
+    messages = _with_results_behind_calls(messages)
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     if not provider.single_leading_system or not systems:
         return tuple(Outgoing(message) for message in messages)
@@ -279,7 +281,7 @@ def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing,
     return (Outgoing(joined, quirks), *others)
 
 
-def _in_time(messages: Sequence[Message]) -> Sequence[Message]:
+def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages with each late result behind its call, where a provider demands it."""
     places: dict[str, int] = {}
     """Where the latest unanswered call of each id stands."""

@@ -123,7 +123,7 @@ class PlaceError(ConfigError):
 
     def __init__(self, place: tuple[str, ...], what: str) -> None:
         """The text is place and complaint: ``preset.mine.about: expected a text, got 3``."""
-        super().__init__(f"{_dotted(place)}: {what}" if place else what)
+        super().__init__(f"{_dotted_key(place)}: {what}" if place else what)
         self.place = place
         self.what = what
 
@@ -172,7 +172,7 @@ class Table:
         """The tables in this table, by name."""
         return tuple((key, self.table(key)) for key in self.values)
 
-    def _value(self, key: str, default: object, fits: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401 - a value of data
+    def _checked_value(self, key: str, default: object, fits: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401 - a value of data
         value = self.values.get(key, default)
         if not fits(value):
             raise self.complaint(f"expected {expected}, got {value!r}", key)
@@ -180,12 +180,12 @@ class Table:
 
     def text(self, key: str, default: str = "") -> str:
         """A text."""
-        return cast("str", self._value(key, default, lambda value: isinstance(value, str), "a text"))
+        return cast("str", self._checked_value(key, default, lambda value: isinstance(value, str), "a text"))
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """One of a few words; it must be there."""
         expected = f"one of {', '.join(allowed)}"
-        return cast("str", self._value(key, None, lambda value: value in allowed, expected))
+        return cast("str", self._checked_value(key, None, lambda value: value in allowed, expected))
 
     def day(self, key: str) -> str:
         """A day as ``YYYY-MM-DD``, or an empty text."""
@@ -197,21 +197,25 @@ class Table:
     def whole(self, key: str, least: int = 0, default: int = 0) -> int:
         """A whole number."""
         expected = f"a whole number of at least {least}"
-        value = self._value(key, default, lambda value: type(value) is int and value >= least, expected)
+        value = self._checked_value(
+            key, default, lambda value: type(value) is int and value >= least, expected
+        )
         return cast("int", value)
 
     def amount(self, key: str, default: float | None = None) -> float | None:
         """A number of at least 0, such as seconds or money."""
-        value = self._value(key, default, _is_amount, "a number of at least 0")
+        value = self._checked_value(key, default, _is_amount, "a number of at least 0")
         return None if value is None else float(value)
 
     def switch(self, key: str, default: bool) -> bool:
         """On or off."""
-        return cast("bool", self._value(key, default, lambda value: isinstance(value, bool), "true or false"))
+        return cast(
+            "bool", self._checked_value(key, default, lambda value: isinstance(value, bool), "true or false")
+        )
 
     def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """A list of texts, none of them empty, each of them once."""
-        return tuple(dict.fromkeys(self._value(key, default, _is_names, "a list of texts")))
+        return tuple(dict.fromkeys(self._checked_value(key, default, _is_names, "a list of texts")))
 
     def json(self) -> JsonText:
         """The whole table as JSON."""
@@ -244,6 +248,6 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list | tuple) and all(name and isinstance(name, str) for name in value)
 
 
-def _dotted(place: Iterable[str]) -> str:
+def _dotted_key(place: Iterable[str]) -> str:
     """A place as TOML would write it."""
     return ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in place)

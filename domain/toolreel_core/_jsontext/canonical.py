@@ -189,7 +189,7 @@ def read(
     :param unique_keys: reject duplicate keys, of which otherwise the last wins
     :param with_halves: keep escaped lone surrogates, because the next text may begin with the other half
     """
-    return _decoded(text, _DECODERS[unique_keys], max_depth, with_halves=with_halves)
+    return _decode_json(text, _DECODERS[unique_keys], max_depth, with_halves=with_halves)
 
 
 def either(result: Result[_Value, _Error]) -> _Value | _Error:
@@ -211,7 +211,7 @@ def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]
     >>> read_tolerant('{"logprob": -Infinity}')
     <Success: {'logprob': -inf}>
     """
-    return _decoded(text, _TOLERANT, max_depth)
+    return _decode_json(text, _TOLERANT, max_depth)
 
 
 def damaged(text: str) -> bool:
@@ -258,7 +258,7 @@ def finite_text(value: Json) -> JsonText:
         return canonical(finite(value))
 
 
-def _decoded(
+def _decode_json(
     text: str, decoder: json.JSONDecoder, max_depth: int, *, with_halves: bool = False
 ) -> Result[Json, str]:
     text = sound(text)
@@ -271,7 +271,7 @@ def _decoded(
     except ValueError as error:
         return Failure(str(error))
     escaped = not with_halves and _SURROGATE_ESCAPE.search(text)
-    return Success(_sound_value(value) if escaped else value)
+    return Success(_without_surrogates(value) if escaped else value)
 
 
 def reason_of(error: json.JSONDecodeError) -> str:
@@ -301,28 +301,28 @@ def integer(digits: str) -> int:
     return int(digits)
 
 
-def _finite(digits: str) -> float:
+def _finite_float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{digits} is too large for a number")
     return number
 
 
-def _sound_value(value: Json) -> Json:
+def _without_surrogates(value: Json) -> Json:
     match value:
         case str():
             return sound(value)
         case Mapping():
-            return {sound(key): _sound_value(item) for key, item in value.items()}
+            return {sound(key): _without_surrogates(item) for key, item in value.items()}
         case Sequence():
-            return [_sound_value(item) for item in value]
+            return [_without_surrogates(item) for item in value]
         case None | bool() | int() | float():
             return value
         case _:
             assert_never(value)
 
 
-def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -332,9 +332,9 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 _DECODERS: Final = {
     unique: json.JSONDecoder(
-        object_pairs_hook=_unique if unique else None,
+        object_pairs_hook=_unique_keys if unique else None,
         parse_constant=_refuse_constant,
-        parse_float=_finite,
+        parse_float=_finite_float,
         parse_int=integer,
     )
     for unique in (False, True)

@@ -201,15 +201,17 @@ class _NoValueError(Exception):
 
 def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Value | Flaw:
     """The value that begins here, after blanks and comments."""
-    return _read(source, style, lambda reader: reader.value(reader.skip(start), style.max_depth))
+    return _read_leniently(source, style, lambda reader: reader.value(reader.skip(start), style.max_depth))
 
 
 def members_at(source: SearchedText, start: int, closer: str, style: Style) -> Value | Flaw:
     """The members of an object whose opener precedes this place, up to a closer of its own."""
-    return _read(source, style, lambda reader: reader.members(start, closer, style.max_depth))
+    return _read_leniently(source, style, lambda reader: reader.members(start, closer, style.max_depth))
 
 
-def _read(source: SearchedText, style: Style, read: Callable[[_Reader], tuple[Json, int]]) -> Value | Flaw:
+def _read_leniently(
+    source: SearchedText, style: Style, read: Callable[[_Reader], tuple[Json, int]]
+) -> Value | Flaw:
     reader = _Reader(source, style)
     try:
         tree, end = read(reader)

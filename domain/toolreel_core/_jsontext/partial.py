@@ -69,69 +69,73 @@ class _Prefix:
         at = 0
         while token := _TOKEN.match(self.text, at):
             at = token.end()
-            if not self._takes(token):
+            if not self._accept_token(token):
                 break
         return self.best
 
-    def _takes(self, token: re.Match[str]) -> bool:
+    def _accept_token(self, token: re.Match[str]) -> bool:
         """Whether a token may stand here, and the text may go on behind it."""
         if token["string"] is not None:
-            return self._string(token)
+            return self._accept_string(token)
         if token["opener"]:
-            return self._opener(token)
+            return self._accept_opener(token)
         if token["closer"]:
-            return self._closer(token)
+            return self._accept_closer(token)
         if token["scalar"]:
-            return self._scalar(token)
+            return self._accept_scalar(token)
         if token["comma"]:
-            return self._moves("comma", "key" if self.stack and self.stack[-1] == "{" else "value")
-        return self._moves("colon", "value") if token["colon"] else True
+            return self._move_to("comma", "key" if self.stack and self.stack[-1] == "{" else "value")
+        return self._move_to("colon", "value") if token["colon"] else True
 
-    def _moves(self, here: _Expected, then: _Expected) -> bool:
+    def _move_to(self, here: _Expected, then: _Expected) -> bool:
         if self.expected != here:
             return False
         self.expected = then
         return True
 
-    def _string(self, token: re.Match[str]) -> bool:
+    def _accept_string(self, token: re.Match[str]) -> bool:
         if self.expected in {"key", "name"}:
             self.expected = "colon"
             return bool(token["quote"])
-        if not self._is_value():
+        if not self._expects_value():
             return False
         if token["quote"]:
-            return self._ends(token.end())
-        self.best = _CUT_ESCAPE.sub("", self.text) + '"' + self._closers()
+            return self._end_value(token.end())
+        self.best = _CUT_ESCAPE.sub("", self.text) + '"' + self._missing_closers()
         return False
 
-    def _opener(self, token: re.Match[str]) -> bool:
-        if not self._is_value() or len(self.stack) >= self.max_depth:
+    def _accept_opener(self, token: re.Match[str]) -> bool:
+        if not self._expects_value() or len(self.stack) >= self.max_depth:
             return False
         self.stack.append(token["opener"])
-        self._ends(token.end())
+        self._end_value(token.end())
         self.expected = "item" if token["opener"] == "[" else "name"
         return True
 
-    def _closer(self, token: re.Match[str]) -> bool:
+    def _accept_closer(self, token: re.Match[str]) -> bool:
         fits = bool(self.stack) and _CLOSERS[self.stack[-1]] == token["closer"]
         if not fits or self.expected not in {"comma", "item", "name"}:
             return False
         self.stack.pop()
-        return self._ends(token.end())
+        return self._end_value(token.end())
 
-    def _scalar(self, token: re.Match[str]) -> bool:
+    def _accept_scalar(self, token: re.Match[str]) -> bool:
         is_open = token.end() == len(self.text)
-        if is_open or not self._is_value() or not read(token["scalar"]).map(lambda _: True).value_or(False):
+        if (
+            is_open
+            or not self._expects_value()
+            or not read(token["scalar"]).map(lambda _: True).value_or(False)
+        ):
             return False
-        return self._ends(token.end())
+        return self._end_value(token.end())
 
-    def _is_value(self) -> bool:
+    def _expects_value(self) -> bool:
         return self.expected in {"value", "item"}
 
-    def _ends(self, end: int) -> bool:
+    def _end_value(self, end: int) -> bool:
         """Note that a value ends here; what follows the outermost one is not JSON."""
-        self.best, self.expected = self.text[:end] + self._closers(), "comma"
+        self.best, self.expected = self.text[:end] + self._missing_closers(), "comma"
         return bool(self.stack)
 
-    def _closers(self) -> str:
+    def _missing_closers(self) -> str:
         return "".join(_CLOSERS[opener] for opener in reversed(self.stack))

@@ -60,10 +60,10 @@ def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
     """
     if not all(key.isdecimal() and key.isascii() for key in numbered):
         return {}
-    return {key: numbered[key] for key in sorted(numbered, key=_number)}
+    return {key: numbered[key] for key in sorted(numbered, key=_number_sort_key)}
 
 
-def _number(key: str) -> tuple[int, str]:
+def _number_sort_key(key: str) -> tuple[int, str]:
     """A key that sorts like the number, without converting digits of unlimited length."""
     digits = key.lstrip("0")
     return len(digits), digits
@@ -102,12 +102,12 @@ def json_text(value: object, name: str) -> JsonText:
     :param name: name of the whole value in errors, such as ``options``
     :raises ConfigError: if a part of it cannot be encoded as JSON
     """
-    for path, why in _complaints(value, (name,)):
+    for path, why in _find_errors(value, (name,)):
         raise ConfigError(f"{_path_text(path)}: {why}")
     return canonical(cast("Json", value))
 
 
-def _complaints(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
+def _find_errors(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
     """The errors of a value with their paths, in document order."""
     match value:
         case None | bool():
@@ -116,32 +116,32 @@ def _complaints(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
             if sound(value) != value:
                 yield path, "holds a lone surrogate, which cannot be sent"
         case int() | float():
-            if not _is_written(value):
+            if not _is_printable_number(value):
                 shown = value if isinstance(value, float) else "an integer this long"
                 yield path, f"{shown} is not JSON; use a finite number"
         case dict() | list() | tuple():
             if len(path) > MAX_DEPTH:
                 yield path[:1], f"nested deeper than {MAX_DEPTH} levels"
             elif isinstance(value, dict):
-                yield from _of_object(value, path)
+                yield from _errors_of_object(value, path)
             else:
                 for index, item in enumerate(value):
-                    yield from _complaints(item, (*path, index))
+                    yield from _find_errors(item, (*path, index))
         case _:
             yield path, f"a {type(value).__name__} is not JSON; {_ALLOWED}"
 
 
-def _of_object(value: dict[object, object], path: _Path) -> Iterator[tuple[_Path, str]]:
+def _errors_of_object(value: dict[object, object], path: _Path) -> Iterator[tuple[_Path, str]]:
     for key, item in value.items():
         if not isinstance(key, str):
             yield path, f"the key {key!r} is not JSON; use a str"
         elif sound(key) != key:
             yield path, f"the key {key!r} holds a lone surrogate, which cannot be sent"
         else:
-            yield from _complaints(item, (*path, key))
+            yield from _find_errors(item, (*path, key))
 
 
-def _is_written(number: float) -> bool:
+def _is_printable_number(number: float) -> bool:
     """Whether it is finite, and has no more digits than Python writes."""
     try:
         canonical(number)

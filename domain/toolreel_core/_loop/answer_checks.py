@@ -72,7 +72,7 @@ def claimed_effect(state: State, answer: str) -> Claim | None:
     tools = [tool for tool in state.present.tools.definitions if tool.exposed and not tool.read_only]
     done = {call.name for call in state.memory.done}
     for sentence in _SENTENCE.findall(answer):
-        for past in _claimed(sentence):
+        for past in _stated_pasts(sentence):
             able = [tool for tool in tools if past in _pasts_of(tool.name)]
             if able and not any(tool.name in done for tool in able):
                 return Claim(sentence.strip()[:_LONGEST], tuple(tool.outward for tool in able))
@@ -88,7 +88,7 @@ def _pasts_of(name: str) -> frozenset[str]:
     return frozenset(past for verb in verbs for past in _PASTS.get(verb, "").split())
 
 
-def _claimed(sentence: str) -> Iterable[str]:
+def _stated_pasts(sentence: str) -> Iterable[str]:
     """The pasts that a sentence states as done."""
     if sentence.endswith("?"):
         return

@@ -72,9 +72,10 @@ _Fit: TypeAlias = "Accepted | tuple[Violation, ...]"
 
 def judged_text(plan: Plan, spec: OutputSpec, text: str) -> Judgement:
     """The judgement of an answer in text."""
-    found = _answers(plan, text)
+    found = _json_answers(plan, text)
     fits = [
-        _with_codes(_fit(spec, plan.config, reading, bare=found.whole), reading) for reading in found.readings
+        _with_repair_codes(_fit_answer(spec, plan.config, reading, bare=found.whole), reading)
+        for reading in found.readings
     ]
     accepted = [fit for fit in fits if isinstance(fit, Accepted)]
     values = {one.value for one in accepted}
@@ -84,7 +85,7 @@ def judged_text(plan: Plan, spec: OutputSpec, text: str) -> Judgement:
         return Rejected(f"Your answer holds {len(values)} different JSON values that fit.")
     broken = [fit for fit in fits if not isinstance(fit, Accepted)]
     if broken:
-        return Rejected("; ".join(_in_answer(violation) for violation in broken[-1]) + ".")
+        return Rejected("; ".join(_violation_text(violation) for violation in broken[-1]) + ".")
     return Rejected(f"Your answer is not valid JSON: {found.why}.")
 
 
@@ -96,9 +97,11 @@ def judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Faul
             fit = _fit_text(spec, plan.config, arguments)
             if isinstance(fit, Accepted):
                 return fit
-            return _bare(spec, plan.config, call) or arguments_violate_schema(spec.name, fit)
+            return _value_in_arguments(spec, plan.config, call) or arguments_violate_schema(spec.name, fit)
         case ArgumentError():
-            return _bare(spec, plan.config, call) or unread_arguments_fault(spec.name, arguments, plan)
+            return _value_in_arguments(spec, plan.config, call) or unread_arguments_fault(
+                spec.name, arguments, plan
+            )
         case _:
             assert_never(arguments)
 
@@ -112,27 +115,27 @@ def is_asked_for(plan: Plan, text: str) -> bool:
     spec = plan.output
     if spec is None:
         return False
-    found = _answers(plan, text)
+    found = _json_answers(plan, text)
     tree = found.readings[0].tree if found.whole else None
     if not isinstance(tree, Mapping) or not tree:
         return False
     meant = tree.keys() <= spec.keys or (plan.asked_by == "tool" and tree.get("name") == spec.name)
-    return meant and isinstance(_fit(spec, plan.config, found.readings[0], bare=False), Accepted)
+    return meant and isinstance(_fit_answer(spec, plan.config, found.readings[0], bare=False), Accepted)
 
 
-def _answers(plan: Plan, text: str) -> Answers:
+def _json_answers(plan: Plan, text: str) -> Answers:
     from toolreel_core._replies import answers_in  # noqa: PLC0415 - few runs have an output
 
     config = plan.config
     return answers_in(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
 
 
-def _fit(spec: OutputSpec, config: LoopConfig, reading: Reading, *, bare: bool) -> _Fit:
+def _fit_answer(spec: OutputSpec, config: LoopConfig, reading: Reading, *, bare: bool) -> _Fit:
     text = canonical(reading.tree)
     fit = _fit_text(spec, config, text)
     may_be_bare = spec.wrapped and config.argument_repairs != "strict"
     if may_be_bare and not isinstance(fit, Accepted) and (bare or isinstance(reading.tree, Mapping | list)):
-        return _unwrapped(spec, text) or fit
+        return _unwrap_value(spec, text) or fit
     return fit
 
 
@@ -157,25 +160,25 @@ def _fit_text(spec: OutputSpec, config: LoopConfig, text: JsonText) -> _Fit:
     return Accepted(spec.value_of(intended.arguments), intended.codes)
 
 
-def _unwrapped(spec: OutputSpec, text: JsonText) -> Accepted | None:
+def _unwrap_value(spec: OutputSpec, text: JsonText) -> Accepted | None:
     """The value itself, without the object around it that was asked for."""
     return None if violations(spec.schema, text) else Accepted(text, ("OUTPUT_BARE",))
 
 
-def _bare(spec: OutputSpec, config: LoopConfig, call: ToolCall) -> Accepted | None:
+def _value_in_arguments(spec: OutputSpec, config: LoopConfig, call: ToolCall) -> Accepted | None:
     """The arguments of a call that are the value itself."""
     is_cut = isinstance(call.arguments, ArgumentError) and call.arguments.code == "ARGUMENTS_TRUNCATED"
     if not spec.wrapped or config.argument_repairs == "strict" or is_cut:
         return None
     text = either(read(call.original, max_depth=config.max_argument_depth, unique_keys=True).map(canonical))
-    return _unwrapped(spec, text) if isinstance(text, JsonText) else None
+    return _unwrap_value(spec, text) if isinstance(text, JsonText) else None
 
 
-def _with_codes(fit: _Fit, reading: Reading) -> _Fit:
+def _with_repair_codes(fit: _Fit, reading: Reading) -> _Fit:
     return Accepted(fit.value, (*reading.codes, *fit.codes)) if isinstance(fit, Accepted) else fit
 
 
-def _in_answer(violation: Violation) -> str:
+def _violation_text(violation: Violation) -> str:
     """A violation in words; the empty pointer is the answer, which has no arguments."""
     return f"{violation.pointer or 'your answer'}: expected {violation.expected}, got {violation.got}"
 
@@ -195,14 +198,14 @@ def answer_in_text(
     match judgement:
         case Accepted():
             return end_exchange(
-                said, Completed(reply.content, judgement.value), (*notes, *_repairs(state, judgement))
+                said, Completed(reply.content, judgement.value), (*notes, *_output_repairs(state, judgement))
             )
         case Rejected():
-            notes = (*notes, _rejected(state, judgement.error))
-            if not _may_ask(state):
+            notes = (*notes, _output_rejected(state, judgement.error))
+            if not _has_output_retries(state):
                 return settle(said, InvalidOutput(reply.content, judgement.error), notes)
             asking = said.said(UserMessage(f"{judgement.error} {request_for(spec, asked_by(state))}"))
-            return send_next_request(_counted(asking), notes, tools=tools_sent)
+            return send_next_request(_count_output_retry(asking), notes, tools=tools_sent)
         case _:
             assert_never(judgement)
 
@@ -224,16 +227,18 @@ def answer_by_call(
         match judgement:
             case Accepted():
                 done = Completed(judgement.value, judgement.value)
-                return _taken(state, spec, calls, call, done, (*notes, *_repairs(state, judgement)))
+                return _accept_answer(
+                    state, spec, calls, call, done, (*notes, *_output_repairs(state, judgement))
+                )
             case Fault():
                 continue
             case _:
                 assert_never(judgement)
     faults = [judgement for judgement in judgements if isinstance(judgement, Fault)]
-    return _asked_again(state, spec, calls, faults, notes, tools_sent=tools_sent)
+    return _ask_for_valid_output(state, spec, calls, faults, notes, tools_sent=tools_sent)
 
 
-def _taken(
+def _accept_answer(
     state: State,
     spec: OutputSpec,
     calls: tuple[ToolCall, ...],
@@ -251,7 +256,7 @@ def _taken(
     return end_exchange(state, outcome, notes)
 
 
-def _asked_again(
+def _ask_for_valid_output(
     state: State,
     spec: OutputSpec,
     calls: tuple[ToolCall, ...],
@@ -261,10 +266,10 @@ def _asked_again(
     tools_sent: bool,
 ) -> Step:
     told = told_by_calls(state, spec, calls, faults)
-    notes = (*notes, _rejected(state, faults[0].message))
-    if not _may_ask(state):
+    notes = (*notes, _output_rejected(state, faults[0].message))
+    if not _has_output_retries(state):
         return settle(told, InvalidOutput(calls[0].original, faults[0].message), notes)
-    return send_next_request(_counted(told), notes, tools=tools_sent)
+    return send_next_request(_count_output_retry(told), notes, tools=tools_sent)
 
 
 def told_by_calls(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], faults: list[Fault]) -> State:
@@ -273,20 +278,20 @@ def told_by_calls(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], f
     return state.said(*(ToolMessage(call.id, failed(spec.name, fault).text()) for call, fault in results))
 
 
-def _may_ask(state: State) -> bool:
+def _has_output_retries(state: State) -> bool:
     retries = state.present.config.output_retries
     return state.memory.outputs_rejected < retries and exhausted_limit(state) is None
 
 
-def _counted(state: State) -> State:
+def _count_output_retry(state: State) -> State:
     return replace(state, memory=replace(state.memory, outputs_rejected=state.memory.outputs_rejected + 1))
 
 
-def _rejected(state: State, error: str) -> OutputRejected:
-    return OutputRejected(state.tally.turns, error, _may_ask(state))
+def _output_rejected(state: State, error: str) -> OutputRejected:
+    return OutputRejected(state.tally.turns, error, _has_output_retries(state))
 
 
-def _repairs(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
+def _output_repairs(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
     return tuple(RepairApplied(state.tally.turns, code) for code in dict.fromkeys(accepted.codes))
 
 
@@ -336,24 +341,24 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
             return end_exchange(with_answer(state, reply), outcome_of(state, reply), notes)
         # One correction is allowed even without nudges: the error is new information for the model.
         if may_call and state.memory.corrections < max(1, state.present.config.nudge_no_tool_calls):
-            return _correct(state, reply, notes)
+            return _correct_unread_call(state, reply, notes)
         return _finish_unread_call(state, reply, notes)
     if may_call and _announces_a_call(reply) and not state.memory.corrections:
-        return _correct(state, reply, notes)
+        return _correct_unread_call(state, reply, notes)
     may_nudge = may_call and state.memory.nudges < state.present.config.nudge_no_tool_calls
-    if may_nudge and _skipped_tools(state, reply):
+    if may_nudge and _has_skipped_tools(state, reply):
         memory = replace(state.memory, nudges=state.memory.nudges + 1)
-        return _nudge(replace(state, memory=memory), reply, "no_tool_calls", notes)
+        return _nudge_to_call(replace(state, memory=memory), reply, "no_tool_calls", notes)
     if may_ask and _is_empty(reply) and state.present.config.fix_empty_final:
         memory = state.memory
         if memory.called and not memory.finalizing:
             return _ask_for_text(state, notes)
         if not memory.called and not memory.asked_again:
-            return _ask_again(state, notes, tools_sent=tools_sent)
+            return _ask_after_empty_reply(state, notes, tools_sent=tools_sent)
     outcome, spec = outcome_of(state, reply), state.present.output
-    if may_call and isinstance(outcome, Completed) and (check := _check_of(state, reply.content)):
+    if may_call and isinstance(outcome, Completed) and (check := _check_of_answer(state, reply.content)):
         asking = with_answer(replace(state, memory=check.memory), reply).said(UserMessage(check.question))
-        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why)))
+        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why, check.question)))
     if spec is not None and isinstance(outcome, Completed):
         return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
     return end_exchange(with_answer(state, reply), outcome, notes)
@@ -370,29 +375,29 @@ def final_call_too_early(
     if exhausted_limit(state) is not None:
         return None
     may_nudge = memory.nudges < state.present.config.nudge_no_tool_calls
-    if not may_nudge or not _skipped_tools(state, Reply()):
+    if not may_nudge or not _has_skipped_tools(state, Reply()):
         return _final_call_checked(state, spec, calls, notes)
     names = ", ".join(state.present.tools.names)
     why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
     fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
     nudged = replace(state, memory=replace(memory, nudges=memory.nudges + 1))
     told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls")))
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls", fault.message)))
 
 
 def _final_call_checked(
     state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
 ) -> Step | None:
     """Ask about an answer by a call before it is final; ``None`` if the plan asks nothing more."""
-    check = _check_of(state, calls[0].original) if state.present.tools.names else None
+    check = _check_of_answer(state, calls[0].original) if state.present.tools.names else None
     if check is None:
         return None
     fault = output_too_early(spec.name, check.question)
     told = told_by_calls(replace(state, memory=check.memory), spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why)))
+    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why, fault.message)))
 
 
-def _check_of(state: State, answer: str) -> Check | None:
+def _check_of_answer(state: State, answer: str) -> Check | None:
     config = state.present.config
     if not config.final_check and not config.claim_check:
         return None
@@ -419,9 +424,9 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     return len(words - LABELS - {*state.present.tools.names}) >= _PROSE
 
 
-def _correct(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+def _correct_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     memory = replace(state.memory, corrections=state.memory.corrections + 1)
-    return _nudge(replace(state, memory=memory), reply, "text_call_rejected", notes)
+    return _nudge_to_call(replace(state, memory=memory), reply, "text_call_rejected", notes)
 
 
 def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
@@ -443,19 +448,19 @@ def _announces_a_call(reply: Reply) -> bool:
     return "FINISH_MISMATCH" in reply.warnings and reply.problem is None and not reply.calls
 
 
-def _skipped_tools(state: State, reply: Reply) -> bool:
+def _has_skipped_tools(state: State, reply: Reply) -> bool:
     enforced = state.present.config.tool_use_mode == "enforced"
     return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
 
 
-def _nudge(state: State, reply: Reply, why: _Skipped, notes: tuple[Note, ...]) -> Step:
+def _nudge_to_call(state: State, reply: Reply, why: _Skipped, notes: tuple[Note, ...]) -> Step:
     tools = state.present.tools if why == "no_tool_calls" else state.present.callable_tools
     names = ", ".join(tools.names)
     text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
     if state.present.config.restate_task:
         text = f"{text}\n{restatement(state)}"
     asking = with_answer(state, reply).said(UserMessage(text))
-    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why)))
+    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why, text)))
 
 
 def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
@@ -467,7 +472,7 @@ def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
                 else "You have not called a tool yet."
             )
         case "text_call_rejected":
-            return f"{_what_went_wrong(reply)}, and nothing was run."
+            return f"{_unread_call_reason(reply)}, and nothing was run."
         case _:
             assert_never(why)
 
@@ -486,7 +491,7 @@ def _is_guess(reply: Reply) -> bool:
     return doubtful and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
 
 
-def _what_went_wrong(reply: Reply) -> str:
+def _unread_call_reason(reply: Reply) -> str:
     if _announces_a_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
         return "Your reply ended as if with a tool call, but there is none in it"
     if _is_guess(reply):
@@ -511,7 +516,7 @@ def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
     return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
 
 
-def _ask_again(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+def _ask_after_empty_reply(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
     spec = state.present.output
     answer = "Answer in words." if spec is None else request_for(spec, asked_by(state))

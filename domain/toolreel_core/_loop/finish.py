@@ -145,7 +145,7 @@ def exhausted_limit(state: State) -> Limit | None:
     """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
     limit = state.present.config.max_turns
     # What another exchange could not change comes first: it says that speaking again is of no use.
-    if spent := _spent_conversation(state):
+    if spent := _spent_conversation_budget(state):
         return spent
     return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
 
@@ -172,7 +172,7 @@ def _unknown_cost(state: State) -> CostUnknown | None:
     return None if not replies or limit is None or not config.needs_costs else CostUnknown(replies, limit)
 
 
-def _spent_conversation(state: State) -> ConversationSpent | CostUnknown | None:
+def _spent_conversation_budget(state: State) -> ConversationSpent | CostUnknown | None:
     config, tally = state.present.config, state.tally
     if unknown := _unknown_cost(state):
         return unknown

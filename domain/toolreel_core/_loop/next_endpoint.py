@@ -153,7 +153,7 @@ def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
     """
     match outcome:
         case TransportFailed():
-            return _of_failure(outcome, plan)
+            return _reason_of_failure(outcome, plan)
         case CapabilityRefused():
             return "capability"
         case EmptyFinal():
@@ -184,7 +184,7 @@ def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
             assert_never(outcome)
 
 
-def _of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
+def _reason_of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
     match failed.failure:
         case "connect" | "broken":
             return "connection"
@@ -214,7 +214,9 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
         case Settled() as phase:
             why = reason_of(phase.outcome, before.present)
             after = None if why is None else following(before, why)
-            return ended if why is None or after is None else _go_on(before, ended, after, why)
+            return (
+                ended if why is None or after is None else _go_on_at_next_endpoint(before, ended, after, why)
+            )
         case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval():
             return ended
         case _:
@@ -230,18 +232,18 @@ def following(state: State, why: FallbackReason) -> int | None:
 def goes_on(state: State, why: FallbackReason) -> bool:
     """Whether a run that ended now for this reason would go on at another endpoint."""
     after = following(state, why)
-    return after is not None and not _bound(state, after)
+    return after is not None and not _messages_bound_to_endpoint(state, after)
 
 
-def _bound(state: State, after: int) -> int:
+def _messages_bound_to_endpoint(state: State, after: int) -> int:
     """How many messages keep the run at its endpoint; 0 where the next one gets them without what binds."""
     pins = state.plan.fallbacks[after - 1].foreign_reasoning == "pin"
     return bound_messages(state) if pins else 0
 
 
-def _go_on(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
+def _go_on_at_next_endpoint(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
     turn = ended.state.tally.turns
-    if bound := _bound(before, after):
+    if bound := _messages_bound_to_endpoint(before, after):
         pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
         # Before the last note, which says that the run is over.
         return Step(ended.state, ended.effects, (*ended.notes[:-1], pinned, ended.notes[-1]))

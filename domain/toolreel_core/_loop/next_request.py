@@ -89,10 +89,10 @@ def overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
     limit = input_token_limit(state)
     if limit is None or (estimate := estimated_tokens(state, options)) <= limit:
         return None
-    return ContextOverflow(estimate, limit, _largest(state, len(options.text.encode())))
+    return ContextOverflow(estimate, limit, _largest_parts(state, len(options.text.encode())))
 
 
-def _largest(state: State, options_bytes: int) -> tuple[str, ...]:
+def _largest_parts(state: State, options_bytes: int) -> tuple[str, ...]:
     sized = [(options_bytes, "tools and options")]
     for index, text in enumerate(state.messages.complete().texts):
         tree = cast("Mapping[str, Json]", parse(text))
@@ -120,7 +120,7 @@ def fit_history(
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while limit is not None and estimated_tokens(state, options) > limit:
         excess = estimated_tokens(state, options) - limit * _TARGET_PERCENT // 100
-        shorter, effective = _shortened(state, names, excess)
+        shorter, effective = _shorten_history(state, names, excess)
         if shorter.messages.tokens >= state.messages.tokens:
             break
         state, applied = shorter, applied | dict.fromkeys(effective)
@@ -131,7 +131,7 @@ def fit_history(
     return state, (HistoryShortened(state.tally.turns + 1, tuple(applied), *counts),)
 
 
-def _shortened(state: State, policies: tuple[str, ...], excess: int) -> tuple[State, tuple[str, ...]]:
+def _shorten_history(state: State, policies: tuple[str, ...], excess: int) -> tuple[State, tuple[str, ...]]:
     form, tokens = state.messages.form, estimator(state.present.config.estimator)
     kept, applied = reduced(
         tuple(state.messages.outgoing),
@@ -175,7 +175,7 @@ class Draft(NamedTuple):
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that the summary stands for."""
-        return _messages(self.parted.old)
+        return _messages_of_turns(self.parted.old)
 
     @property
     def tokens(self) -> int:
@@ -184,7 +184,11 @@ class Draft(NamedTuple):
 
     def with_summary(self, text: str) -> tuple[Message, ...]:
         """The messages that go out with this summary."""
-        return (*_messages(self.parted.before), summary_message(text), *_messages(self.parted.after))
+        return (
+            *_messages_of_turns(self.parted.before),
+            summary_message(text),
+            *_messages_of_turns(self.parted.after),
+        )
 
 
 def draft_of(state: State, options: RequestOptions) -> Draft:
@@ -192,7 +196,7 @@ def draft_of(state: State, options: RequestOptions) -> Draft:
 
     :param options: of the turn that does not fit
     """
-    limit, form, tokens = _limit(state), state.messages.form, estimator(state.present.config.estimator)
+    limit, form, tokens = _max_tokens(state), state.messages.form, estimator(state.present.config.estimator)
 
     def measure(message: Message) -> int:
         return tokens(written(message, form).text)
@@ -204,29 +208,31 @@ def draft_of(state: State, options: RequestOptions) -> Draft:
 
 def wanted_summary(state: State, options: RequestOptions) -> Request | None:
     """The request for a summary, if one can make the next request fit, else ``None``."""
-    draft, limit = draft_of(state, options), _limit(state)
+    draft, limit = draft_of(state, options), _max_tokens(state)
     if all(map(is_summary, draft.messages)):
         return None
     least = estimated_tokens(state, options) - draft.tokens + draft.cost(summary_message(""))
     if least > limit:
         return None
     request = summary_request(state, draft)
-    return request if _tokens(state, request) <= _allowed(state) else None
+    return request if _request_tokens(state, request) <= _max_tokens_of_summary_request(state) else None
 
 
 def summary_request(state: State, draft: Draft) -> Request:
     """The request for a summary; it fits the window unless the window is too small for any."""
-    options, form = _options(state), state.messages.form
+    options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
     first = next(filter(is_question, state.messages.outgoing), None)
-    task = as_task(passages(_sent((first,), form))) if first is not None else ()
-    old: Sequence[Passage] = passages(_sent(draft.messages, form))
+    task = as_task(passages(_messages_as_sent((first,), form))) if first is not None else ()
+    old: Sequence[Passage] = passages(_messages_as_sent(draft.messages, form))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
-    words = min(_LONGEST, max(1, _limit(state) * _SUMMARY_PERCENT // 100 // 2))
+    words = min(_LONGEST, max(1, _max_tokens(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
         text = request_text(task, old, length, words)
         request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
-        if _tokens(state, request) <= _allowed(state) or (length <= _SHORTEST and len(old) <= 1):
+        if _request_tokens(state, request) <= _max_tokens_of_summary_request(state) or (
+            length <= _SHORTEST and len(old) <= 1
+        ):
             return request
         if length > _SHORTEST:
             length = max(length * 3 // 4, _SHORTEST)
@@ -235,24 +241,24 @@ def summary_request(state: State, draft: Draft) -> Request:
             old = (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
-def _sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
+def _messages_as_sent(messages: Sequence[Message], form: Form) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
     chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
     return (cast("Tree", parse(text)) for text in Transcript.of(messages, chat).complete().texts)
 
 
-def _options(state: State) -> RequestOptions:
+def _summary_options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
     tree = cast("Tree", parse(state.present.bodies.dropped.text))
-    kept = {key: value for key, value in _unformatted(tree) if key not in _LEFT_OUT}
-    room = _limit(state) * _SUMMARY_PERCENT // 100
+    kept = {key: value for key, value in _without_answer_format(tree) if key not in _LEFT_OUT}
+    room = _max_tokens(state) * _SUMMARY_PERCENT // 100
     # A limit for short answers would cut the summary, which is then of no use.
     raised = {key: room for key in _CAPS if isinstance(cap := kept.get(key), int) and 0 < cap < room}
     options = RequestOptions(canonical({**kept, **raised}))
     return pinned(options, state.memory.upstream) if state.memory.upstream else options
 
 
-def _unformatted(options: Tree) -> Iterator[tuple[str, Json]]:
+def _without_answer_format(options: Tree) -> Iterator[tuple[str, Json]]:
     """The options without a format of the answer among those that have others too."""
     for key, value in options.items():
         if key not in _WITH_FORMAT or not isinstance(value, Mapping):
@@ -268,21 +274,21 @@ def output_cap(request: Request) -> int | None:
     return next((cap for cap in caps if isinstance(cap, int) and cap > 0), None)
 
 
-def _limit(state: State) -> int:
+def _max_tokens(state: State) -> int:
     """The maximum tokens of a request; the policy is of no use without."""
     return input_token_limit(state) or 0
 
 
-def _allowed(state: State) -> int:
+def _max_tokens_of_summary_request(state: State) -> int:
     """The maximum tokens of the request for a summary: it leaves room for the summary."""
-    return _limit(state) - _limit(state) * _SUMMARY_PERCENT // 100
+    return _max_tokens(state) - _max_tokens(state) * _SUMMARY_PERCENT // 100
 
 
-def _tokens(state: State, request: Request) -> int:
+def _request_tokens(state: State, request: Request) -> int:
     return request.messages.tokens + estimator(state.present.config.estimator)(request.options.text)
 
 
-def _messages(some: Sequence[Turn]) -> tuple[Message, ...]:
+def _messages_of_turns(some: Sequence[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in some for message in turn.messages)
 
 
@@ -326,20 +332,20 @@ def send_next_request(
     # The calls of the last turn have run: their results make the history valid, so that it can go on.
     if limit := exhausted_limit(state):
         return settle(state, limit, notes)
-    state, added = _with_unsent(state)
+    state, added = _with_queued_messages(state)
     notes, options = (*notes, *added), turn_options(state, tools=tools)
     if state.memory.withheld:
         notes = (*notes, *withholding(state, tools=tools))
     if state.present.config.context_window_tokens is not None:
-        fitted = _fitted(state, options, notes, tools=tools, summarize=summarize or bool(added))
+        fitted = _fit_window(state, options, notes, tools=tools, summarize=summarize or bool(added))
         if isinstance(fitted, Step):
             return fitted
         state, notes = fitted
     phase = AwaitingReply(state.next_ref, 1, tools)
-    return _send(state, phase, state.tally.counted(turns=1), options, notes)
+    return _send_request(state, phase, state.tally.counted(turns=1), options, notes)
 
 
-def _fitted(
+def _fit_window(
     state: State, options: RequestOptions, notes: tuple[Note, ...], *, tools: bool, summarize: bool
 ) -> Step | tuple[State, tuple[Note, ...]]:
     """The state whose request fits the window; or the step that asks for a summary, or that ends the run."""
@@ -358,7 +364,7 @@ def _fitted(
     return state, (*notes, *shortened)
 
 
-def _with_unsent(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
+def _with_queued_messages(state: State) -> tuple[State, tuple[UserMessagesAdded, ...]]:
     """The state with what the user has said since the last request in its history."""
     if not state.unsent:
         return state, ()
@@ -435,7 +441,7 @@ def resend_request(state: State, phase: Waiting) -> Step:
     retried = replace(phase.failed, ref=state.next_ref, attempt=phase.failed.attempt + 1)
     if retried.purpose == "summary":
         return _ask_for_summary(state, retried, request_effect(state, retried).request, ())
-    return _send(state, retried, state.tally, turn_options(state, tools=retried.tools_sent), ())
+    return _send_request(state, retried, state.tally, turn_options(state, tools=retried.tools_sent), ())
 
 
 def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -> Step:
@@ -445,7 +451,7 @@ def wait(state: State, phase: AwaitingReply, ms: int, notes: tuple[Note, ...]) -
     return Step(waiting, (Wait(ref, ms),), (*notes, RetryPlanned(turn_of(state, phase), phase.attempt, ms)))
 
 
-def _send(
+def _send_request(
     state: State, phase: AwaitingReply, tally: Tally, options: RequestOptions, notes: tuple[Note, ...]
 ) -> Step:
     reminder = reminder_of(state) if state.present.config.restate_task else ""

@@ -148,14 +148,14 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     parsed = received(event.body, state)
     reply = parsed.reply
     counted = counted_reply(state, reply)
-    notes = _notes(state.tally.turns, parsed)
+    notes = _notes_of_reply(state.tally.turns, parsed)
     # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
     # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
         ms = retry_delay(counted, phase, None)
         if ms is not None:
             return wait(counted, phase, ms, notes)
-    pinned, found = _pinned(counted, reply)
+    pinned, found = _pin_upstream(counted, reply)
     return _continue_with(pinned, phase, reply, (*notes, *found))
 
 
@@ -172,7 +172,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
     if reply := salvaged(event.body, state):
         counted = counted_reply(state, reply)
-        return _continue_with(counted, phase, reply, (lost, *_notes(turn, Received(reply))))
+        return _continue_with(counted, phase, reply, (lost, *_notes_of_reply(turn, Received(reply))))
     constrained = phase.tools_sent and state.present.constrains_calls and wants_call(state)
     if constrained and refuses_constraint(event):
         refused = (
@@ -181,7 +181,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
         )
         return settle(state, CapabilityRefused(refused), (lost,))
     if phase.tools_sent and refuses_tools(event):
-        return _tools_refused(state, event, (lost,))
+        return _retry_without_tools(state, event, (lost,))
     ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
     if ms is not None:
         return wait(state, phase, ms, (lost,))
@@ -191,7 +191,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """Go where the reply leads: run its calls, or treat it as a final answer."""
     if reply.calls and not phase.tools_sent:
-        return _tools_off(state, reply, notes)
+        return _drop_calls(state, reply, notes)
     if reply.calls:
         return _with_tool_calls(state, reply, notes, tools_sent=True)
     if reply.paused and reply.problem is None:
@@ -201,7 +201,7 @@ def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tupl
     return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
 
 
-def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
+def _pin_upstream(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
     """The state pinned to the upstream provider of the first reply, if ``pin_upstream`` is on.
 
     Thought signatures are valid at one upstream only: "Corrupted thought signature" (mastra-ai/mastra#23433).
@@ -213,7 +213,7 @@ def _pinned(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ..
     return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
 
 
-def _tools_refused(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+def _retry_without_tools(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
     """The server rejects tools: leads to ``AwaitingReply`` without tools, or to ``Settled``."""
     config = state.present.config
     dropping = config.fallback_without_tools and config.tool_use_mode == "relaxed"
@@ -239,15 +239,15 @@ def retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) 
     )
 
 
-def _tools_off(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+def _drop_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
     """Drop the calls of a reply to a request without tools, except those of the final tool."""
     finals = tuple(call for call in reply.calls if is_final(call, state.present))
     others = tuple(call for call in reply.calls if call not in finals)
     if finals:
-        state, ignored = _ignored(state, others, "tools_off")
+        state, ignored = _calls_ignored(state, others, "tools_off")
         notes = (*notes, ignored) if others else notes
         return _with_tool_calls(state, replace(reply, calls=finals), notes, tools_sent=False)
-    state, ignored = _ignored(state, reply.calls, "tools_off")
+    state, ignored = _calls_ignored(state, reply.calls, "tools_off")
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
     return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
 
@@ -260,7 +260,7 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, too
         notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
     if limit is not None and len(calls) > limit:
         is_set = state.present.config.max_tool_calls_per_turn is not None
-        state, ignored = _ignored(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
+        state, ignored = _calls_ignored(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
         calls, notes = calls[:limit], (*notes, ignored)
     # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
     used_ids = state.messages.projection.used_ids
@@ -276,13 +276,15 @@ def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, too
     return nudge or answer_by_call(state, spec, calls, notes, tools_sent=tools_sent)
 
 
-def _ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> tuple[State, CallsIgnored]:
+def _calls_ignored(
+    state: State, calls: tuple[ToolCall, ...], why: IgnoreReason
+) -> tuple[State, CallsIgnored]:
     tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
     note = CallsIgnored(tally.turns, tuple(shown(call.name) for call in calls), why)
     return replace(state, tally=tally), note
 
 
-def _notes(turn: int, parsed: Received) -> tuple[Note, ...]:
+def _notes_of_reply(turn: int, parsed: Received) -> tuple[Note, ...]:
     reply = parsed.reply
     usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
     reply_read = ReplyRead(

@@ -85,7 +85,7 @@ def start(plan: Plan) -> Step:
     except TransformError as error:
         # The plan's messages are what the transform cannot take, so the history stays empty.
         silent = State.silent(plan)
-        return _numbered(silent, settle(silent, TransformFailed(str(error))))
+        return _with_step_number(silent, settle(silent, TransformFailed(str(error))))
     return step(begun, RunStarted())
 
 
@@ -103,21 +103,21 @@ def step(state: State, event: Event) -> Step:
     :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
     try:
-        return _numbered(state, _step(state, event))
+        return _with_step_number(state, _step(state, event))
     except TransformError as error:
         # What the user said is not in the history: a transform that failed may fail on it, too.
         before = kept(state, event) if isinstance(event, UserSpoke) else state
-        return _numbered(state, _give_up(before, TransformFailed(str(error))))
+        return _with_step_number(state, _give_up(before, TransformFailed(str(error))))
 
 
-def _numbered(before: State, after: Step) -> Step:
+def _with_step_number(before: State, after: Step) -> Step:
     """The step with the next number; an event that came too late changed nothing, and counts nothing."""
     if after.state is before:
         return after
     return Step(replace(after.state, step_number=before.step_number + 1), after.effects, after.notes)
 
 
-def _or_next_endpoint(before: State, after: Step) -> Step:
+def _try_next_endpoint(before: State, after: Step) -> Step:
     return or_next_endpoint(before, after) if before.plan.fallbacks else after
 
 
@@ -126,15 +126,15 @@ def _step(state: State, event: Event) -> Step:
         case RunStarted():
             return _run_started(state, event)
         case ReplyReceived():
-            return _reply_received(_with_time(state, event.at_ms), event)
+            return _reply_received(_with_event_time(state, event.at_ms), event)
         case RequestFailed():
-            return _request_failed(_with_time(state, event.at_ms), event)
+            return _request_failed(_with_event_time(state, event.at_ms), event)
         case ToolReturned():
-            return _tool_returned(_with_time(state, event.at_ms), event)
+            return _tool_returned(_with_event_time(state, event.at_ms), event)
         case ApprovalGiven():
-            return _approval_given(_with_time(state, event.at_ms), event)
+            return _approval_given(_with_event_time(state, event.at_ms), event)
         case WaitElapsed():
-            return _wait_elapsed(_with_time(state, event.at_ms), event)
+            return _wait_elapsed(_with_event_time(state, event.at_ms), event)
         case CancelRequested():
             return _cancel_requested(state, event)
         case UserSpoke():
@@ -149,7 +149,7 @@ def _run_started(state: State, event: RunStarted) -> Step:
         case Idle():
             return send_next_request(state, opening_notes(state.present))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
-            raise _unexpected(state, event)
+            raise _unexpected_event(state, event)
         case _:
             assert_never(state.phase)
 
@@ -158,10 +158,10 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
     """``AwaitingReply`` leads to any phase but ``Idle``; see :mod:`toolreel_core._loop.on_reply`."""
     match state.phase:
         case AwaitingReply() as phase:
-            _check_ref(state, event, phase.ref)
+            _check_reference(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return _or_next_endpoint(state, reply_received(state, phase, event))
+                    return _try_next_endpoint(state, reply_received(state, phase, event))
                 case "summary":
                     from toolreel_core._loop.summary_reply import summary_received  # noqa: PLC0415 - rare
 
@@ -169,7 +169,7 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
                 case _:
                     assert_never(phase.purpose)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
-            return _unawaited(state, event)
+            return _drop_late_answer(state, event)
         case _:
             assert_never(state.phase)
 
@@ -181,10 +181,10 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
     """
     match state.phase:
         case AwaitingReply() as phase:
-            _check_ref(state, event, phase.ref)
+            _check_reference(state, event, phase.ref)
             match phase.purpose:
                 case "turn":
-                    return _or_next_endpoint(state, request_failed(state, phase, event))
+                    return _try_next_endpoint(state, request_failed(state, phase, event))
                 case "summary":
                     from toolreel_core._loop.summary_reply import summary_failed  # noqa: PLC0415 - rare
 
@@ -192,7 +192,7 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
                 case _:
                     assert_never(phase.purpose)
         case Idle() | Waiting() | AwaitingTools() | AwaitingApproval() | Settled():
-            return _unawaited(state, event)
+            return _drop_late_answer(state, event)
         case _:
             assert_never(state.phase)
 
@@ -202,10 +202,10 @@ def _tool_returned(state: State, event: ToolReturned) -> Step:
     match state.phase:
         case AwaitingTools() as phase:
             # A second answer for the same call is a mistake of the driver, so answered refs do not count.
-            _check_ref(state, event, *[flight.ref for flight in phase.running if flight.result is None])
+            _check_reference(state, event, *[flight.ref for flight in phase.running if flight.result is None])
             return tool_returned(state, phase, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingApproval() | Settled():
-            return _unawaited(state, event)
+            return _drop_late_answer(state, event)
         case _:
             assert_never(state.phase)
 
@@ -214,10 +214,10 @@ def _approval_given(state: State, event: ApprovalGiven) -> Step:
     """``AwaitingApproval`` leads to ``AwaitingTools``, or, if denied, on to the next call."""
     match state.phase:
         case AwaitingApproval() as phase:
-            _check_ref(state, event, phase.ref)
+            _check_reference(state, event, phase.ref)
             return approval_given(state, phase, event)
         case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | Settled():
-            return _unawaited(state, event)
+            return _drop_late_answer(state, event)
         case _:
             assert_never(state.phase)
 
@@ -226,10 +226,10 @@ def _wait_elapsed(state: State, event: WaitElapsed) -> Step:
     """``Waiting`` leads to ``AwaitingReply``, or to ``Settled`` if the wait used up the time budget."""
     match state.phase:
         case Waiting() as phase:
-            _check_ref(state, event, phase.ref)
+            _check_reference(state, event, phase.ref)
             return resend_request(state, phase)
         case Idle() | AwaitingReply() | AwaitingTools() | AwaitingApproval() | Settled():
-            return _unawaited(state, event)
+            return _drop_late_answer(state, event)
         case _:
             assert_never(state.phase)
 
@@ -260,11 +260,11 @@ def _user_spoke(state: State, event: UserSpoke) -> Step:
     """
     match state.phase:
         case Settled():
-            return next_exchange(_at(kept(state, event), event.at_ms))
+            return next_exchange(_advance_clock(kept(state, event), event.at_ms))
         case AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval():
-            return keep(_at(state, event.at_ms), event)
+            return keep(_advance_clock(state, event.at_ms), event)
         case Idle():
-            raise _unexpected(state, event)
+            raise _unexpected_event(state, event)
         case _:
             assert_never(state.phase)
 
@@ -295,26 +295,26 @@ def _abandon_calls(state: State, outcome: Outcome) -> Step:
             assert_never(state.phase)
 
 
-def _with_time(state: State, at_ms: int | None) -> State:
+def _with_event_time(state: State, at_ms: int | None) -> State:
     """The state with the time of an event; a settled state never changes."""
-    return state if isinstance(state.phase, Settled) else _at(state, at_ms)
+    return state if isinstance(state.phase, Settled) else _advance_clock(state, at_ms)
 
 
-def _at(state: State, at_ms: int | None) -> State:
+def _advance_clock(state: State, at_ms: int | None) -> State:
     if at_ms is None:
         return state
     # max(): parallel tools may report their times out of order, and time must not run backwards.
     return replace(state, tally=replace(state.tally, at_ms=max(at_ms, state.tally.at_ms)))
 
 
-def _unawaited(state: State, event: Answer) -> Step:
+def _drop_late_answer(state: State, event: Answer) -> Step:
     """Drop an answer that arrives after the end: after a cancellation, that is no mistake of the driver."""
     if not isinstance(state.phase, Settled):
-        raise _unexpected(state, event)
+        raise _unexpected_event(state, event)
     return Step(state, (), (LateAnswer(event.ref),))
 
 
-def _check_ref(state: State, event: Answer, *refs: int) -> None:
+def _check_reference(state: State, event: Answer, *refs: int) -> None:
     if event.ref not in refs:
         phase, expected = type(state.phase).__name__, " or ".join(map(str, refs))
         raise ProtocolError(
@@ -322,7 +322,7 @@ def _check_ref(state: State, event: Answer, *refs: int) -> None:
         )
 
 
-def _unexpected(state: State, event: Event) -> ProtocolError:
+def _unexpected_event(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
 
@@ -344,7 +344,7 @@ def pending(state: State) -> tuple[Unanswered, ...]:
         case Waiting() as phase:
             return (Wait(phase.ref, phase.ms),)
         case AwaitingTools() as phase:
-            return tuple(_run(state, flight) for flight in phase.running if flight.result is None)
+            return tuple(_pending_effect(state, flight) for flight in phase.running if flight.result is None)
         case AwaitingApproval() as phase:
             return (ask_approval(state, phase.ref, phase.call, phase.arguments),)
         case Settled():
@@ -365,7 +365,7 @@ def uncertain(state: State) -> tuple[RunTool, ...]:
     return tuple(run for run in runs if not (tools[run.name].read_only or tools[run.name].idempotent))
 
 
-def _run(state: State, flight: InFlight) -> RunTool:
+def _pending_effect(state: State, flight: InFlight) -> RunTool:
     arguments = flight.call.arguments
     match arguments:
         case JsonText():

@@ -63,16 +63,16 @@ def received(body: str, state: State) -> Received:
     (Wei-Shaw/claude-relay-service#1014).
     """
     form = state.present.provider.wire_form
-    found = _received(body, state, form)
+    found = _parse_reply(body, state, form)
     if found.reply.problem is None:
         return found
     from toolreel_core._replies import form_in  # noqa: PLC0415 - as below
 
     other = form_in(body)
-    return found if other is None or other == form else _received(body, state, other)
+    return found if other is None or other == form else _parse_reply(body, state, other)
 
 
-def _received(body: str, state: State, form: WireForm) -> Received:
+def _parse_reply(body: str, state: State, form: WireForm) -> Received:
     plan = state.present
     joined: Json = body
     repairs: tuple[WarningCode, ...] = ()
@@ -83,16 +83,16 @@ def _received(body: str, state: State, form: WireForm) -> Received:
 
         joined, repairs, carry, paused = as_chat(body, form)[:4]
     changed, quirks = transformed(joined, plan.config)
-    reply = _asked_for(changed, state) or normalize_reply(
+    reply = _whole_json_answer(changed, state) or normalize_reply(
         changed,
         tools=plan.callable_tools,
         config=plan.reading,
         turn=state.tally.turns,
-        earlier=_quotable(state),
-        made=_made(state),
+        earlier=_quotable_texts(state),
+        made=_calls_made(state),
     )
     if plan.answer_tool is not None:
-        reply = _answering(reply, plan.answer_tool)
+        reply = _take_answer_tool(reply, plan.answer_tool)
     reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
     reply = reply if carry is NOTHING else replace(reply, carry=carry)
     if paused:  # the server has not finished: the reply may be empty, for its own tools are at work
@@ -101,7 +101,7 @@ def _received(body: str, state: State, form: WireForm) -> Received:
     return Received(reply, quirks)
 
 
-def _answering(reply: Reply, tool: ToolDefinition) -> Reply:
+def _take_answer_tool(reply: Reply, tool: ToolDefinition) -> Reply:
     """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
     answers = [call for call in reply.calls if call.name == tool.name]
     if not answers:
@@ -109,21 +109,21 @@ def _answering(reply: Reply, tool: ToolDefinition) -> Reply:
     others = tuple(call for call in reply.calls if call.name != tool.name)
     if others:
         return replace(reply, calls=others, warnings=(*reply.warnings, "ANSWER_BESIDE_CALLS"))
-    text = _answer_in(answers[0])
+    text = _answer_of_call(answers[0])
     problem = reply.problem or (None if text.strip() else Problem("EMPTY_RESPONSE"))
     codes = [code for code in reply.warnings if code != "TEXT_CALL_READ"]
     finish = "stop" if reply.finish == "tool_calls" else reply.finish
     return replace(reply, calls=(), content=text, finish=finish, problem=problem, warnings=tuple(codes))
 
 
-def _answer_in(call: ToolCall) -> str:
+def _answer_of_call(call: ToolCall) -> str:
     """The text in a call of the answer tool; empty if it has none that can be read."""
     arguments = as_tree(parse(call.arguments)) if isinstance(call.arguments, JsonText) else {}
     text = arguments.get(ANSWER)
     return text if isinstance(text, str) else ""
 
 
-def _asked_for(body: Json, state: State) -> Reply | None:
+def _whole_json_answer(body: Json, state: State) -> Reply | None:
     """The reply whose text is, as a whole, the JSON that the plan's output asks for.
 
     Its strings may hold the markup of calls, which are not searched for then.
@@ -153,7 +153,7 @@ def salvaged(body: str, state: State) -> Reply | None:
     return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
 
 
-def _quotable(state: State) -> Sequence[str]:
+def _quotable_texts(state: State) -> Sequence[str]:
     """Texts of users and tools that the model may quote; empty if calls in text are not parsed.
 
     A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not even
@@ -165,20 +165,20 @@ def _quotable(state: State) -> Sequence[str]:
     return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
 
 
-def _made(state: State) -> Made:
+def _calls_made(state: State) -> Made:
     """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
     inner = state.present.tools.inner
     calls: list[tuple[str, Json]] | None = None
 
     def made(name: str, given: Json) -> bool:
         nonlocal calls
-        calls = _succeeded(state) if calls is None else calls
+        calls = _succeeded_calls(state) if calls is None else calls
         return (inner(name), given) in calls
 
     return made
 
 
-def _succeeded(state: State) -> list[tuple[str, Json]]:
+def _succeeded_calls(state: State) -> list[tuple[str, Json]]:
     """The calls of the present exchange that have succeeded, by the inner names of their tools."""
     turns = state.tally.turns - state.exchange_began.turns
     succeeded: set[str] = set()
@@ -206,16 +206,16 @@ def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     if not isinstance(tree, Mapping):
         return body, ()
     response = apply_all("response", config.response_transforms, tree)
-    changed, quirks = _with_calls(response.tree, config)
+    changed, quirks = _transform_calls(response.tree, config)
     return changed, (*response.changed, *quirks)
 
 
-def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
+def _transform_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
     """The body with each entry of ``choices[0].message.tool_calls`` transformed."""
     choices = items_of(body, "choices")
     first = as_tree(choices[0]) if choices else {}
     message = tree_at(first, "message")
-    applied = [_applied(call, config) for call in items_of(message, "tool_calls")]
+    applied = [_transform_call(call, config) for call in items_of(message, "tool_calls")]
     quirks = dict.fromkeys(name for _, names in applied for name in names)
     if not quirks:
         return body, ()
@@ -223,7 +223,7 @@ def _with_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
     return {**body, "choices": [{**first, "message": changed_message}, *choices[1:]]}, tuple(quirks)
 
 
-def _applied(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
+def _transform_call(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     if not isinstance(call, Mapping):
         return call, ()
     applied = apply_all("tool_call", config.tool_call_transforms, call)

@@ -67,13 +67,13 @@ def summary_received(state: State, phase: AwaitingReply, event: ReplyReceived) -
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
         text = neutralized(text)
-    why = _fault(reply, state, phase) or ("" if text else "EMPTY_RESPONSE")
+    why = _summary_fault(reply, state, phase) or ("" if text else "EMPTY_RESPONSE")
     # One that takes more than three quarters of what it stands for saves too little.
     if not why and draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
         why = "too_long"
     if why:
-        return _without(counted, phase, why, notes, reply.usage)
-    return _with(counted, phase, draft, text, notes, reply.usage)
+        return _without_summary(counted, phase, why, notes, reply.usage)
+    return _with_summary(counted, phase, draft, text, notes, reply.usage)
 
 
 def summary_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
@@ -85,10 +85,10 @@ def summary_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
     if ms is not None:
         return wait(state, phase, ms, (lost,))
-    return _without(state, phase, "request_failed", (lost,), Usage())
+    return _without_summary(state, phase, "request_failed", (lost,), Usage())
 
 
-def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
+def _summary_fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
     """Why a reply is no summary; empty if it is one."""
     calls = _UNREAD if state.present.config.accept_suspected_calls else _UNREAD | _SUSPECTED
     if reply.calls or not calls.isdisjoint(reply.warnings):
@@ -101,7 +101,7 @@ def _fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
     return "TRUNCATED" if is_cut else ""
 
 
-def _with(
+def _with_summary(
     state: State, phase: AwaitingReply, draft: Draft, text: str, notes: tuple[Note, ...], usage: Usage
 ) -> Step:
     before, kept = state.messages, draft.with_summary(text)
@@ -113,6 +113,8 @@ def _with(
     return send_next_request(summarized, (*notes, note), tools=phase.tools_sent, summarize=False)
 
 
-def _without(state: State, phase: AwaitingReply, why: str, notes: tuple[Note, ...], usage: Usage) -> Step:
+def _without_summary(
+    state: State, phase: AwaitingReply, why: str, notes: tuple[Note, ...], usage: Usage
+) -> Step:
     note = SummaryRejected(turn_of(state, phase), why, usage.prompt_tokens, usage.completion_tokens)
     return send_next_request(state, (*notes, note), tools=phase.tools_sent, summarize=False)

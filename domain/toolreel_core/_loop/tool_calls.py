@@ -339,7 +339,7 @@ def finish_mid_turn(
     Calls that did not run get a result too, since providers reject a history with unanswered calls.
     """
     for call in calls:
-        state, note = _abandon(state, call, call_abandoned(call.name))
+        state, note = _abandon_call(state, call, call_abandoned(call.name))
         notes = (*notes, note)
     return settle(state, outcome, notes)
 
@@ -352,7 +352,7 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
     notes: tuple[Note, ...] = ()
     for flight in phase.running:
         if flight.result is None:
-            state, note = _abandon(state, flight.call, call_cancelled(flight.call.name))
+            state, note = _abandon_call(state, flight.call, call_cancelled(flight.call.name))
             notes = (*notes, note)
         else:
             state, result_notes, _ = _record_result(state, flight.call, flight.result, flight.parts)
@@ -360,7 +360,7 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
     return finish_mid_turn(state, phase.waiting, outcome, notes)
 
 
-def _abandon(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
+def _abandon_call(state: State, call: ToolCall, fault: Fault) -> tuple[State, CallAbandoned]:
     tally = state.tally.counted(failed_calls=1)
     # Without the plan's transforms: one that failed is a reason to abandon a call.
     answered = replace(state.said(ToolMessage(call.id, failed(call.name, fault).text())), tally=tally)

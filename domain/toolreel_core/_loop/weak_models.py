@@ -46,10 +46,10 @@ def next_step(state: State) -> str:
     """What the model is to do now."""
     # Measured on a model of 1.5B: without the question, it repeats a call that reads, or stops after one.
     missing = "Is a part of the task still to be done? If so, make the call for that part now."
-    return f"{missing} If no part is left, {_answer(state)}"
+    return f"{missing} If no part is left, {_answer_instruction(state)}"
 
 
-def _answer(state: State) -> str:
+def _answer_instruction(state: State) -> str:
     plan = state.present
     if plan.output is not None:
         request = request_for(plan.output, plan.asked_by or "text")
@@ -101,15 +101,15 @@ def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
 
 def call_digest(name: str, arguments: JsonText) -> str:
     """The digest of a call, whatever the order of the keys in its arguments."""
-    return link(chain("", name), digest(canonical(_in_order(parse(arguments)))))
+    return link(chain("", name), digest(canonical(_with_sorted_keys(parse(arguments)))))
 
 
-def _in_order(value: Json) -> Json:
+def _with_sorted_keys(value: Json) -> Json:
     match value:
         case Mapping():
-            return {key: _in_order(value[key]) for key in sorted(value)}
+            return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
         case list():
-            return [_in_order(item) for item in value]
+            return [_with_sorted_keys(item) for item in value]
         case _:
             return value
 
@@ -155,16 +155,16 @@ def repetitions(result: Envelope, times: int) -> int:
 
 def narrowed(state: State, options: RequestOptions) -> RequestOptions:
     """The options of a turn with tools, without calls of those that are withheld."""
-    withheld = _withheld(state)
+    withheld = _withheld_tools(state)
     return state.present.options_without(withheld) if withheld else options
 
 
 def withholding(state: State, *, tools: bool) -> tuple[ToolsWithheld, ...]:
     """The note of the turn that begins."""
-    withheld = _withheld(state) if tools else ()
+    withheld = _withheld_tools(state) if tools else ()
     return (ToolsWithheld(state.tally.turns + 1, withheld),) if withheld else ()
 
 
-def _withheld(state: State) -> tuple[str, ...]:
+def _withheld_tools(state: State) -> tuple[str, ...]:
     withheld = state.memory.withheld
     return withheld if withheld and state.present.constrains_calls else ()

@@ -278,10 +278,10 @@ class Presets:
         :raises PlaceError: if a model of the other names an unknown preset or profile
         """
         whole = Presets(
-            _replaced(self.presets, other.presets),
-            _replaced(self.models, other.models),
-            _replaced(self.profiles, other.profiles),
-            _replaced(self.prices, other.prices),
+            _merge_by_name(self.presets, other.presets),
+            _merge_by_name(self.models, other.models),
+            _merge_by_name(self.profiles, other.profiles),
+            _merge_by_name(self.prices, other.prices),
         )
         for model in other.models:
             whole._check_model(model)
@@ -305,7 +305,7 @@ class Presets:
         ...
         toolreel_core.ConfigError: there is no preset 'mein'; did you mean 'mine'?
         """
-        return _found("preset", name, self.presets)
+        return _find_by_name("preset", name, self.presets)
 
     def merged(self, names: Iterable[str]) -> Preset:
         """Presets by name, merged in order."""
@@ -313,7 +313,7 @@ class Presets:
 
     def profile(self, name: str) -> SamplingProfile:
         """The sampling profile of that name."""
-        return _found("sampling profile", name, self.profiles)
+        return _find_by_name("sampling profile", name, self.profiles)
 
     def sampling_profiles(self, model: str) -> tuple[SamplingProfile, ...]:
         """The profiles for a model."""
@@ -336,9 +336,9 @@ class Presets:
 
     def defaults(self, provider: str) -> Preset:
         """The defaults of a provider, by any of its names; empty if unknown."""
-        key = _key(provider)
+        key = _comparison_key(provider)
         for preset in reversed(self.presets):
-            if key in map(_key, preset.defaults_for):
+            if key in map(_comparison_key, preset.defaults_for):
                 return preset
         return Preset()
 
@@ -355,8 +355,8 @@ class Presets:
 
     def price(self, provider: str, model: str) -> Price | None:
         """The price of a model at a provider; ``None`` if it is unknown, which is not 0."""
-        asked = self._known_as(provider)
-        return price_of(self.prices, model, lambda seller: self._known_as(seller) == asked)
+        asked = self._canonical_name(provider)
+        return price_of(self.prices, model, lambda seller: self._canonical_name(seller) == asked)
 
     @property
     def base(self) -> Preset:
@@ -368,15 +368,15 @@ class Presets:
         known = self.model(model)
         if known is None:
             return Preset()
-        here = self._known_as(provider)
-        if known.provider and self._known_as(known.provider) != here:
+        here = self._canonical_name(provider)
+        if known.provider and self._canonical_name(known.provider) != here:
             return Preset()
-        local = [names for other, names in known.presets_by_provider if self._known_as(other) == here]
+        local = [names for other, names in known.presets_by_provider if self._canonical_name(other) == here]
         return self.merged((*known.presets, *(name for names in local for name in names)))
 
-    def _known_as(self, provider: str) -> str:
+    def _canonical_name(self, provider: str) -> str:
         """One name for all names of a provider."""
-        return self.defaults(provider).name or _key(provider)
+        return self.defaults(provider).name or _comparison_key(provider)
 
     def _check_model(self, model: Model) -> None:
         place = ("model", model.name)
@@ -395,18 +395,18 @@ class Presets:
                     raise PlaceError((*place, "recommendation", key), what)
 
 
-def _found(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
+def _find_by_name(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
     for item in items:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
 
 
-def _replaced(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
+def _merge_by_name(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
     """Items merged by name, in the order of their first appearance."""
     return tuple({item.name: item for item in (*items, *others)}.values())
 
 
-def _key(name: str) -> str:
+def _comparison_key(name: str) -> str:
     """A provider's name for comparison: ``llama.cpp``, ``llama-cpp`` and ``LLAMA_CPP`` are equal."""
     return _JOINT.sub("_", name.lower())

@@ -76,7 +76,7 @@ class OutputSpec:
         whole = opened(tree)
         wrapped = whole.get("type") != "object" or not _COMBINING.isdisjoint(whole)
         object.__setattr__(self, "wrapped", wrapped)
-        object.__setattr__(self, "sent", canonical(_wrapped(tree) if wrapped else whole))
+        object.__setattr__(self, "sent", canonical(_wrap_schema(tree) if wrapped else whole))
         try:
             check_schema(self.schema)
             check_schema(self.sent)
@@ -129,10 +129,10 @@ class OutputSpec:
         return frozenset(properties) if isinstance(properties, Mapping) else frozenset()
 
 
-def _wrapped(tree: Tree) -> Tree:
+def _wrap_schema(tree: Tree) -> Tree:
     shared = {key: tree[key] for key in _AT_ROOT if key in tree}
-    inner = _moved({key: value for key, value in tree.items() if key not in _AT_ROOT})
-    shared = {key: _moved_each(value) for key, value in shared.items()}
+    inner = _move_references({key: value for key, value in tree.items() if key not in _AT_ROOT})
+    shared = {key: _move_references_each(value) for key, value in shared.items()}
     properties: Json = {VALUE: inner}
     return {
         "type": "object",
@@ -143,15 +143,19 @@ def _wrapped(tree: Tree) -> Tree:
     }
 
 
-def _moved_each(schemas: Json) -> Json:
-    return {name: _moved(part) for name, part in schemas.items()} if isinstance(schemas, Mapping) else schemas
+def _move_references_each(schemas: Json) -> Json:
+    return (
+        {name: _move_references(part) for name, part in schemas.items()}
+        if isinstance(schemas, Mapping)
+        else schemas
+    )
 
 
-def _moved(schema: Json) -> Json:
+def _move_references(schema: Json) -> Json:
     """A schema whose references to the old root point to where it is now."""
     if not isinstance(schema, Mapping):
         return schema
-    moved = changed_within(schema, _moved)
+    moved = changed_within(schema, _move_references)
     reference = moved.get("$ref")
     if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
         kept = reference.startswith(_SHARED)
@@ -173,25 +177,27 @@ def mode_of(spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: 
     constrained = config.constrained_calls != "off" and may_call and bool(tools.names)
     by_call = config.output_mode == "auto" and constrained
     offers = may_call and bool(tools.names)
-    mode = "tool" if by_call else _chosen(config, provider, offers=offers, may_call=may_call)
+    mode = "tool" if by_call else _choose_output_mode(config, provider, offers=offers, may_call=may_call)
     if mode == "tool" and spec.name in tools.known:
         raise ConfigError(f"output: there is a tool {spec.name!r} already; give the output another name")
     return mode
 
 
-def _chosen(config: LoopConfig, provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
+def _choose_output_mode(config: LoopConfig, provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
     match config.output_mode:
         case "auto":
-            return _by_provider(provider, offers=offers, may_call=may_call)
+            return _output_mode_of_provider(provider, offers=offers, may_call=may_call)
         case "native":
             if "no" in {provider.supports_response_format, provider.supports_json_schema}:
-                raise _unfit("native", "the provider takes no json_schema as its response_format")
+                raise _output_mode_error("native", "the provider takes no json_schema as its response_format")
             if offers and provider.supports_response_format_with_tools == "no":
-                raise _unfit("native", "the provider takes no response_format together with tools")
+                raise _output_mode_error(
+                    "native", "the provider takes no response_format together with tools"
+                )
             return "native"
         case "tool":
             if not may_call:
-                raise _unfit("tool", "this run sends no tools")
+                raise _output_mode_error("tool", "this run sends no tools")
             return "tool"
         case "text":
             return "text"
@@ -199,14 +205,14 @@ def _chosen(config: LoopConfig, provider: Provider, *, offers: bool, may_call: b
             assert_never(config.output_mode)
 
 
-def _by_provider(provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
+def _output_mode_of_provider(provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
     native = provider.supports_json_schema == "yes" and provider.supports_response_format != "no"
     if native and (not offers or provider.supports_response_format_with_tools == "yes"):
         return "native"
     return "tool" if offers or (may_call and provider.supports_tools == "yes") else "text"
 
 
-def _unfit(mode: str, why: str) -> ConfigError:
+def _output_mode_error(mode: str, why: str) -> ConfigError:
     return ConfigError(f"output_mode: {mode!r} does not work, because {why}; use 'auto' or another mode")
 
 
@@ -383,7 +389,7 @@ def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
 
     :param entries: those of ``tools`` that the reply may call
     """
-    schema: Tree = {"anyOf": [_call_schema(as_tree(entry)) for entry in entries]}
+    schema: Tree = {"anyOf": [_schema_of_call(as_tree(entry)) for entry in entries]}
     match kind:
         case "response_format":
             inner: Tree = {"name": "call", "schema": schema}
@@ -400,7 +406,7 @@ def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
             assert_never(kind)
 
 
-def _call_schema(entry: Tree) -> Tree:
+def _schema_of_call(entry: Tree) -> Tree:
     function = tree_at(entry, "function")
     # A reference points to the root of its schema, which is another one here.
     arguments = inlined(tree_at(function, "parameters"), endless="cut")

@@ -147,7 +147,10 @@ class Plan:
         for number, message in enumerate(self.messages):
             if isinstance(message, UserMessage) and (why := refusal(message.parts, self.provider)):
                 raise ConfigError(f"messages[{number}]: {why}")
-        options, overrides = _object("options", self.options), _object("overrides", self.overrides)
+        options, overrides = (
+            _parse_object("options", self.options),
+            _parse_object("overrides", self.overrides),
+        )
         for key in OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; {_INSTEAD[key]}")
@@ -161,13 +164,13 @@ class Plan:
         check_fallbacks(self.fallbacks, self.price)
         try:
             check_surface(self.tools, self.config)
-            object.__setattr__(self, "bodies", self._bodies(options, overrides))
+            object.__setattr__(self, "bodies", self._request_bodies(options, overrides))
             object.__setattr__(self, "digest", self._digest())
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
-        object.__setattr__(self, "reading", self._reading())
-        object.__setattr__(self, "at_fallbacks", self._at_fallbacks())
+        object.__setattr__(self, "reading", self._config_of_replies())
+        object.__setattr__(self, "at_fallbacks", self._plans_at_fallbacks())
 
     def _choose_output_mode(self, options: Tree) -> None:
         spec, tools = self.output, self.tools
@@ -195,7 +198,7 @@ class Plan:
         told = opening(self.messages, self.output, self.asked_by)
         if self.config.constrained_calls != "grammar" or not self.constrains_calls:
             return told
-        entries, _ = self._transformed(cast("list[Tree]", parse(self.callable_tools.text)))
+        entries, _ = self._transform_tools(cast("list[Tree]", parse(self.callable_tools.text)))
         return with_instruction(told, calls_instruction(entries))
 
     @property
@@ -291,16 +294,16 @@ class Plan:
             foreign_reasoning,
         )
 
-    def _at_fallbacks(self) -> tuple[Plan, ...]:
+    def _plans_at_fallbacks(self) -> tuple[Plan, ...]:
         plans = list[Plan]()
         for number, there in enumerate(self.fallbacks):
             try:
-                plans.append(self._at(there))
+                plans.append(self._plan_at_fallback(there))
             except ConfigError as error:
                 raise ConfigError(f"fallbacks[{number}]: {error}") from error
         return tuple(plans)
 
-    def _at(self, there: FallbackPlan) -> Plan:
+    def _plan_at_fallback(self, there: FallbackPlan) -> Plan:
         return replace(
             self,
             model=there.model,
@@ -318,13 +321,16 @@ class Plan:
 
         :param withheld: inner names; the others and the final answer are left
         """
-        options, overrides = _object("options", self.options), _object("overrides", self.overrides)
-        return self._bodies(options, overrides, withheld).with_tools
+        options, overrides = (
+            _parse_object("options", self.options),
+            _parse_object("overrides", self.overrides),
+        )
+        return self._request_bodies(options, overrides, withheld).with_tools
 
-    def _bodies(self, options: Tree, overrides: Tree, withheld: Collection[str] = ()) -> Bodies:
+    def _request_bodies(self, options: Tree, overrides: Tree, withheld: Collection[str] = ()) -> Bodies:
         trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
-        entries, changed = self._transformed(trees)
-        output, output_changed = self._output_parts()
+        entries, changed = self._transform_tools(trees)
+        output, output_changed = self._output_of_requests()
         if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
             offered = [entry for entry in entries if self._inner_name(entry) not in withheld]
             output = output._replace(constrained=constrained(kind, offered, output.tool))
@@ -335,7 +341,7 @@ class Plan:
     def _inner_name(self, entry: Tree) -> str:
         return self.tools.inner(cast("str", tree_at(entry, "function")["name"]))
 
-    def _output_parts(self) -> tuple[OutputParts, tuple[str, ...]]:
+    def _output_of_requests(self) -> tuple[OutputParts, tuple[str, ...]]:
         """What requests have because of the output, and the names of the transforms that changed it.
 
         The schema of a ``response_format`` passes the transforms of tools too: a provider takes the same
@@ -345,12 +351,12 @@ class Plan:
             return OutputParts(tool=self.answer_tool.tree(), optional_tool=True), ()
         if self.output is None or self.asked_by == "text":
             return OutputParts(), ()
-        (entry,), changed = self._transformed([cast("Tree", final_tool(self.output).tree())])
+        (entry,), changed = self._transform_tools([cast("Tree", final_tool(self.output).tree())])
         if self.asked_by == "tool":
             return OutputParts(tool=entry), changed
         return OutputParts(response_format=response_format(self.output, schema_of(entry))), changed
 
-    def _transformed(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
+    def _transform_tools(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
         """Entries of ``tools`` as they go out, and the names of the transforms that changed them."""
         entries, changed = list[Tree](), dict[str, None]()
         schemas = self.provider.schema_transform
@@ -361,7 +367,7 @@ class Plan:
             changed |= dict.fromkeys(applied.changed)
         return tuple(entries), tuple(changed)
 
-    def _reading(self) -> LoopConfig:
+    def _config_of_replies(self) -> LoopConfig:
         dialects = self.config.dialects(offered=self.offers_tools)
         if self.constrains_calls and DIALECT not in dialects:
             dialects = (*dialects, DIALECT)
@@ -440,7 +446,7 @@ def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
     )
 
 
-def _object(key: str, text: JsonText) -> Tree:
+def _parse_object(key: str, text: JsonText) -> Tree:
     if nesting(text, enough=MAX_DEPTH + 1) > MAX_DEPTH:
         raise ConfigError(f"{key}: nested deeper than {MAX_DEPTH} levels")
     tree = parse(text)

@@ -80,7 +80,7 @@ class Preset:
             verified_on=table.day("verified_on"),
             because=tuple((key, because.text(key)) for key in because.values),
             defaults_for=table.names("defaults_for"),
-            config=_config(table.table("config")),
+            config=_read_config(table.table("config")),
             provider=table.table("provider").checked(Provider.of).json(),
             request=request_options(table.table("request")),
             request_overrides=table.table("request_overrides").json(),
@@ -101,17 +101,17 @@ class Preset:
         """
         days = (day for day in (self.verified_on, other.verified_on) if day)
         return Preset(
-            names=_union(self.names, other.names),
+            names=_union_in_order(self.names, other.names),
             about=" ".join(filter(None, (self.about, other.about))),
-            evidence=_union(self.evidence, other.evidence),
+            evidence=_union_in_order(self.evidence, other.evidence),
             verified_on=min(days, default=""),
             because=tuple({**self._remaining_reasons(other), **dict(other.because)}.items()),
-            defaults_for=_union(self.defaults_for, other.defaults_for),
-            config=canonical(_over(_tree(self.config), _tree(other.config))),
-            provider=canonical({**_tree(self.provider), **_tree(other.provider)}),
-            request=canonical(merged(_tree(self.request), _tree(other.request))),
+            defaults_for=_union_in_order(self.defaults_for, other.defaults_for),
+            config=canonical(_merge_settings(_parse_tree(self.config), _parse_tree(other.config))),
+            provider=canonical({**_parse_tree(self.provider), **_parse_tree(other.provider)}),
+            request=canonical(merged(_parse_tree(self.request), _parse_tree(other.request))),
             request_overrides=canonical(
-                merged(_tree(self.request_overrides), _tree(other.request_overrides))
+                merged(_parse_tree(self.request_overrides), _parse_tree(other.request_overrides))
             ),
             price=other.price or self.price,
         )
@@ -119,14 +119,14 @@ class Preset:
     def _remaining_reasons(self, other: Preset) -> dict[str, str]:
         """The reasons for the settings that another preset does not replace."""
         replaced = {
-            key for section in _SECTIONS for key in _tree(getattr(other, section)) if key not in LISTS
+            key for section in _SECTIONS for key in _parse_tree(getattr(other, section)) if key not in LISTS
         }
         return {key: reason for key, reason in self.because if key not in replaced}
 
     def changes(self) -> dict[str, dict[str, Json]]:
         """Its changes to the defaults, by section, with lists as they result."""
-        trees = {section: dict(_tree(getattr(self, section))) for section in _SECTIONS}
-        trees["config"] = _plain(trees["config"])
+        trees = {section: dict(_parse_tree(getattr(self, section))) for section in _SECTIONS}
+        trees["config"] = _apply_list_patches(trees["config"])
         return trees
 
     def config_with(self, settings: Mapping[str, Any]) -> LoopConfig:
@@ -143,8 +143,10 @@ class Preset:
         :raises ConfigError: if a setting does not exist, or has no such value
         """
         table = Table((), settings)
-        lists = {key: _names(table, key) for key in LISTS if key in settings}
-        return LoopConfig.of(_plain(_over(_tree(self.config), {**settings, **lists})))
+        lists = {key: _read_names(table, key) for key in LISTS if key in settings}
+        return LoopConfig.of(
+            _apply_list_patches(_merge_settings(_parse_tree(self.config), {**settings, **lists}))
+        )
 
     def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
         """The settings of the loop and of the provider, with others over them.
@@ -155,12 +157,12 @@ class Preset:
             raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
         traits = {key: value for key, value in settings.items() if key in _TRAITS}
         choices = {key: value for key, value in settings.items() if key in _SETTINGS}
-        return self.config_with(choices), Provider.of({**_tree(self.provider), **traits})
+        return self.config_with(choices), Provider.of({**_parse_tree(self.provider), **traits})
 
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
-        requested = _tree(self.request)
-        return {key: value for key, value in requested.items() if _takes(provider, key, value)}
+        requested = _parse_tree(self.request)
+        return {key: value for key, value in requested.items() if _supports_option(provider, key, value)}
 
     def plan(  # noqa: PLR0913 - a plan has that many parts, each by its name
         self,
@@ -216,25 +218,25 @@ def request_options(table: Table) -> JsonText:
     return table.json()
 
 
-def _takes(provider: Provider, option: str, value: Json) -> bool:
+def _supports_option(provider: Provider, option: str, value: Json) -> bool:
     """Whether a provider is known to support an option."""
     if option == "tool_choice":
         return value != "required" or provider.requires_calls()
     return provider.support(option) == "yes"
 
 
-def _config(table: Table) -> JsonText:
+def _read_config(table: Table) -> JsonText:
     """Read the settings of the loop, checked as in a run."""
     # TOML has no null, so "off" turns off an optional limit.
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
     table = Table(table.place, {**table.values, **off})
-    lists = {key: _names(table, key) for key in LISTS if key in table.values}
+    lists = {key: _read_names(table, key) for key in LISTS if key in table.values}
     text = Table(table.place, {**table.values, **lists}).json()
     table.checked(Preset().config_with)
     return text
 
 
-def _names(table: Table, key: str) -> Json:
+def _read_names(table: Table, key: str) -> Json:
     value = table.values[key]
     if not isinstance(value, Mapping):
         return [*table.names(key)]
@@ -242,20 +244,20 @@ def _names(table: Table, key: str) -> Json:
     return {"only": [*only]} if only else []
 
 
-def _over(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others merged over them."""
     both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}
 
 
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with patches of lists turned into the lists that they make of the defaults."""
     return {key: [*_resulting(key, value)] if key in LISTS else value for key, value in config.items()}
 
 
 def _resulting(key: str, patch: NamesPatch) -> tuple[str, ...]:
     names = names_of(patch)
-    return names if _clears(patch) else _union(short_dialects(getattr(_LOOP, key)), names)
+    return names if _is_clearing_patch(patch) else _union_in_order(short_dialects(getattr(_LOOP, key)), names)
 
 
 def exact_config(config: LoopConfig) -> JsonText:
@@ -274,11 +276,11 @@ def _only(names: Json) -> NamesPatch:
     return {"only": kept} if kept else []
 
 
-def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def _union_in_order(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def _tree(text: JsonText) -> Tree:
+def _parse_tree(text: JsonText) -> Tree:
     return as_tree(parse(text))
 
 
@@ -293,10 +295,10 @@ def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
     >>> joined(["a", "b"], ["b", "c"]), joined(["a"], []), joined([], ["a"])
     (['a', 'b', 'c'], [], {'only': ['a']})
     """
-    if _clears(patch):
+    if _is_clearing_patch(patch):
         return patch
     names: list[Json] = [*dict.fromkeys((*names_of(before), *names_of(patch)))]
-    return {"only": names} if _clears(before) else names
+    return {"only": names} if _is_clearing_patch(before) else names
 
 
 def names_of(patch: NamesPatch) -> tuple[str, ...]:
@@ -305,16 +307,16 @@ def names_of(patch: NamesPatch) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
 
 
-def _clears(patch: NamesPatch) -> bool:
+def _is_clearing_patch(patch: NamesPatch) -> bool:
     return isinstance(patch, Mapping) or not patch
 
 
-def _shown(value: Json) -> Json:
+def _display_value(value: Json) -> Json:
     return [*short_dialects(names_of(value))] if isinstance(value, tuple) else value
 
 
 _DEFAULTS: Final[Mapping[str, JsonText]] = {
-    f"{section}.{setting.name}": canonical(_shown(getattr(defaults, setting.name)))
+    f"{section}.{setting.name}": canonical(_display_value(getattr(defaults, setting.name)))
     for section, defaults in (("config", LoopConfig()), ("provider", Provider()))
     for setting in fields(defaults)
 }
@@ -341,7 +343,8 @@ def changes(preset: Preset) -> tuple[Change, ...]:
     config.max_turns 12 4
     """
     return tuple(
-        Change(key, _DEFAULTS.get(key), value, _reason(preset, key)) for key, value in _leaves(preset)
+        Change(key, _DEFAULTS.get(key), value, _reason_for_key(preset, key))
+        for key, value in _leaves_of_preset(preset)
     )
 
 
@@ -351,32 +354,37 @@ def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
     >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
     ()
     """
-    before, after = dict(_leaves(one)), dict(_leaves(other))
-    keys = [key for key in {**before, **after} if _at(before, key) != _at(after, key)]
+    before, after = dict(_leaves_of_preset(one)), dict(_leaves_of_preset(other))
+    keys = [key for key in {**before, **after} if _leaf_at(before, key) != _leaf_at(after, key)]
     return tuple(
-        Change(key, _at(before, key), _at(after, key), _reason(other if key in after else one, key))
+        Change(
+            key,
+            _leaf_at(before, key),
+            _leaf_at(after, key),
+            _reason_for_key(other if key in after else one, key),
+        )
         for key in keys
     )
 
 
-def _at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
+def _leaf_at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
     return leaves.get(key, _DEFAULTS.get(key))
 
 
-def _reason(preset: Preset, key: str) -> str:
+def _reason_for_key(preset: Preset, key: str) -> str:
     """The reason for a key; reasons are by top-level key, without the section."""
     declared = key.split(".")[1]
     return dict(preset.because).get(declared, "")
 
 
-def _leaves(preset: Preset) -> Iterator[tuple[str, JsonText]]:
+def _leaves_of_preset(preset: Preset) -> Iterator[tuple[str, JsonText]]:
     for section, values in preset.changes().items():
-        yield from _below(section, values)
+        yield from _leaves_below(section, values)
 
 
-def _below(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
+def _leaves_below(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
     if not isinstance(value, Mapping) or (not value and "." in key):
         yield key, canonical(value)
         return
     for name, inner in value.items():
-        yield from _below(f"{key}.{name}", inner)
+        yield from _leaves_below(f"{key}.{name}", inner)

@@ -85,14 +85,14 @@ def words_in(form: WireForm, options: Tree) -> Tree:
         case "chat_completions":
             return options
         case "messages":
-            return _said(form, options, _MESSAGES)
+            return _translate_options(form, options, _MESSAGES)
         case "responses":
-            return _said(form, options, _RESPONSES)
+            return _translate_options(form, options, _RESPONSES)
         case _:
             assert_never(form)
 
 
-def _said(form: WireForm, options: Tree, words: Mapping[str, _Said]) -> Tree:
+def _translate_options(form: WireForm, options: Tree, words: Mapping[str, _Said]) -> Tree:
     said: Tree = {}
     for key, value in options.items():
         if not is_unsaid(form, key):
@@ -100,21 +100,21 @@ def _said(form: WireForm, options: Tree, words: Mapping[str, _Said]) -> Tree:
     return said
 
 
-def _named(key: str) -> _Said:
+def _rename_option(key: str) -> _Said:
     return lambda value: {key: value}
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _as_sequence(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
+def _tool_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
     """Each entry of ``tools``, with its function; empty where it is a tool of the server's own."""
-    for entry in _listed(tools):
+    for entry in _as_sequence(tools):
         yield as_tree(entry), tree_at(as_tree(entry), "function")
 
 
-def _chosen(choice: Json) -> Json:
+def _demanded_tool(choice: Json) -> Json:
     """The name of the one tool that a ``tool_choice`` demands; null if it demands none."""
     return tree_at(as_tree(choice), "function").get("name")
 
@@ -125,7 +125,7 @@ _CHOICES: Final[Mapping[Json, Json]] = {"required": "any", "auto": "auto", "none
 
 def _tools_of_messages(tools: Json) -> Tree:
     entries: list[Json] = []
-    for entry, function in _functions(tools):
+    for entry, function in _tool_functions(tools):
         described: Tree = {key: function[key] for key in ("name", "description", "strict") if key in function}
         schema: Tree = {"input_schema": function.get("parameters", {"type": "object"})}
         entries.append({**described, **schema} if function else entry)
@@ -133,7 +133,7 @@ def _tools_of_messages(tools: Json) -> Tree:
 
 
 def _choice_of_messages(choice: Json) -> Tree:
-    if name := _chosen(choice):
+    if name := _demanded_tool(choice):
         return {"tool_choice": {"type": "tool", "name": name}}
     return (
         {"tool_choice": {"type": _CHOICES[choice]}} if isinstance(choice, str) and choice in _CHOICES else {}
@@ -153,8 +153,8 @@ _MESSAGES: Final[Mapping[str, _Said]] = {
     "tools": _tools_of_messages,
     "tool_choice": _choice_of_messages,
     "parallel_tool_calls": _parallel_of_messages,
-    "max_completion_tokens": _named("max_tokens"),
-    "stop": lambda stop: {"stop_sequences": _listed(stop)},
+    "max_completion_tokens": _rename_option("max_tokens"),
+    "stop": lambda stop: {"stop_sequences": _as_sequence(stop)},
     "user": lambda user: {"metadata": {"user_id": user}},
     "reasoning_effort": lambda effort: {"output_config": {"effort": effort}},
     "response_format": _format_of_messages,
@@ -168,13 +168,13 @@ def _tools_of_responses(tools: Json) -> Tree:
     return {
         "tools": [
             {"type": "function", **lax, **function} if function else entry
-            for entry, function in _functions(tools)
+            for entry, function in _tool_functions(tools)
         ]
     }
 
 
 def _choice_of_responses(choice: Json) -> Tree:
-    name = _chosen(choice)
+    name = _demanded_tool(choice)
     return {"tool_choice": {"type": "function", "name": name} if name else choice}
 
 
@@ -187,8 +187,8 @@ def _format_of_responses(given: Json) -> Tree:
 _RESPONSES: Final[Mapping[str, _Said]] = {
     "tools": _tools_of_responses,
     "tool_choice": _choice_of_responses,
-    "max_tokens": _named("max_output_tokens"),
-    "max_completion_tokens": _named("max_output_tokens"),
+    "max_tokens": _rename_option("max_output_tokens"),
+    "max_completion_tokens": _rename_option("max_output_tokens"),
     "reasoning_effort": lambda effort: {"reasoning": {"effort": effort}},
     "verbosity": lambda verbosity: {"text": {"verbosity": verbosity}},
     "response_format": _format_of_responses,
@@ -412,7 +412,7 @@ def bodies_of(
         _options_of(without_tools, provider),
         _options_of(plain, provider),
         with_call.get("parallel_tool_calls") is False,
-        _cap(accepted),
+        _max_tokens(accepted),
         quirks,
         (
             *(Ignored(key, "reserved") for key in reserved),
@@ -467,7 +467,7 @@ def _with_temperature_rule(options: Tree, provider: Provider) -> Tree:
             assert_never(provider.temperature_rule)
 
 
-def _cap(options: Tree) -> int | None:
+def _max_tokens(options: Tree) -> int | None:
     for key in _CAPS:
         cap = options.get(key)
         # llama.cpp and LM Studio read -1 as: no limit.

@@ -47,7 +47,7 @@ def dump(value: Stored) -> JsonText:
     """
     tree = encode(value)
     text = canonical({"toolreel": VERSION, "value": tree})
-    return text if MENTION not in text else canonical(_with_blobs_apart(tree))
+    return text if MENTION not in text else canonical(_extract_blobs(tree))
 
 
 def to_json(value: Stored) -> Tree:
@@ -57,10 +57,10 @@ def to_json(value: Stored) -> Tree:
     >>> to_json(ToolReturned(2, "{}"))
     {'toolreel': 1, 'value': {'type': 'tool_returned', 'ref': 2, 'output': '{}'}}
     """
-    return _with_blobs_apart(encode(value))
+    return _extract_blobs(encode(value))
 
 
-def _with_blobs_apart(tree: Json) -> Tree:
+def _extract_blobs(tree: Json) -> Tree:
     tree, blobs = by_digest(tree)
     apart: Tree = {"blobs": blobs} if blobs else {}
     return {"toolreel": VERSION, "value": tree, **apart}
@@ -73,7 +73,7 @@ def from_json(stored: str | Tree) -> Stored:
 
     :raises CodecError: if it is nothing that this version stores
     """
-    found = cast("Stored", _load(Stored, stored))
+    found = cast("Stored", _decode_as(Stored, stored))
     if isinstance(found, State):
         check_phase(found)
     return found
@@ -88,14 +88,14 @@ def load_state(stored: str | Tree) -> State:
 
     :raises CodecError: if it is not a state of this version; the same for all ``load_`` functions
     """
-    state = cast("State", _load(State, stored))
+    state = cast("State", _decode_as(State, stored))
     check_phase(state)
     return state
 
 
 def load_plan(stored: str | Tree) -> Plan:
     """Read a stored plan."""
-    return cast("Plan", _load(Plan, stored))
+    return cast("Plan", _decode_as(Plan, stored))
 
 
 def load_event(stored: str | Tree) -> Event:
@@ -106,32 +106,32 @@ def load_event(stored: str | Tree) -> Event:
     ...
     toolreel_core.CodecError: value.ref: expected int, got "2"
     """
-    return cast("Event", _load(Event, stored))
+    return cast("Event", _decode_as(Event, stored))
 
 
 def load_effect(stored: str | Tree) -> Effect:
     """Read a stored effect."""
-    return cast("Effect", _load(Effect, stored))
+    return cast("Effect", _decode_as(Effect, stored))
 
 
 def load_note(stored: str | Tree) -> Note:
     """Read a stored note."""
-    return cast("Note", _load(Note, stored))
+    return cast("Note", _decode_as(Note, stored))
 
 
 def decode(kind: object, tree: Json, place: str) -> object:
     """Read an encoded value of this annotation from inside a larger record; errors begin with the place."""
-    return _reader(kind)(tree, place)
+    return _reader_for(kind)(tree, place)
 
 
 def decode_plan(tree: Json) -> Plan:
     """Read an encoded plan from inside a larger record."""
-    return cast("Plan", _reader(Plan)(tree, "plan"))
+    return cast("Plan", _reader_for(Plan)(tree, "plan"))
 
 
 def decode_event(tree: Json) -> Event:
     """Read an encoded event from inside a larger record."""
-    return cast("Event", _reader(Event)(tree, "event"))
+    return cast("Event", _reader_for(Event)(tree, "event"))
 
 
 def encode(value: object) -> Json:
@@ -140,7 +140,7 @@ def encode(value: object) -> Json:
         case None | bool() | int() | float() | str():
             return value
         case Transcript():
-            return _encoded_transcript(value)
+            return _encode_transcript(value)
         case tuple():
             return [encode(item) for item in value]
         case PMap():  # sorted, since its own order depends on the hash seed
@@ -153,7 +153,7 @@ def encode(value: object) -> Json:
             raise CodecError(f"{value!r} has no stored form")
 
 
-def _encoded_transcript(transcript: Transcript) -> Json:
+def _encode_transcript(transcript: Transcript) -> Json:
     """The messages; with a provider's form or a shortened history, an object that has those too."""
     messages: Json = [encode(message) for message in transcript.messages]
     if transcript.form == Form() and transcript.kept is None:
@@ -162,7 +162,7 @@ def _encoded_transcript(transcript: Transcript) -> Json:
     return {"messages": messages, "form": encode(transcript.form), "kept": kept}
 
 
-def _load(kind: object, stored: str | Tree) -> object:
+def _decode_as(kind: object, stored: str | Tree) -> object:
     if isinstance(stored, str):
         tree = either(read(stored).alt(lambda why: CodecError(f"not a stored value: {why}")))
         if isinstance(tree, CodecError):
@@ -179,14 +179,16 @@ def _load(kind: object, stored: str | Tree) -> object:
             blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
-            return _reader(kind)(value if blobs is None else _with_blobs(value, cast("Json", blobs)), "value")
+            return _reader_for(kind)(
+                value if blobs is None else _insert_blobs(value, cast("Json", blobs)), "value"
+            )
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
 
 
-def _with_blobs(value: Json, blobs: Json) -> Json:
+def _insert_blobs(value: Json, blobs: Json) -> Json:
     if not isinstance(blobs, Mapping):
-        raise _wrong("blobs", "an object", blobs)
+        raise _codec_error("blobs", "an object", blobs)
     checked = {digest: check_blob(digest, base64, f"blobs.{digest}") for digest, base64 in blobs.items()}
     return with_blobs(value, checked, "value")
 
@@ -202,7 +204,7 @@ def tag(kind: type) -> str:
 
 
 @cache
-def _reader(hint: object) -> _Reader:
+def _reader_for(hint: object) -> _Reader:
     """The function that reads a value of this annotation.
 
     Cached, and recursive calls happen while reading: annotations may refer to each other.
@@ -215,11 +217,11 @@ def _reader(hint: object) -> _Reader:
     if get_origin(hint) in {Union, UnionType}:
         return _union_reader(get_args(hint))
     if get_origin(hint) is PMap:
-        return _map_reader(_reader(get_args(hint)[1]))
+        return _map_reader(_reader_for(get_args(hint)[1]))
     if get_origin(hint) is Literal:
         return _literal_reader(get_args(hint))
     if get_origin(hint) is tuple:
-        return _tuple_reader(_reader(get_args(hint)[0]))
+        return _tuple_reader(_reader_for(get_args(hint)[0]))
     kind = cast("type[Any]", hint)
     return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
 
@@ -228,10 +230,10 @@ def _read_transcript(tree: Json, place: str) -> object:
     if not isinstance(tree, Mapping):
         return Transcript.of(_read_messages(tree, place))
     if {*tree} != {"messages", "form", "kept"}:
-        raise _wrong(place, "a list, or an object of messages, form and kept", tree)
+        raise _codec_error(place, "a list, or an object of messages, form and kept", tree)
     messages, kept = _read_messages(tree["messages"], f"{place}.messages"), tree["kept"]
     less = None if kept is None else _read_messages(kept, f"{place}.kept")
-    form = cast("Form", _reader(Form)(tree["form"], f"{place}.form"))
+    form = cast("Form", _reader_for(Form)(tree["form"], f"{place}.form"))
     try:
         return Transcript.of(messages, form, kept=less)
     except ConfigError as error:
@@ -239,10 +241,10 @@ def _read_transcript(tree: Json, place: str) -> object:
 
 
 def _read_messages(tree: Json, place: str) -> tuple[Message, ...]:
-    return cast("tuple[Message, ...]", _reader(tuple[Message, ...])(tree, place))
+    return cast("tuple[Message, ...]", _reader_for(tuple[Message, ...])(tree, place))
 
 
-def _wrong(place: str, expected: str, tree: Json) -> CodecError:
+def _codec_error(place: str, expected: str, tree: Json) -> CodecError:
     text = canonical(tree)
     return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
 
@@ -250,7 +252,7 @@ def _wrong(place: str, expected: str, tree: Json) -> CodecError:
 def _read_json_text(tree: Json, place: str) -> JsonText:
     text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
     if not isinstance(text, JsonText) or text != tree:
-        raise _wrong(place, "canonical JSON text", tree)
+        raise _codec_error(place, "canonical JSON text", tree)
     return text
 
 
@@ -258,7 +260,7 @@ def _scalar_reader(kind: type) -> _Reader:
     def read_scalar(tree: Json, place: str) -> object:
         # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
         if type(tree) is not kind and not (kind is float and type(tree) is int):
-            raise _wrong(place, kind.__name__, tree)
+            raise _codec_error(place, kind.__name__, tree)
         return tree
 
     return read_scalar
@@ -267,7 +269,7 @@ def _scalar_reader(kind: type) -> _Reader:
 def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
     def read_literal(tree: Json, place: str) -> object:
         if tree not in allowed:
-            raise _wrong(place, f"one of {', '.join(allowed)}", tree)
+            raise _codec_error(place, f"one of {', '.join(allowed)}", tree)
         return tree
 
     return read_literal
@@ -276,7 +278,7 @@ def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
 def _tuple_reader(item: _Reader) -> _Reader:
     def read_tuple(tree: Json, place: str) -> object:
         if not isinstance(tree, Sequence) or isinstance(tree, str):
-            raise _wrong(place, "a list", tree)
+            raise _codec_error(place, "a list", tree)
         return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
 
     return read_tuple
@@ -285,7 +287,7 @@ def _tuple_reader(item: _Reader) -> _Reader:
 def _map_reader(item: _Reader) -> _Reader:
     def read_map(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping):
-            raise _wrong(place, "an object", tree)
+            raise _codec_error(place, "an object", tree)
         return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
 
     return read_map
@@ -299,14 +301,14 @@ def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
         if classes and isinstance(tree, Mapping):
             kind = classes.get(str(tree.get("type")))
             if kind is None:
-                raise _wrong(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
-            return _reader(kind)(tree, place)
+                raise _codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
+            return _reader_for(kind)(tree, place)
         for kind in plain:
             if kind is NoneType and tree is None:
                 return None
             if kind is not NoneType and tree is not None:
-                return _reader(kind)(tree, place)
-        raise _wrong(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
+                return _reader_for(kind)(tree, place)
+        raise _codec_error(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
 
     return read_union
 
@@ -318,13 +320,13 @@ def _class_reader(kind: type[Any]) -> _Reader:
 
     def read_class(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
-            raise _wrong(place, f"an object of type {tag(kind)}", tree)
+            raise _codec_error(place, f"an object of type {tag(kind)}", tree)
         given = {name: value for name, value in tree.items() if name != "type"}
         if missing := sorted(required - given.keys()):
             raise CodecError(f"{place}.{missing[0]}: is missing")
         if foreign := sorted(given.keys() - {item.name for item in stored}):
             raise CodecError(f"{place}.{foreign[0]}: is unknown to this version")
-        values = {name: _reader(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
+        values = {name: _reader_for(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
             return kind(**values)
         except ConfigError as error:

@@ -109,20 +109,22 @@ def fingerprint(effect: Effect) -> str:
     # hashing the part again.
     match effect:
         case SendRequest():
-            return chain(_of("send_request", effect.ref), effect.request.digest, effect.endpoint)
+            return chain(_fingerprint_of("send_request", effect.ref), effect.request.digest, effect.endpoint)
         case RunTool():
-            called = chain(_of("run_tool", effect.ref), effect.call_id)
+            called = chain(_fingerprint_of("run_tool", effect.ref), effect.call_id)
             return link(link(called, digest(effect.name)), digest(effect.arguments))
         case AskApproval():
-            return chain(_of("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments)
+            return chain(
+                _fingerprint_of("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments
+            )
         case Wait():
-            return chain(_of("wait", effect.ref), str(effect.ms))
+            return chain(_fingerprint_of("wait", effect.ref), str(effect.ms))
         case Finish():
             return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:
             assert_never(effect)
 
 
-def _of(kind: str, ref: int) -> str:
+def _fingerprint_of(kind: str, ref: int) -> str:
     """The first links of a fingerprint; the digests of small numbers are cached."""
     return link(kind, digest(str(ref)))

@@ -29,7 +29,7 @@ def seal(text: str, key: bytes, *, about: str = "") -> JsonText:
     :param about: what the value belongs to, such as the id of a job or a user; it is not stored
     :raises ConfigError: if the key is too short
     """
-    return canonical({"toolreel_seal": VERSION, "hmac": _mac(text, key, about), "sealed": text})
+    return canonical({"toolreel_seal": VERSION, "hmac": _seal_digest(text, key, about), "sealed": text})
 
 
 def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
@@ -45,7 +45,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
         case {"toolreel_seal": int() as version, "hmac": str() as mac, "sealed": str() as text}:
             if version != VERSION:
                 raise CodecError(f"sealed in version {version}; this toolreel reads version {VERSION}")
-            if not hmac.compare_digest(mac.encode(), _mac(text, key, about).encode()):
+            if not hmac.compare_digest(mac.encode(), _seal_digest(text, key, about).encode()):
                 raise CodecError(
                     "the seal does not fit: the value was changed, or sealed with another key or `about`"
                 )
@@ -54,7 +54,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
             raise CodecError("not a sealed value: expected an object with toolreel_seal, hmac and sealed")
 
 
-def _mac(text: str, key: bytes, about: str) -> str:
+def _seal_digest(text: str, key: bytes, about: str) -> str:
     if type(key) is not bytes or len(key) < _SHORTEST:
         raise ConfigError(
             f"key: expected at least {_SHORTEST} random bytes, for example secrets.token_bytes(32)"

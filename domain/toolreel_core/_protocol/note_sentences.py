@@ -104,7 +104,7 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - one sente
         case notes.OutputCalled():
             return "info", "the answer came as a call of the final tool"
         case notes.ModelNudged():
-            return "warn", _NUDGES[note.why]
+            return "warn", f"{_NUDGES[note.why]}: {' '.join(note.text.split())}"
         case notes.ToolsWithheld():
             return "warn", f"not offered, since the model repeats itself: {', '.join(note.names)}"
         case notes.OutputRejected():

@@ -313,6 +313,8 @@ class ModelNudged:
 
     turn: int
     why: NudgeReason
+    text: str
+    """What it was asked, as it stands in the history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,9 @@ class Spent:
     run's price is unknown to the run."""
 
     def __post_init__(self) -> None:
-        cost = None if self.cost is None else _checked("cost", self.cost, (int, float))
+        cost = None if self.cost is None else _check_amount("cost", self.cost, (int, float))
         for name in _COUNTS:
-            _checked(name, getattr(self, name), (int,))
+            _check_amount(name, getattr(self, name), (int,))
         # 1 and 1.0 must be the same event, byte for byte.
         object.__setattr__(self, "cost", None if cost is None else float(cost))
         least = "unpriced" if cost is None else "priced"
@@ -90,7 +90,7 @@ class Spent:
 _COUNTS: Final = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
 
 
-def _checked(name: str, value: float, kinds: tuple[type, ...]) -> float:
+def _check_amount(name: str, value: float, kinds: tuple[type, ...]) -> float:
     if type(value) not in kinds or not 0 <= value < math.inf:
         raise ConfigError(f"Spent.{name}: expected a number of at least 0, got {value!r}")
     return value

@@ -207,7 +207,7 @@ class Tally:
             self.completion_audio_tokens - before.completion_audio_tokens,
             self.priced - before.priced,
             self.unpriced - before.unpriced,
-            _without(self.by_tools, before.by_tools),
+            _subtract_spent(self.by_tools, before.by_tools),
         )
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
@@ -220,7 +220,7 @@ class Tally:
         )
 
 
-def _without(spent: Spent | None, part: Spent | None) -> Spent | None:
+def _subtract_spent(spent: Spent | None, part: Spent | None) -> Spent | None:
     return spent if spent is None or part is None else spent.minus(part)
 
 
@@ -320,7 +320,7 @@ class State:
     """The plan as it is at the present endpoint."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "present", _plan_at(self.plan, self.endpoint))
+        object.__setattr__(self, "present", _plan_at_endpoint(self.plan, self.endpoint))
 
     @property
     def endpoint_name(self) -> str:
@@ -352,7 +352,7 @@ class State:
         return replace(self, messages=self.messages.append(*messages))
 
 
-def _plan_at(plan: Plan, endpoint: int) -> Plan:
+def _plan_at_endpoint(plan: Plan, endpoint: int) -> Plan:
     # A stored number may be anything; `load_state` refuses one that the plan does not have.
     return plan.at_fallbacks[endpoint - 1] if 0 < endpoint <= len(plan.at_fallbacks) else plan
 

@@ -63,7 +63,7 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
     said = text if repairs == "strict" else without_thoughts(text)
     found = either(read_text(said, max_depth=max_depth, repairs=repairs))
     if isinstance(found, Reading):
-        return Answers((_decoded(found, max_depth, repairs),), whole=True)
+        return Answers((_decode_json_string(found, max_depth, repairs),), whole=True)
     if repairs == "strict":
         return Answers((), whole=False, why=found.why)
     blocks = (
@@ -71,7 +71,7 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
         for block in _FENCED.finditer(said)
     )
     fenced = [block for block in blocks if isinstance(block, Reading)]
-    within = fenced or _between_words(said, max_depth, repairs)
+    within = fenced or _objects_between_words(said, max_depth, repairs)
     readings = (Reading(reading.tree, ("OUTPUT_IN_TEXT", *reading.codes)) for reading in within)
     return Answers(tuple(readings), whole=False, why=found.why)
 
@@ -89,21 +89,23 @@ def without_thoughts(text: str) -> str:
     return text[thoughts(text).end :]
 
 
-def _decoded(reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int = _LEVELS) -> Reading:
+def _decode_json_string(
+    reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int = _LEVELS
+) -> Reading:
     """The reading of JSON text inside a JSON string, if the string holds an object or a list."""
     if repairs == "strict" or not levels or not isinstance(reading.tree, str):
         return reading
     inner = either(read_text(reading.tree, max_depth=max_depth, repairs=repairs))
     if not isinstance(inner, Reading) or not isinstance(inner.tree, str | Mapping | list):
         return reading
-    inner = _decoded(inner, max_depth, repairs, levels - 1)
+    inner = _decode_json_string(inner, max_depth, repairs, levels - 1)
     if isinstance(inner.tree, str):
         return reading
     codes: tuple[WarningCode, ...] = ("ARGUMENTS_DOUBLE_ENCODED",)
     return Reading(inner.tree, (*reading.codes, *codes, *inner.codes))
 
 
-def _between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:
+def _objects_between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:
     """The objects between words; none behind one that cannot be read, whose parts mean nothing alone."""
     source, style = SearchedText(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     at = 0

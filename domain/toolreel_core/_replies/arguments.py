@@ -138,16 +138,16 @@ def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[
     >>> read_text("{'n': 1", max_depth=64, repairs="lenient").failure().why
     'Expecting property name enclosed in double quotes at line 1, column 2'
     """
-    return _strictly(text, max_depth).lash(
+    return _parse_strictly(text, max_depth).lash(
         lambda flaw: (
             Failure(flaw)
             if flaw.codes or repairs == "strict"
-            else _stepwise(text.strip(), max_depth, repairs, flaw)
+            else _parse_by_repairs(text.strip(), max_depth, repairs, flaw)
         )
     )
 
 
-def _strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
+def _parse_strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
     """Parse a text without repairs; the last of repeated keys wins, and is reported."""
     # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
     return (
@@ -184,7 +184,7 @@ _IN_JSON: Final = frozenset({"repeated_keys"})
 """Allowed by JSON itself, so it is no repair; it has its own code."""
 
 
-def _stepwise(
+def _parse_by_repairs(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
 ) -> Result[Reading, Unreadable]:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
@@ -197,12 +197,14 @@ def _stepwise(
             continue
         text, codes = changed, (*codes, code)
         # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
-        found = either(_strictly(text, max_depth))
+        found = either(_parse_strictly(text, max_depth))
         if isinstance(found, Reading):
             return Success(Reading(found.tree, (*codes, *found.codes)))
     from toolreel_core._jsontext import REPAIRS, Style  # noqa: PLC0415 - few texts need a repair
 
-    values, count, rest, commented = _row(sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth))
+    values, count, rest, commented = _values_in_a_row(
+        sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
+    )
     trailing = without_tokens(rest)
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
     left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
@@ -228,7 +230,7 @@ _MOST_OBJECTS: Final = 1_000
 """Maximum number of different objects that are read: what is behind them is text that nobody can use."""
 
 
-def _row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
+def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
     """The objects at the start of a text or its one other value, without the copies that follow each.
 
     Behind them their number with the copies, the rest, and whether there are comments.
@@ -321,7 +323,7 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
     """
     match raw:
         case str():
-            value, codes = _of_text(raw, max_depth, repairs, _LEVELS)
+            value, codes = _arguments_of_text(raw, max_depth, repairs, _LEVELS)
             codes = (*codes, "LONE_SURROGATE") if damaged(raw) else codes
             # One object where both are equal: the states of a run keep it.
             original = value if isinstance(value, JsonText) and value == raw else raw
@@ -338,13 +340,13 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
             if repairs == "strict":
                 not_text = ArgumentError("ARGUMENTS_NOT_OBJECT", "a value that is no text")
                 return ArgumentsRead(not_text, text, ("ARGUMENTS_NOT_STRING",))
-            value, codes = _of_text(text, max_depth, repairs, 0)
+            value, codes = _arguments_of_text(text, max_depth, repairs, 0)
             return ArgumentsRead(value, text, ("ARGUMENTS_NOT_STRING", *codes))
         case _:
             assert_never(raw)
 
 
-def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
+def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -> _Parsed:
     """The arguments in a text: those of an object, or of a string that holds the JSON text of one."""
     if not text.strip() and repairs != "strict":
         return _EMPTY, ()
@@ -357,7 +359,7 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
             return ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), codes
         if isinstance(tree, Mapping):
             return canonical(tree), ()
-        return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), ()
+        return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), ()
     if isinstance(tree, Mapping):
         if any(map(_MARKUP.search, tree)):
             return ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"), ()
@@ -368,7 +370,7 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
         wrapped = isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
         return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
     if isinstance(tree, str) and levels:
-        value, inner_codes = _of_text(tree, max_depth, repairs, levels - 1)
+        value, inner_codes = _arguments_of_text(tree, max_depth, repairs, levels - 1)
         broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(tree) else ()
         if isinstance(value, JsonText):
             return value, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *inner_codes, *broken)
@@ -376,10 +378,10 @@ def _of_text(text: str, max_depth: int, repairs: ArgumentRepairs, levels: int) -
     # Null and ``[]`` are what servers send for a call without arguments.
     if tree is None or tree == []:
         return _EMPTY, codes if tree is None else (*codes, "ARGUMENTS_EMPTY_LIST")
-    return ArgumentError("ARGUMENTS_NOT_OBJECT", _kind(tree)), codes
+    return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), codes
 
 
-def _kind(tree: _NotObject) -> str:
+def _json_kind(tree: _NotObject) -> str:
     match tree:
         case None:
             return "null"

@@ -60,7 +60,7 @@ def finish_of(word: Json) -> Finish:
     >>> finish_of("STOP"), finish_of("end_turn"), finish_of("because"), finish_of(None)
     ('stop', 'stop', 'unknown', 'unknown')
     """
-    plain = _plain(word)
+    plain = _normalized_word(word)
     return "error" if _MALFORMED in plain else _FINISH.get(plain, "unknown")
 
 
@@ -70,7 +70,7 @@ def problem_of(word: Json) -> FinishProblem | None:
     >>> problem_of("MALFORMED_FUNCTION_CALL")
     'MALFORMED_FUNCTION_CALL'
     """
-    plain = _plain(word)
+    plain = _normalized_word(word)
     if _MALFORMED in plain:
         return "MALFORMED_FUNCTION_CALL"
     return "CONTEXT_OVERFLOW" if plain == _OVERFLOW else None
@@ -85,7 +85,7 @@ def says_what_went_wrong(word: Json) -> bool:
     return finish_of(word) in {"length", "content_filter", "error"}
 
 
-def _plain(word: Json) -> str:
+def _normalized_word(word: Json) -> str:
     if not isinstance(word, str):
         return ""
     plain = word.strip().lower().replace("-", "_").replace(" ", "_")
@@ -132,7 +132,7 @@ def judged(
         return Verdict("error", Problem(named, content))
     if finish == "error":
         return Verdict(finish, _BROKE_OFF)
-    if _plain(word) == _REFUSAL:
+    if _normalized_word(word) == _REFUSAL:
         return Verdict(finish, Problem("REFUSAL", refusal or content))
     if finish == "content_filter":
         return Verdict(finish, Problem("CONTENT_FILTER", content))
@@ -140,7 +140,7 @@ def judged(
     if refusal:
         return Verdict(finish, Problem("REFUSAL", refusal), codes=codes)
     if finish == "length":
-        return Verdict(finish, Problem(named or "TRUNCATED"), _without_cut_ones(calls))
+        return Verdict(finish, Problem(named or "TRUNCATED"), _mark_cut_calls(calls))
     # In a complete reply the calls decide, not the finish reason: OpenAI itself documents calls that come
     # with ``stop``, and many servers send them so (opencode#20719, mlx-vlm#1014).
     if calls:
@@ -159,7 +159,7 @@ def judged(
     return Verdict(finish, None if content else Problem("EMPTY_RESPONSE"), codes=codes)
 
 
-def _without_cut_ones(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """The calls of a truncated reply, whose error is truncation if their text stops in the middle.
 
     The model is told the cause, instead of searching for a syntax error that it did not make.

@@ -82,7 +82,7 @@ def coerced(
     held = read(held, unique_keys=True).value_or("") if isinstance(held, str) else held
     if not isinstance(held, Mapping):
         return outer
-    return _opened(schema, tree, held, names, outer, fit(canonical(held)))
+    return _open_envelope(schema, tree, held, names, outer, fit(canonical(held)))
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
@@ -112,7 +112,7 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     return Intended(text, ("ARGUMENTS_DECODED",))
 
 
-def _opened(
+def _open_envelope(
     schema: JsonText,
     tree: _Schema,
     held: _Schema,
@@ -159,9 +159,9 @@ class _Walk:
     """Whether to try strings that the schema also allows as strings, at two validations each."""
 
     def coerced(self, tree: Json) -> Json:
-        return self._at(tree, [self.root], (), lambda value: value)
+        return self._coerce_place(tree, [self.root], (), lambda value: value)
 
-    def _at(self, value: Json, schemas: Sequence[Json], place: _Place, whole: _Whole) -> Json:
+    def _coerce_place(self, value: Json, schemas: Sequence[Json], place: _Place, whole: _Whole) -> Json:
         """The coerced value of one place.
 
         :param schemas: the schemas that apply there
@@ -169,19 +169,19 @@ class _Walk:
         """
         applied = [*self.applied(schemas)]
         if not isinstance(value, str):
-            return self._inside(value, applied, place, whole)
-        candidate = _candidate(value, applied)
+            return self._coerce_members(value, applied, place, whole)
+        candidate = _decoded_text(value, applied)
         if candidate is None:
             return value
-        candidate = self._inside(candidate, applied, place, whole)
+        candidate = self._coerce_members(candidate, applied, place, whole)
         # Unless the schemas may accept the string itself, decoding can only help.
-        if not any("string" in _kinds(each) or "enum" in each or "const" in each for each in applied):
+        if not any("string" in _allowed_types(each) or "enum" in each or "const" in each for each in applied):
             return candidate
         if not self.may_try:
             return value
-        return candidate if self._fits(whole(candidate), whole(value), place) else value
+        return candidate if self._is_improvement(whole(candidate), whole(value), place) else value
 
-    def _inside(self, value: Json, applied: Sequence[_Schema], place: _Place, whole: _Whole) -> Json:
+    def _coerce_members(self, value: Json, applied: Sequence[_Schema], place: _Place, whole: _Whole) -> Json:
         if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
             return value
         inside: Any = dict(value) if isinstance(value, Mapping) else [*value]
@@ -192,16 +192,18 @@ class _Walk:
                 changed[key] = new
                 return whole(changed)
 
-            inside[key] = self._at(item, [_below(key, each) for each in applied], (*place, key), put)
+            inside[key] = self._coerce_place(
+                item, [_member_schema(key, each) for each in applied], (*place, key), put
+            )
         return cast("Json", inside)
 
-    def _fits(self, new: Json, old: Json, place: _Place) -> bool:
+    def _is_improvement(self, new: Json, old: Json, place: _Place) -> bool:
         """Whether a place is valid now, and the places above it have no more violations than before."""
         broken = broken_places(self.text, new)
         if any(each[: len(place)] == place for each in broken):
             return False
         before = broken_places(self.text, old)
-        return sum(map(partial(_is_around, place), broken)) <= sum(map(partial(_is_around, place), before))
+        return sum(map(partial(_is_parent, place), broken)) <= sum(map(partial(_is_parent, place), before))
 
     def applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
         """The given schemas, and those that they refer to or combine."""
@@ -221,13 +223,13 @@ class _Walk:
                 pending += branches if isinstance(branches, Sequence) else ()
 
 
-def _is_around(place: _Place, broken: _Place) -> bool:
+def _is_parent(place: _Place, broken: _Place) -> bool:
     return len(broken) < len(place) and place[: len(broken)] == broken
 
 
-def _candidate(text: str, applied: Sequence[_Schema]) -> Json:
+def _decoded_text(text: str, applied: Sequence[_Schema]) -> Json:
     """The decoded value of a text, if it is an array or object that the schemas name; else ``None``."""
-    named = {kind for schema in applied for kind in _kinds(schema)}
+    named = {kind for schema in applied for kind in _allowed_types(schema)}
     allowed = {"array", "object"} & named
     if not allowed:
         return None
@@ -237,13 +239,13 @@ def _candidate(text: str, applied: Sequence[_Schema]) -> Json:
     return tree if isinstance(tree, Sequence) and not isinstance(tree, str) and "array" in allowed else None
 
 
-def _kinds(schema: _Schema) -> list[str]:
+def _allowed_types(schema: _Schema) -> list[str]:
     named = schema.get("type")
     kinds = [named] if isinstance(named, str) else named
     return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, Sequence) else []
 
 
-def _below(key: str | int, schema: _Schema) -> Json:
+def _member_schema(key: str | int, schema: _Schema) -> Json:
     """The schema of a property, or of an item."""
     named, others = (
         ("properties", "additionalProperties") if isinstance(key, str) else ("prefixItems", "items")

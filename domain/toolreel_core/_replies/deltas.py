@@ -29,7 +29,7 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
         for key, value in delta.items():
             if value is not None:
                 given.setdefault(key, []).append(value)
-    fields = {key: _JOINING.get(key, _going_on)(values) for key, values in given.items()}
+    fields = {key: _JOINING.get(key, _joined_or_last)(values) for key, values in given.items()}
     for key, value in whole.items():
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
@@ -46,35 +46,35 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
     return {"role": "assistant", "content": None, **fields}
 
 
-def _content(values: Sequence[Json]) -> Json:
+def _joined_content(values: Sequence[Json]) -> Json:
     """One text, or a list of parts if any value was a list (Mistral); a single value stays unchanged."""
     if len(values) == 1:
         return values[0]
     listed = any(not isinstance(value, str) for value in values)
-    return _flat(values) if listed else _text(values)
+    return _flat_parts(values) if listed else _joined_text(values)
 
 
-def _text(values: Sequence[Json]) -> Json:
+def _joined_text(values: Sequence[Json]) -> Json:
     return "".join(value if isinstance(value, str) else canonical(value) for value in values)
 
 
-def _going_on(values: Sequence[Json]) -> Json:
+def _joined_or_last(values: Sequence[Json]) -> Json:
     listed = all(isinstance(value, Sequence) and not isinstance(value, str) for value in values)
-    return _flat(values) if listed else values[-1]
+    return _flat_parts(values) if listed else values[-1]
 
 
-def _flat(values: Sequence[Json]) -> list[Json]:
+def _flat_parts(values: Sequence[Json]) -> list[Json]:
     flat: list[Json] = []
     for value in values:
         flat += value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     return flat
 
 
-def _details(values: Sequence[Json]) -> Json:
+def _joined_reasoning_details(values: Sequence[Json]) -> Json:
     """Reasoning details in the order of their first chunks; chunks of one share its type and index."""
     groups: list[list[_Detail]] = []
     begun: dict[str, list[_Detail]] = {}
-    for entry in _flat(values):
+    for entry in _flat_parts(values):
         if isinstance(entry, Mapping):
             name = f"{entry.get('type')}:{entry.get('index')}"
             # One with ``data`` is encrypted and never split.
@@ -95,10 +95,10 @@ def _details(values: Sequence[Json]) -> Json:
     return details
 
 
-def _blocks(values: Sequence[Json]) -> Json:
+def _joined_thinking_blocks(values: Sequence[Json]) -> Json:
     """Thinking blocks; each ends with its signature (LiteLLM)."""
     blocks: list[Json] = []
-    for entry in _flat(values):
+    for entry in _flat_parts(values):
         last = blocks[-1] if blocks else None
         if isinstance(entry, Mapping) and isinstance(last, Mapping):
             unsigned = isinstance(last.get("thinking"), str) and not last.get("signature")
@@ -158,7 +158,7 @@ class _Calls:
 
     def take(self, value: Json) -> None:
         """Add the ``tool_calls`` of one delta."""
-        for place, entry in enumerate(_listed(value)):
+        for place, entry in enumerate(_call_entries(value)):
             if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun.append(entry)
                 continue
@@ -171,7 +171,7 @@ class _Calls:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left = [call for call in self.begun if isinstance(call, _Call)]
         differing: list[Mapping[str, Json]] = []
-        for entry in () if value is None else _listed(value):
+        for entry in () if value is None else _call_entries(value):
             if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun += [] if entry in self.begun else [entry]
             elif equal := [call for call in left if call.equals(entry)]:
@@ -191,8 +191,12 @@ class _Calls:
             call.take(entry)
 
     def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
-        identity, index, name = identity_of(entry.get("id")), index_of(entry.get("index")), _name(entry)
-        call = self._known(identity, index, entry)
+        identity, index, name = (
+            identity_of(entry.get("id")),
+            index_of(entry.get("index")),
+            _function_name(entry),
+        )
+        call = self._find_call(identity, index, entry)
         # Several named entries in one delta without id and index are different calls.
         separate = place > 0 and name != "" and identity is None and index is None
         if call is None or separate or call.ended_before(entry):
@@ -214,11 +218,11 @@ class _Calls:
             return self.begun
         return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
-    def _known(self, identity: str | None, index: int | None, entry: Mapping[str, Json]) -> _Call | None:
+    def _find_call(self, identity: str | None, index: int | None, entry: Mapping[str, Json]) -> _Call | None:
         """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
         if identity in self._by_id:
             return self._by_id[identity]
-        name = _name(entry)
+        name = _function_name(entry)
         # A fragment with an unknown index continues the latest call only if that has no index and no name
         # is given: a name begins a call.
         unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
@@ -237,7 +241,7 @@ class _Call:
         self.name = name
         self._named_again = False
         """Whether its name came again after its arguments: the next arguments are those of another call."""
-        self._arguments: list[Json] = []
+        self._argument_fragment: list[Json] = []
         self._braces = _Braces()
         self._rest: dict[str, Json] = {}
         self._in_function: dict[str, Json] = {}
@@ -257,7 +261,7 @@ class _Call:
         Under the same id it is the same call, sent with other arguments: they are joined, which is no
         JSON, so the model is told. Which of them it meant is not on the wire.
         """
-        name, more = _name(entry), bool(_arguments(entry).strip())
+        name, more = _function_name(entry), bool(_argument_fragment(entry).strip())
         # Where the name comes after the arguments, it is theirs.
         if not self._braces.closed or not self.name:
             return False
@@ -276,22 +280,22 @@ class _Call:
 
         It does if it continues arguments that are open, or repeats the name of the index that it has.
         """
-        name, begins = _name(entry), _arguments(entry).lstrip().startswith("{")
+        name, begins = _function_name(entry), _argument_fragment(entry).lstrip().startswith("{")
         if not self.name or self._braces.closed:
             return not self.name
         repeats_head = name == self.name and index_of(entry.get("index")) is not None
-        return not name or (repeats_head and not (self._arguments and begins))
+        return not name or (repeats_head and not (self._argument_fragment and begins))
 
     def equals(self, entry: Mapping[str, Json]) -> bool:
         """Whether a fragment is this complete call again: equal arguments as values, however written."""
-        if not self._braces.closed or _name(entry) not in {"", self.name}:
+        if not self._braces.closed or _function_name(entry) not in {"", self.name}:
             return False
-        mine = read(_argument_text(self._said())).value_or(None)
-        return isinstance(mine, Mapping) and mine == read(_arguments(entry)).value_or(None)
+        mine = read(_argument_text(self._joined_arguments())).value_or(None)
+        return isinstance(mine, Mapping) and mine == read(_argument_fragment(entry)).value_or(None)
 
     def take(self, entry: Mapping[str, Json]) -> None:
         """Add a fragment."""
-        name = _name(entry)
+        name = _function_name(entry)
         self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
         for key, value in entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
@@ -299,7 +303,7 @@ class _Call:
                 self._rest[key] = self._rest[key] if key == "id" and self.has_id else value
         for key, value in tree_at(entry, "function").items():
             if key == "arguments" and value is not None and value != "":
-                self._arguments.append(value)
+                self._argument_fragment.append(value)
                 self._braces.take(_argument_text(value))
             elif key not in {"name", "arguments"}:
                 self._in_function[key] = value
@@ -313,17 +317,17 @@ class _Call:
     def function(self) -> Json:
         """Its function part."""
         name = {"name": self.name} if self.name else {}
-        return {**name, "arguments": self._said(), **self._in_function}
+        return {**name, "arguments": self._joined_arguments(), **self._in_function}
 
-    def _said(self) -> Json:
+    def _joined_arguments(self) -> Json:
         """The joined arguments.
 
         Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
         prefix look the same, so what decides is which of the two results is JSON.
         """
-        if len(self._arguments) == 1:
-            return self._arguments[0]
-        pieces = [*map(_argument_text, self._arguments)]
+        if len(self._argument_fragment) == 1:
+            return self._argument_fragment[0]
+        pieces = [*map(_argument_text, self._argument_fragment)]
         whole, last = "".join(pieces), pieces[-1] if pieces else ""
         grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
         return last if grew and _is_json(last) and not _is_json(whole) else whole
@@ -349,7 +353,7 @@ class _Braces:
         self._escaped = mark == "\\"
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _call_entries(value: Json) -> Sequence[Json]:
     """The entries of ``tool_calls``, also of an object with their numbers, or of a single entry."""
     if isinstance(value, Mapping) and (numbered := in_order(value)):
         return [
@@ -367,7 +371,7 @@ def _is_fragment(entry: Mapping[str, Json]) -> bool:
     return isinstance(entry.get("function"), Mapping) or "name" not in entry
 
 
-def _name(entry: Mapping[str, Json]) -> str:
+def _function_name(entry: Mapping[str, Json]) -> str:
     name = tree_at(entry, "function").get("name")
     return name if isinstance(name, str) else ""
 
@@ -388,7 +392,7 @@ def index_of(given: Json) -> int | None:
     return int(given) if given == given // 1 else None
 
 
-def _arguments(entry: Mapping[str, Json]) -> str:
+def _argument_fragment(entry: Mapping[str, Json]) -> str:
     given = tree_at(entry, "function").get("arguments")
     return "" if given is None else _argument_text(given)
 
@@ -398,12 +402,12 @@ def _argument_text(arguments: Json) -> str:
 
 
 _JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
-    "content": _content,
-    "reasoning_content": _text,
-    "reasoning": _text,
-    "refusal": _text,
-    "reasoning_details": _details,
-    "thinking_blocks": _blocks,
+    "content": _joined_content,
+    "reasoning_content": _joined_text,
+    "reasoning": _joined_text,
+    "refusal": _joined_text,
+    "reasoning_details": _joined_reasoning_details,
+    "thinking_blocks": _joined_thinking_blocks,
     "tool_calls": joined_calls,
     "function_call": joined_function,
 }

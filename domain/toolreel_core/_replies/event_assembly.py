@@ -72,7 +72,8 @@ class Assembly:
                 # The same value begins again, as far as its type and its id say, or another one.
                 was = self.begun[known]
                 same = all(
-                    not _says(was.get(key)) or was.get(key) == value.get(key, was.get(key)) for key in _SAME
+                    not _has_text(was.get(key)) or was.get(key) == value.get(key, was.get(key))
+                    for key in _SAME
                 )
                 place = known if index not in self.closed and same else self.free()
         again = place in self.begun
@@ -102,9 +103,11 @@ class Assembly:
         :param homes: the key of a whole value in which each kind of piece stands
         """
         begun = self.begun[place]
-        said = {key: one for key, one in value.items() if _says(one) or key not in begun}
+        said = {key: one for key, one in value.items() if _has_text(one) or key not in begun}
         kept = pvector(
-            piece for piece in self.pieces if piece.place != place or not _holds(value, homes[piece.key])
+            piece
+            for piece in self.pieces
+            if piece.place != place or not _has_text_under(value, homes[piece.key])
         )
         return replace(self, begun=self.begun.set(place, {**begun, **said}), pieces=kept, latest=place)
 
@@ -153,7 +156,7 @@ class Assembly:
         return sum(value.get("type") == kind for at, value in self.begun.items() if at < place)
 
 
-def _holds(value: Tree, key: str) -> bool:
+def _has_text_under(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
     home = value.get(key)
     if not isinstance(home, Sequence) or isinstance(home, str):
@@ -161,7 +164,7 @@ def _holds(value: Tree, key: str) -> bool:
     return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in home)
 
 
-def _says(value: Json) -> bool:
+def _has_text(value: Json) -> bool:
     return value is not None and value != ""
 
 

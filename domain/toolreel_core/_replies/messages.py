@@ -53,11 +53,11 @@ def chat_of_message(body: Json) -> Translated:
     """
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return Translated(body)
-    blocks = _blocks(body["content"])
+    blocks = _content_blocks(body["content"])
     calls: list[Json] = []
     texts: dict[str, list[str]] = {"text": [], "thinking": []}
     for block in blocks:
-        kind = _kind(block)
+        kind = _block_type(block)
         if kind == "tool_use":
             given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
             # An object is what the form documents, so its text is no repair.
@@ -103,10 +103,12 @@ def whole_blocks(body: Tree) -> list[Tree]:
     >>> whole_blocks({"content": "Hi."})
     [{'type': 'text', 'text': 'Hi.'}]
     """
-    return [{**_whole(block), "type": _kind(block)} for block in _blocks(body.get("content"))]
+    return [
+        {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
+    ]
 
 
-def _blocks(content: Json) -> list[Tree]:
+def _content_blocks(content: Json) -> list[Tree]:
     """The blocks of a content; a text in the place of a block is one of text."""
     listed = content if isinstance(content, Sequence) and not isinstance(content, str) else [content]
     return [
@@ -116,7 +118,7 @@ def _blocks(content: Json) -> list[Tree]:
     ]
 
 
-def _kind(block: Tree) -> str:
+def _block_type(block: Tree) -> str:
     """The type of a block; where it has none, what it holds tells."""
     if kind := type_of(block):
         return kind
@@ -127,20 +129,20 @@ def _kind(block: Tree) -> str:
 
 def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
-    if all(_kind(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
+    if all(_block_type(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING
     said = {"id", "name", *_INPUTS}
     kept = [
         # A call goes back without what the message says of it.
         {key: value for key, value in block.items() if key not in said}
-        if _kind(block) == "tool_use"
-        else _whole(block)
+        if _block_type(block) == "tool_use"
+        else _joined_block(block)
         for block in blocks
     ]
     return canonical(finite({MESSAGES_BLOCKS: kept}))
 
 
-def _whole(block: Tree) -> Tree:
+def _joined_block(block: Tree) -> Tree:
     """A block whose input came in pieces, as the server would have written it."""
     pieces = block.get(_PIECES)
     if not isinstance(pieces, str):
@@ -177,13 +179,13 @@ class MessageEvents(JoinedEvents):
                     blocks = blocks.open(as_tree(block), place)
                 return replace(self, head={**self.head, **head}, assembly=blocks), ()
             case "content_block_start":
-                return self._block(event)
+                return self._begin_block(event)
             case "content_block_delta":
-                return self._piece(event)
+                return self._add_delta(event)
             case "content_block_stop":
                 return replace(self, assembly=self.assembly.close(number_in(event, "index"))), ()
             case "message_delta":
-                return self._ended(event), ()
+                return self._end_message(event), ()
             case "message_stop":
                 return replace(self, over=True, complete=True), ()
             case kind if kind == "error" or event.get("error"):
@@ -205,7 +207,7 @@ class MessageEvents(JoinedEvents):
         failure: Tree = {"error": self.failure} if self.failure else {}
         return {"role": "assistant", **self.head, "content": [*self.assembly.values()], **failure}
 
-    def _block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+    def _begin_block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         block = tree_at(event, "content_block")
         at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
         match block:
@@ -218,7 +220,7 @@ class MessageEvents(JoinedEvents):
             case _:
                 return at, ()
 
-    def _piece(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+    def _add_delta(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         delta = tree_at(event, "delta")
         kind, key = _DELTAS.get(type_of(delta), ("", ""))
         given = delta.get(key)
@@ -226,7 +228,7 @@ class MessageEvents(JoinedEvents):
         text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
         if not text:
             return self, ()
-        blocks = _opened(self.assembly, number_in(event, "index"), kind)
+        blocks = _with_open_block(self.assembly, number_in(event, "index"), kind)
         if key == "citation":
             block = blocks.begun[blocks.latest]
             cited = {**block, "citations": [*items_of(block, "citations"), text]}
@@ -244,7 +246,7 @@ class MessageEvents(JoinedEvents):
             case _:
                 return at, ()
 
-    def _ended(self, event: Tree) -> MessageEvents:
+    def _end_message(self, event: Tree) -> MessageEvents:
         delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
         # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
         counts = {key: value for key, value in tree_at(event, "usage").items() if value}
@@ -253,7 +255,7 @@ class MessageEvents(JoinedEvents):
         return replace(self, head=head, complete=self.complete or bool(delta.get("stop_reason")))
 
 
-def _opened(blocks: Assembly, index: int | None, kind: str) -> Assembly:
+def _with_open_block(blocks: Assembly, index: int | None, kind: str) -> Assembly:
     """The blocks, the newest of them the one that a piece of this kind belongs to.
 
     Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed over.

@@ -84,7 +84,7 @@ def normalize_reply(
         word by word is a quotation
     :param made: the calls that have succeeded; a text that reports one in words is no call
     """
-    parsed = _parsed(body)
+    parsed = _parse_body(body)
     if isinstance(parsed, Problem):
         return Reply(finish="error", problem=parsed)
     tree, codes = parsed
@@ -92,7 +92,7 @@ def normalize_reply(
     if config.argument_repairs == "strict":
         found = as_documented(found)
     if found.problem is None:
-        return _read(found, codes, _Reading(tools, config, turn, earlier, made))
+        return _reply_of_message(found, codes, _Reading(tools, config, turn, earlier, made))
     # The provider aborted the reply: it has the text until then, and none of its calls may run.
     return Reply(
         content=content_of(found.message.get("content")).text,
@@ -118,7 +118,7 @@ class _Reading(NamedTuple):
 _Parsed: TypeAlias = "tuple[Json, tuple[WarningCode, ...]]"
 
 
-def _parsed(body: bytes | Json) -> _Parsed | Problem:
+def _parse_body(body: bytes | Json) -> _Parsed | Problem:
     """The value of a body; a parsed value is encoded first, so that the same rules apply to it.
 
     Encoding as ASCII joins a surrogate pair again whose halves came in two frames of a stream.
@@ -146,10 +146,12 @@ def _parsed(body: bytes | Json) -> _Parsed | Problem:
         )
     )
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-    return either(tolerant.alt(lambda why: Problem("INVALID_BODY", _named(text) or why, passing=True)))
+    return either(
+        tolerant.alt(lambda why: Problem("INVALID_BODY", _name_of_non_json(text) or why, passing=True))
+    )
 
 
-def _named(text: str) -> str:
+def _name_of_non_json(text: str) -> str:
     """What a body is instead of JSON, where that says more than the place of the first error."""
     if not text:
         return "the body is empty"
@@ -157,7 +159,7 @@ def _named(text: str) -> str:
     return page and f"the body is {page}"
 
 
-def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
+def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
     message, choice = found.message, found.choice
     content = content_of(message.get("content"))
     structured = calls_in(
@@ -175,7 +177,7 @@ def _read(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading
     if structured.calls:
         said = _Said(content.text, reasoning, structured.calls)
     else:
-        said = _separated(content.text, reasoning, finish_of(choice.get("finish_reason")), reading)
+        said = _separate_calls(content.text, reasoning, finish_of(choice.get("finish_reason")), reading)
         said = said if reading.config.argument_repairs == "strict" else _without_end_markers(said)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
@@ -238,7 +240,7 @@ _CODES: Final[Mapping[Rejection, WarningCode]] = {
 }
 
 
-def _separated(content: str, reasoning: str, finish: Finish, reading: _Reading) -> _Said:
+def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Reading) -> _Said:
     """The text of a message without structured calls, separated from the calls written in it."""
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
     # Decoders take longer to import than most programs take to start, and few answers have any markup.
@@ -246,16 +248,16 @@ def _separated(content: str, reasoning: str, finish: Finish, reading: _Reading) 
         from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
 
         if not (_MARKED.issuperset(dialects) and is_plain(content)):
-            return _read_from_text(content, reasoning, finish, dialects, reading)
+            return _calls_in_text(content, reasoning, finish, dialects, reading)
     if dialects and reading.config.dialects_in_reasoning and reasoning and not content:
         # Some models write their calls at the end of their reasoning (opencode#6883).
-        thought = _read_from_text(reasoning, "", finish, dialects, reading)
+        thought = _calls_in_text(reasoning, "", finish, dialects, reading)
         if thought.calls:
             return thought._replace(content="", reasoning=thought.content or thought.reasoning)
-    return _Said(content, reasoning, codes=_suspicions(content, reasoning, reading))
+    return _Said(content, reasoning, codes=_suspected_calls(content, reasoning, reading))
 
 
-def _read_from_text(
+def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> _Said:
     from toolreel_core._text_calls import Unread, looks_like_a_call, text_calls  # noqa: PLC0415 - see above
@@ -273,7 +275,7 @@ def _read_from_text(
     codes: list[WarningCode] = [_CODES[why] for why in found.rejected]
     text, thought, unread = visible(found.content), reasoning or found.reasoning, found.unread
     if not found.calls:
-        return _Said(text, thought, codes=tuple(codes) or _suspicions(text, thought, reading))
+        return _Said(text, thought, codes=tuple(codes) or _suspected_calls(text, thought, reading))
     calls = [(call.name, parse(call.arguments)) for call in found.calls]
 
     def reported(name: str, given: Mapping[str, Json]) -> bool:
@@ -282,10 +284,12 @@ def _read_from_text(
     if text and looks_like_a_call(text, known, schemas, reported):
         codes.append("TEXT_CALL_SUSPECTED")
         unread = (*unread, Unread("malformed", text))
-    return _Said(text, thought, _numbered(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
+    return _Said(text, thought, _with_call_ids(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
 
 
-def _numbered(calls: Sequence[TextCall], unread: Sequence[Unread], reading: _Reading) -> tuple[ToolCall, ...]:
+def _with_call_ids(
+    calls: Sequence[TextCall], unread: Sequence[Unread], reading: _Reading
+) -> tuple[ToolCall, ...]:
     """The calls with the model's own ids, or with ids made of turn and position.
 
     Behind them those that could not be read: the model has to know which of its calls did not run.
@@ -306,7 +310,7 @@ def _numbered(calls: Sequence[TextCall], unread: Sequence[Unread], reading: _Rea
     )
 
 
-def _suspicions(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
+def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
     if not content and not reasoning:
         return ()
     from toolreel_core._text_calls import looks_like_a_call  # noqa: PLC0415 - as above

@@ -37,7 +37,7 @@ PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
     "EMPTY_RESPONSE": "The reply has neither a call nor text.",
     "CALL_WITHOUT_NAME": "The reply has only calls without a name; none is run.",
     "UNSUPPORTED_CALL_TYPE": "The reply has only calls of the type custom; none is run.",
-    "MALFORMED_FUNCTION_CALL": "The provider reports a malformed call; no call is run.",
+    "MALFORMED_FUNCTION_CALL": "The reply is, or looks like, a call that cannot be read; no call is run.",
 }
 """What each code means and what follows from it, as a sentence for users."""
 
@@ -83,7 +83,7 @@ def error_in(holder: Mapping[str, Json]) -> Problem | None:
     error = holder.get("error")
     if not error and holder.get("object") != "error":
         return None
-    return _problem(error or holder, holder)
+    return _problem_of_error(error or holder, holder)
 
 
 def in_list(items: Sequence[Json]) -> Problem | None:
@@ -103,10 +103,10 @@ def bare_error(body: Mapping[str, Json]) -> Problem | None:
     errors = body.get("errors")
     if errors and not isinstance(errors, bool):
         first = errors if isinstance(errors, str) or not isinstance(errors, Sequence) else errors[0]
-        return _problem(first, body)
+        return _problem_of_error(first, body)
     named = body.get("object") == "error" or body.get("type") == "error"
     worded = body.get("detail") or any(isinstance(body.get(key), str) and body[key] for key in _WORDS)
-    return _problem(body, body) if named or worded else None
+    return _problem_of_error(body, body) if named or worded else None
 
 
 _HEAD: Final = 4_096
@@ -142,7 +142,7 @@ def is_out_of_quota(body: str) -> bool:
     >>> is_out_of_quota('{"error": {"type": "insufficient_quota", "message": "Check your plan."}}')
     True
     """
-    return not _SPENT.isdisjoint(_statuses(_layers(read(body).value_or(""))))
+    return not _SPENT.isdisjoint(_status_words(_nested_errors(read(body).value_or(""))))
 
 
 def failed_generation(body: str) -> str | None:
@@ -158,25 +158,25 @@ def failed_generation(body: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _problem(error: Json, holder: Mapping[str, Json]) -> Problem:
+def _problem_of_error(error: Json, holder: Mapping[str, Json]) -> Problem:
     """Read an error object; if it is only text or ``true``, the fields next to it say more."""
-    places = [*_layers(error), *_layers(holder)]
-    statuses = _statuses(places)
+    places = [*_nested_errors(error), *_nested_errors(holder)]
+    statuses = _status_words(places)
     if not _SPENT.isdisjoint(statuses):
-        return Problem("PROVIDER_ERROR", _detail(error, holder))
+        return Problem("PROVIDER_ERROR", _error_text(error, holder))
     limited = not _RATE_LIMITS.isdisjoint(statuses)
     numbered = any(status.isdecimal() for status in statuses)
     passing = limited or not _PASSING.isdisjoint(statuses)
     passing = passing or not (numbered or _PASSING_WORDS.isdisjoint(statuses))
-    return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _detail(error, holder), passing)
+    return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _error_text(error, holder), passing)
 
 
-def _statuses(places: Iterable[Mapping[str, Json]]) -> list[str]:
+def _status_words(places: Iterable[Mapping[str, Json]]) -> list[str]:
     found = (place.get(key) for place in places for key in _STATUSES)
     return [str(status) for status in found if isinstance(status, str | int)]
 
 
-def _detail(error: Json, holder: Mapping[str, Json]) -> str:
+def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
     if isinstance(error, str):
         return error
     described = error if isinstance(error, Mapping) else holder
@@ -185,10 +185,10 @@ def _detail(error: Json, holder: Mapping[str, Json]) -> str:
     return found or canonical(finite(error))
 
 
-def _layers(error: Json) -> Iterator[Mapping[str, Json]]:
+def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
     """An error object, then the errors nested in it, the first of each list."""
     if isinstance(error, Sequence) and not isinstance(error, str):
-        yield from (layer for item in error[:1] for layer in _layers(item))
+        yield from (layer for item in error[:1] for layer in _nested_errors(item))
     if isinstance(error, Mapping):
         yield error
-        yield from (layer for key in _INSIDE for layer in _layers(error.get(key)))
+        yield from (layer for key in _INSIDE for layer in _nested_errors(error.get(key)))

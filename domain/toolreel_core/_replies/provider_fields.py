@@ -39,7 +39,7 @@ def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
 
     :param content: the content, if it must be sent back unchanged too
     """
-    fields = _present(message, _OF_MESSAGE)
+    fields = _present_fields(message, _OF_MESSAGE)
     if content is not None:
         fields["content"] = content
     return canonical(finite(fields)) if fields else NOTHING
@@ -51,7 +51,7 @@ def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText
     >>> of_call({"id": "call_a", "signature": "s"}, {"name": "ping", "extra_content": {}})
     '{"signature":"s","function":{"extra_content":{}}}'
     """
-    fields, inner = _present(entry, _OF_CALL), _present(function, _OF_CALL)
+    fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
     if inner:
         fields["function"] = inner
     return canonical(finite(fields)) if fields else NOTHING
@@ -77,5 +77,5 @@ def reasoning_in(message: Mapping[str, Json]) -> str:
     return ""
 
 
-def _present(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+def _present_fields(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}

@@ -73,12 +73,12 @@ prompt_audio_tokens=0, completion_audio_tokens=0)
     return Usage(
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
-        _cost(counts.get("cost")),
-        _in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS)
+        _cost_of(counts.get("cost")),
+        _count_in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS)
         or _first_count(counts, _REASONING_COUNTS),
-        _in_details(counts, _PROMPT_DETAILS, _CACHED) or _first_count(counts, _CACHED),
-        _in_details(counts, _PROMPT_DETAILS, _AUDIO),
-        _in_details(counts, _COMPLETION_DETAILS, _AUDIO),
+        _count_in_details(counts, _PROMPT_DETAILS, _CACHED) or _first_count(counts, _CACHED),
+        _count_in_details(counts, _PROMPT_DETAILS, _AUDIO),
+        _count_in_details(counts, _COMPLETION_DETAILS, _AUDIO),
     )
 
 
@@ -89,16 +89,16 @@ def served_in(body: Mapping[str, Json]) -> Served:
     Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
     """
     model, provider, fingerprint, name = map(body.get, _SERVED)
-    failed = _text(tree_at(body, "error", "metadata"), "provider_name")
+    failed = _text_field(tree_at(body, "error", "metadata"), "provider_name")
     return Served(
         model if isinstance(model, str) else "",
         provider if provider and isinstance(provider, str) else failed,
         fingerprint if isinstance(fingerprint, str) else "",
-        name if name and isinstance(name, str) else _text(body, "request_id"),
+        name if name and isinstance(name, str) else _text_field(body, "request_id"),
     )
 
 
-def _in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
+def _count_in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
     """A count from the details of the usage."""
     for place in places:
         details = counts.get(place)
@@ -118,13 +118,13 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
     return 0
 
 
-def _cost(raw: Json) -> float | None:
+def _cost_of(raw: Json) -> float | None:
     if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     return float(raw) if 0 <= raw <= _MAX_COST else None
 
 
-def _text(fields: Mapping[str, Json], key: str) -> str:
+def _text_field(fields: Mapping[str, Json], key: str) -> str:
     raw = fields.get(key)
     return raw if isinstance(raw, str) else ""
 

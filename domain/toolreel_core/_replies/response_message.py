@@ -70,10 +70,10 @@ def find_message(tree: Json) -> FoundMessage:
         choices = [*numbered.values()] if numbered else [choices]
         codes = (*codes, "CHOICES_NOT_LIST")
     if not isinstance(choices, list) or not choices:
-        return _without_choices(FoundMessage(body, problem=error, codes=codes))
+        return _message_without_choices(FoundMessage(body, problem=error, codes=codes))
     if len(choices) > 1:
         codes = (*codes, "MULTIPLE_CHOICES")
-    return _in_choice(_first(choices), FoundMessage(body, problem=error, codes=codes))
+    return _message_in_choice(_first_choice(choices), FoundMessage(body, problem=error, codes=codes))
 
 
 def as_documented(found: FoundMessage) -> FoundMessage:
@@ -88,7 +88,7 @@ def as_documented(found: FoundMessage) -> FoundMessage:
     return FoundMessage(found.body, problem=problem, codes=found.codes)
 
 
-def _first(choices: Sequence[Json]) -> Json:
+def _first_choice(choices: Sequence[Json]) -> Json:
     """The choice with index 0, wherever it is in the list, and the calls that it announces."""
     first = next((one for one in choices if isinstance(one, dict) and one.get("index") in _ZERO), choices[0])
     if not isinstance(first, dict) or first.get("finish_reason") != "tool_calls":
@@ -102,7 +102,7 @@ def _first(choices: Sequence[Json]) -> Json:
     return {**first, "message": {**message, "tool_calls": calls}} if calls else first
 
 
-def _without_choices(found: FoundMessage) -> FoundMessage:
+def _message_without_choices(found: FoundMessage) -> FoundMessage:
     body = found.body
     if found.problem:
         return found
@@ -127,10 +127,10 @@ def _without_choices(found: FoundMessage) -> FoundMessage:
     return replace(found, problem=replace(_NO_CHOICES, passing=failed))
 
 
-def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
+def _message_in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
     if not isinstance(choice, dict):
         return replace(found, problem=found.problem or _NO_MESSAGE)
-    message, codes = _message(choice)
+    message, codes = _message_of_choice(choice)
     problem = found.problem or error_in(choice) or error_in(message or {})
     if message is None:
         explained = says_what_went_wrong(choice.get("finish_reason"))
@@ -141,7 +141,9 @@ def _in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
     return FoundMessage(found.body, choice, message, problem, (*found.codes, *codes))
 
 
-def _message(choice: Mapping[str, Json]) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
+def _message_of_choice(
+    choice: Mapping[str, Json],
+) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
     """The message of a choice, and the warnings about its shape; ``None`` if there is none."""
     message = choice.get("message")
     if isinstance(message, dict):
@@ -202,9 +204,9 @@ def content_of(raw: Json) -> Content:
     if isinstance(raw, str):
         return Content(visible(raw))
     if isinstance(raw, Sequence):
-        return _of_parts(raw)
-    if isinstance(raw, Mapping) and _kind(raw) != "other":
-        return _of_parts([raw])
+        return _content_of_parts(raw)
+    if isinstance(raw, Mapping) and _part_kind(raw) != "other":
+        return _content_of_parts([raw])
     return Content(canonical(finite(raw)), warnings=("CONTENT_NOT_STRING",))
 
 
@@ -213,24 +215,24 @@ def visible(text: str) -> str:
     return "" if not text or text.isspace() else text
 
 
-def _of_parts(raw: Sequence[Json]) -> Content:
-    kinds = [*map(_kind, raw)]
+def _content_of_parts(raw: Sequence[Json]) -> Content:
+    kinds = [*map(_part_kind, raw)]
     found: dict[str, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
     for part, kind in zip(raw, kinds, strict=True):
         found[kind].append(part if isinstance(part, Mapping) else {"text": part})
-    thoughts = ((_text(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])
+    thoughts = ((_text_of_part(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])
     kept = (part for part, kind in zip(raw, kinds, strict=True) if kind != "call")
     return Content(
-        visible("".join(_text(fields.get("text")) for fields in found["text"])),
+        visible("".join(_text_of_part(fields.get("text")) for fields in found["text"])),
         "".join(next(filter(None, texts), "") for texts in thoughts),
-        "".join(_text(fields.get("refusal")) for fields in found["refusal"]),
+        "".join(_text_of_part(fields.get("refusal")) for fields in found["refusal"]),
         tuple(found["call"]),
         tuple(kept) if found["thought"] else None,
         ("CONTENT_NOT_STRING", "NON_TEXT_PART") if found["other"] else ("CONTENT_NOT_STRING",),
     )
 
 
-def _kind(part: Json) -> _Kind:
+def _part_kind(part: Json) -> _Kind:
     if isinstance(part, str):
         return "text"
     if not isinstance(part, Mapping):
@@ -245,10 +247,10 @@ def _kind(part: Json) -> _Kind:
     return "text" if isinstance(part.get("text"), str) else "other"
 
 
-def _text(raw: Json) -> str:
+def _text_of_part(raw: Json) -> str:
     """A text, or the joined text of nested parts; OpenAI's assistants wrap it as ``{"value": …}``."""
     if isinstance(raw, str):
         return raw
     if isinstance(raw, Mapping):
-        return _text(raw.get("value", raw.get("text")))
-    return "".join(_text(part) for part in raw) if isinstance(raw, Sequence) else ""
+        return _text_of_part(raw.get("value", raw.get("text")))
+    return "".join(_text_of_part(part) for part in raw) if isinstance(raw, Sequence) else ""

@@ -46,29 +46,29 @@ def chat_of_response(body: Json) -> Translated:
     """
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return Translated(body)
-    items = [*_items(body["output"])] or [*_items(body.get("output_text"))]
-    run = _run_by_server(items)
-    calls = [called for item in items if item.get("call_id") not in run and (called := _call(item))]
-    parts = [part for item in items if _kind(item) == "message" for part in _parts(item)]
+    items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
+    run = _calls_run_by_server(items)
+    calls = [called for item in items if item.get("call_id") not in run and (called := _chat_call(item))]
+    parts = [part for item in items if _item_type(item) == "message" for part in _content_parts(item)]
     texts = (part.get("text") for part in parts if part.get("type") != "refusal")
     refusals = (part.get("refusal") for part in parts)
     # The text of a reasoning item is its own, or its summary.
     thoughts = (
-        _texts(as_tree(part).get("text") for part in items_of(item, "content"))
-        or _texts(as_tree(part).get("text") for part in items_of(item, "summary"))
+        _joined_texts(as_tree(part).get("text") for part in items_of(item, "content"))
+        or _joined_texts(as_tree(part).get("text") for part in items_of(item, "summary"))
         for item in items
-        if _kind(item) == "reasoning"
+        if _item_type(item) == "reasoning"
     )
     thinking = "".join(thoughts)
-    message: dict[str, Json] = {"role": "assistant", "content": _texts(texts)}
+    message: dict[str, Json] = {"role": "assistant", "content": _joined_texts(texts)}
     if thinking:
         message["thinking"] = thinking
     if calls:
         message["tool_calls"] = calls
-    if refusal := _texts(refusals):
+    if refusal := _joined_texts(refusals):
         message["refusal"] = refusal
     head = {key: body[key] for key in _HEAD if body.get(key)}
-    choice: Tree = {"index": 0, "message": message, "finish_reason": _finish(body, called=bool(calls))}
+    choice: Tree = {"index": 0, "message": message, "finish_reason": _finish_reason(body, called=bool(calls))}
     return Translated({**head, "choices": [choice]}, carried_in_responses(items))
 
 
@@ -78,10 +78,10 @@ def whole_items(body: Tree) -> list[Tree]:
     >>> whole_items({"output": [{"name": "ping", "arguments": "{}"}]})
     [{'name': 'ping', 'arguments': '{}', 'type': 'function_call'}]
     """
-    return [{**item, "type": _kind(item)} for item in _items(body.get("output"))]
+    return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
 
 
-def _items(output: Json) -> Iterator[Tree]:
+def _output_items(output: Json) -> Iterator[Tree]:
     """The items of an output; a text in its place is a message."""
     listed = output if isinstance(output, Sequence) and not isinstance(output, str) else [output]
     for item in listed:
@@ -91,7 +91,7 @@ def _items(output: Json) -> Iterator[Tree]:
             yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": item}]}
 
 
-def _kind(item: Tree) -> str:
+def _item_type(item: Tree) -> str:
     """The type of an item; where it has none, what it holds tells."""
     if kind := type_of(item):
         return kind
@@ -100,16 +100,18 @@ def _kind(item: Tree) -> str:
     return "message" if "content" in item else ""
 
 
-def _run_by_server(items: Sequence[Tree]) -> list[Json]:
+def _calls_run_by_server(items: Sequence[Tree]) -> list[Json]:
     """The ids of calls whose results are next to them: some agents show what they have run themselves."""
-    return [id_ for item in items if _kind(item) == "function_call_output" and (id_ := item.get("call_id"))]
+    return [
+        id_ for item in items if _item_type(item) == "function_call_output" and (id_ := item.get("call_id"))
+    ]
 
 
-def _call(item: Tree) -> Json:
+def _chat_call(item: Tree) -> Json:
     """An item as a call of chat completions; null if it is none."""
     # The result goes back under `call_id`; `id` is that of the item.
     id_ = item.get("call_id") or item.get("id")
-    match _kind(item):
+    match _item_type(item):
         case "function_call":
             function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
             return {"id": id_, "type": "function", "function": function}
@@ -120,7 +122,7 @@ def _call(item: Tree) -> Json:
             return None
 
 
-def _parts(item: Tree) -> Iterator[Tree]:
+def _content_parts(item: Tree) -> Iterator[Tree]:
     content = item.get("content")
     if isinstance(content, str):
         yield {"type": "output_text", "text": content}
@@ -128,11 +130,11 @@ def _parts(item: Tree) -> Iterator[Tree]:
         yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
 
 
-def _texts(values: Iterable[Json]) -> str:
+def _joined_texts(values: Iterable[Json]) -> str:
     return "".join(value for value in values if isinstance(value, str))
 
 
-def _finish(body: Tree, *, called: bool) -> Json:
+def _finish_reason(body: Tree, *, called: bool) -> Json:
     match body.get("status"):
         case "completed" | None:
             return "tool_calls" if called else "stop"
@@ -147,16 +149,16 @@ def _finish(body: Tree, *, called: bool) -> Json:
 
 def carried_in_responses(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
-    if all(_kind(item) in {"message", "function_call"} for item in items):
+    if all(_item_type(item) in {"message", "function_call"} for item in items):
         return NOTHING
-    run = _run_by_server(items)
+    run = _calls_run_by_server(items)
     # A call goes back without what the message says of it, others without their ids: a server that stores
     # nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
     left_out = {"function_call": _OF_CALL, "reasoning": _OF_OURS, "message": _OF_OURS}
     kept = [
         item
         if item.get("call_id") in run
-        else {key: value for key, value in item.items() if key not in left_out.get(_kind(item), ())}
+        else {key: value for key, value in item.items() if key not in left_out.get(_item_type(item), ())}
         for item in items
     ]
     return canonical(finite({RESPONSES_ITEMS: kept}))
@@ -196,21 +198,21 @@ class ResponseEvents(JoinedEvents):
             status: Tree = {"status": _ENDS[kind]}
             head = {**self.head, **status, **tree_at(event, "response")}
             return replace(self, head=head, complete=True, over=True), ()
-        item, index = tree_at(event, "item"), _index(event)
+        item, index = tree_at(event, "item"), _output_index(event)
         if kind == "response.output_item.added":
-            at = replace(self, assembly=self.assembly.open(item, index, _names(item)))
+            at = replace(self, assembly=self.assembly.open(item, index, _item_ids(item)))
             name = item.get("name") if type_of(item) == "function_call" else None
             if isinstance(name, str) and name:
                 return at, at.announced("function_call", name, item.get("call_id"))
             return at, ()
         if kind == "response.output_item.done":
-            place = self.assembly.place(index, _names(item))
+            place = self.assembly.place(index, _item_ids(item))
             if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
-                return replace(self, assembly=self.assembly.open(item, index, _names(item))), ()
+                return replace(self, assembly=self.assembly.open(item, index, _item_ids(item))), ()
             return replace(self, assembly=self.assembly.merged(place, item, _HOMES)), ()
         if kind == "error" or event.get("error"):
             return self.failed(event), ()
-        return self._piece(event)
+        return self._add_delta(event)
 
     def calls(self) -> bool:
         """Whether there is a call in it."""
@@ -218,19 +220,19 @@ class ResponseEvents(JoinedEvents):
 
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
         """The items so far, each with its place."""
-        whole = whole_items({"output": [*map(_whole, self.assembly.values())]})
+        whole = whole_items({"output": [*map(_joined_item, self.assembly.values())]})
         return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
 
     def body(self) -> Tree:
         """The body as if it had not been streamed."""
         failure: Tree = {"error": self.failure} if self.failure else {}
-        streamed = [*map(_whole, self.assembly.values())]
+        streamed = [*map(_joined_item, self.assembly.values())]
         said = items_of(self.head, "output")
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
-        output = said if _extent(said) >= _extent(streamed) else streamed
+        output = said if _count_calls_and_text(said) >= _count_calls_and_text(streamed) else streamed
         return {**self.head, "output": output or streamed, **failure}
 
-    def _piece(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
+    def _add_delta(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")
         kind, key = _PIECES.get(name, ("", ""))
         text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
@@ -238,15 +240,15 @@ class ResponseEvents(JoinedEvents):
             return self, ()
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
         item_id = event.get("item_id")
-        place = self._place(_index(event), item_id if isinstance(item_id, str) else "", kind)
+        place = self._place_of_delta(_output_index(event), item_id if isinstance(item_id, str) else "", kind)
         if ending == "done":
             known = self.assembly.has(place, key, part)
             at = replace(self, assembly=self.assembly.settled(place, key, text, of=kind, part=part))
-            return at, () if known else at._shown(kind, key, text)
+            return at, () if known else at._text_deltas(kind, key, text)
         at = replace(self, assembly=self.assembly.add(place, key, text, of=kind, part=part))
-        return at, at._shown(kind, key, text)
+        return at, at._text_deltas(kind, key, text)
 
-    def _shown(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
+    def _text_deltas(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
         match kind:
             case "function_call":
                 return self.arguments(kind, text)
@@ -255,7 +257,7 @@ class ResponseEvents(JoinedEvents):
             case _:
                 return () if key == "refusal" else (Delta("content", sound(text)),)
 
-    def _place(self, index: int | None, item_id: str, kind: str) -> int:
+    def _place_of_delta(self, index: int | None, item_id: str, kind: str) -> int:
         """Where a piece belongs: to the item that it names, else to the newest one of its kind."""
         place = self.assembly.place(index, (item_id,))
         if place is not None:
@@ -266,11 +268,11 @@ class ResponseEvents(JoinedEvents):
         return self.assembly.free() if index is None or index in self.assembly.begun else index
 
 
-def _index(event: Tree) -> int | None:
+def _output_index(event: Tree) -> int | None:
     return number_in(event, "output_index")
 
 
-def _names(item: Tree) -> tuple[str, ...]:
+def _item_ids(item: Tree) -> tuple[str, ...]:
     """The ids under which pieces name an item; Ollama makes one of the id of the call (oh-my-pi#2719)."""
     if isinstance(own := item.get("id"), str) and own:
         return (own,)
@@ -278,7 +280,7 @@ def _names(item: Tree) -> tuple[str, ...]:
     return (call, f"fc_{call}") if isinstance(call, str) and call else ()
 
 
-def _extent(output: Sequence[Json]) -> tuple[int, bool]:
+def _count_calls_and_text(output: Sequence[Json]) -> tuple[int, bool]:
     """How many calls an output has, and whether it has a text."""
     items = [*map(as_tree, output)]
     calls = sum(item.get("type") == "function_call" for item in items)
@@ -286,7 +288,7 @@ def _extent(output: Sequence[Json]) -> tuple[int, bool]:
     return calls, any(part.get("text") for part in parts)
 
 
-def _whole(item: Tree) -> Tree:
+def _joined_item(item: Tree) -> Tree:
     """An item whose pieces stand where its content belongs."""
     content: list[Json] = [*items_of(item, "content")]
     rest = {key: value for key, value in item.items() if key not in {"text", "refusal", "summary_text"}}

@@ -72,24 +72,24 @@ class Frames:
 def _read_lines(held: PVector[str], lines: Sequence[str]) -> tuple[PVector[str], list[Frame]]:
     frames: list[Frame] = []
     for line in lines:
-        data = _data(line)
+        data = _data_of_line(line)
         if not line.strip():
-            frames += _event(held)
+            frames += _frames_of_event(held)
             held = _NONE
         elif data is None:
             continue
         elif data.strip() == _DONE:
-            frames += [*_event(held), "done"]
+            frames += [*_frames_of_event(held), "done"]
             held = _NONE
         else:
             # A complete object is a frame at once: some servers omit the blank line that ends an event.
-            found = None if held else _readable(data)
+            found = None if held else _frame_of_data(data)
             frames += found or ()
             held = held.append(data) if found is None else held
     return held, frames
 
 
-def _data(line: str) -> str | None:
+def _data_of_line(line: str) -> str | None:
     """The data of a line, or ``None``; llama.cpp has written ``error: {…}`` for ``data: {"error": …}``."""
     field, _, value = line.partition(":")
     match field.strip():
@@ -101,28 +101,28 @@ def _data(line: str) -> str | None:
             return None if name in _SILENT or "{" not in line else line
 
 
-def _event(held: PVector[str]) -> tuple[Frame, ...]:
+def _frames_of_event(held: PVector[str]) -> tuple[Frame, ...]:
     """The frames of an event none of whose lines could be parsed alone."""
-    whole = _readable("\n".join(held))
+    whole = _frame_of_data("\n".join(held))
     if whole is not None:
         return whole
-    return tuple(frame for line in held for frame in _resynchronised(line))
+    return tuple(frame for line in held for frame in _frames_of_broken_line(line))
 
 
-def _resynchronised(line: str) -> tuple[Frame, ...]:
+def _frames_of_broken_line(line: str) -> tuple[Frame, ...]:
     """The frames of a line that may hold a truncated frame followed by the next one."""
-    found = _readable(line)
+    found = _frame_of_data(line)
     if found is not None:
         return found
     for next_frame in islice(_NEXT.finditer(line), _TRIES):
-        found = _readable(line[next_frame.end() :])
+        found = _frame_of_data(line[next_frame.end() :])
         if found:
             return ("lost", *found) if line[: next_frame.start()].strip() else found
     # A keep-alive word such as "ping" loses nothing; with a brace or quote it was part of a reply.
     return ("lost",) if "{" in line or '"' in line else ()
 
 
-def _readable(data: str) -> tuple[Frame, ...] | None:
+def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
     """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
     text = data.strip()
     if not text or text.startswith(":"):

@@ -110,12 +110,12 @@ class Stream:
             may_be = any(name.startswith(opening) for name in FIELDS)
             return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
         frames, found = self.frames.feed(text)
-        return replace(self, frames=frames)._hear(found)
+        return replace(self, frames=frames)._take_frames(found)
 
     def close(self) -> tuple[Stream, tuple[Delta, ...]]:
         """The stream at the end of its text, and the deltas of an unterminated last line."""
         closed = replace(self, frames=Frames())
-        return closed._hear(self.frames.close())
+        return closed._take_frames(self.frames.close())
 
     def whole(self) -> Mapping[str, Json]:
         """The body as if it had not been streamed, with an ``error`` if the stream failed."""
@@ -123,10 +123,12 @@ class Stream:
         message = joined(at.deltas, at.message)
         failure = at.failure
         if not failure and not at.done and "finish_reason" not in at.choice:
-            failure = _cut("the stream ended before the reply was complete")
+            failure = _cut_error("the stream ended before the reply was complete")
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not failure and at.lost and not _CALLS.isdisjoint({*message, at.choice.get("finish_reason")}):
-            failure = _cut("a part of the stream could not be read, and may have been part of a tool call")
+            failure = _cut_error(
+                "a part of the stream could not be read, and may have been part of a tool call"
+            )
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if at.misplaced else {}
         choices: list[Json] = [{"index": 0, "message": message, **beside, "finish_reason": None, **at.choice}]
@@ -137,7 +139,7 @@ class Stream:
         listed = choices + further if began else []
         return {"object": "chat.completion", **error, **at.head, "choices": listed}
 
-    def _hear(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
+    def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
         at = self
         shown: list[Delta] = []
         for frame in frames:
@@ -149,20 +151,20 @@ class Stream:
                 case "lost":
                     at = replace(at, lost=at.lost or "finish_reason" not in at.choice)
                 case Mapping():
-                    at, deltas = at._chunk(frame)
+                    at, deltas = at._take_chunk(frame)
                     shown += deltas
                 case _:
                     assert_never(frame)
         return at, tuple(shown)
 
-    def _chunk(self, chunk: Mapping[str, Json]) -> tuple[Stream, tuple[Delta, ...]]:
-        choices = _choices(chunk)
+    def _take_chunk(self, chunk: Mapping[str, Json]) -> tuple[Stream, tuple[Delta, ...]]:
+        choices = _choices_of_chunk(chunk)
         first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
         mine = first[0] if first else _NOTHING
         is_error = chunk.get("object") == "error" or ("choices" not in chunk and bare_error(chunk))
         if failure := chunk.get("error") or mine.get("error") or (chunk if is_error else None):
             return replace(self, failure=failure, done=True), ()
-        delta, message = self._said(mine)
+        delta, message = self._delta_and_message(mine)
         # Calls may be next to a delta without any, in its choice or in the chunk.
         misplaced = None if delta.get("tool_calls") else mine.get("tool_calls") or chunk.get("tool_calls")
         beside: Mapping[str, Json] = {"tool_calls": misplaced} if misplaced else _NOTHING
@@ -193,19 +195,19 @@ class Stream:
             calls_of_others=self.calls_of_others.extend(
                 {"tool_calls": calls}
                 for one in choices
-                if one not in first and (calls := _delta(one).get("tool_calls"))
+                if one not in first and (calls := _delta_of_choice(one).get("tool_calls"))
             ),
         ), shown
 
-    def _said(self, choice: Mapping[str, Json]) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+    def _delta_and_message(self, choice: Mapping[str, Json]) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
         """The delta of a chunk, and the whole message after or next to deltas."""
         message = choice.get("message")
         if isinstance(message, Mapping):
             if isinstance(choice.get("delta"), Mapping):
-                return _delta(choice), message
+                return _delta_of_choice(choice), message
             if self.spelled:
                 return _NOTHING, message
-        return _delta(choice), _NOTHING
+        return _delta_of_choice(choice), _NOTHING
 
     def _has_calls(self) -> bool:
         return not self.misplaced and any(delta.get("tool_calls") for delta in self.deltas)
@@ -218,9 +220,9 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     [('reasoning', 'Be brief.'), ('content', 'Hi')]
     """
     # Some servers send the same reasoning under both names.
-    reasoning = _texts(delta.get("reasoning_content")) or _texts(delta.get("reasoning"))
+    reasoning = _texts_of_content(delta.get("reasoning_content")) or _texts_of_content(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]
-    said += [Delta("content", text) for text in _texts(delta.get("content"))]
+    said += [Delta("content", text) for text in _texts_of_content(delta.get("content"))]
     calls = delta.get("tool_calls")
     listed = calls if isinstance(calls, Sequence) else [calls]
     for place, call in enumerate((*listed, {"function": delta.get("function_call"), "index": 0})):
@@ -229,8 +231,8 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
             continue
         number = index_of(call.get("index"))
         at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
-        said += [Delta("tool_call", text, at, id_, text) for text in _texts(function.get("name"))]
-        said += [Delta("tool_call", text, at, id_) for text in _texts(function.get("arguments"))]
+        said += [Delta("tool_call", text, at, id_, text) for text in _texts_of_content(function.get("name"))]
+        said += [Delta("tool_call", text, at, id_) for text in _texts_of_content(function.get("arguments"))]
     return tuple(said)
 
 
@@ -246,8 +248,8 @@ def chat_deltas_in(body: str, *, whole: bool) -> tuple[Delta, ...]:
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
     tree = read(body).value_or(None)
-    choices = _choices(tree) if isinstance(tree, Mapping) else []
-    return deltas_of(_delta(choices[0])) if choices else ()
+    choices = _choices_of_chunk(tree) if isinstance(tree, Mapping) else []
+    return deltas_of(_delta_of_choice(choices[0])) if choices else ()
 
 
 def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
@@ -261,17 +263,17 @@ def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
     return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
 
 
-def _cut(why: str) -> Json:
+def _cut_error(why: str) -> Json:
     return {"code": STREAM_CUT, "message": why}
 
 
-def _choices(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+def _choices_of_chunk(chunk: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     choices = chunk.get("choices")
     listed = choices if isinstance(choices, Sequence) else [choices]
     return [choice for choice in listed if isinstance(choice, Mapping)]
 
 
-def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
+def _delta_of_choice(choice: Mapping[str, Json]) -> Mapping[str, Json]:
     """The delta of a choice; some servers call it ``message``, old completions have only ``text``."""
     found = (choice.get(key) for key in ("delta", "message"))
     text = choice.get("text")
@@ -279,7 +281,7 @@ def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
     return next((delta for delta in found if isinstance(delta, Mapping)), said)
 
 
-def _texts(value: Json) -> tuple[str, ...]:
+def _texts_of_content(value: Json) -> tuple[str, ...]:
     """The non-empty texts of a content, which may be a list of parts."""
     match value:
         case str():

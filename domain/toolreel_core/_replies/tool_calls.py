@@ -48,12 +48,12 @@ def meant_name(
         return given, ("NAME_UNKNOWN",)
     # A name that begins with a leaked token has nothing before it, so the whole name is kept.
     bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
-    name = next((form for form in _forms(bare) if form in known), bare)
+    name = next((form for form in _name_candidates(bare) if form in known), bare)
     changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
     return name, changed if name in known else (*changed, "NAME_UNKNOWN")
 
 
-def _forms(bare: str) -> Iterator[str]:
+def _name_candidates(bare: str) -> Iterator[str]:
     """Candidate names, the least changed first; none is used unless such a tool exists."""
     yield bare
     yield bare.replace(".", "_")
@@ -148,27 +148,29 @@ def entries_in(
     >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
     'legacy'
     """
-    found = _listed(message.get("tool_calls"))
+    found = _entries_of_tool_calls(message.get("tool_calls"))
     for misplaced in outside:
         if not found.entries and misplaced:
-            found = _joined(found, _marked(_listed(misplaced), "TOOL_CALLS_MISPLACED"))
+            found = _join_entries(
+                found, _with_warning(_entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
+            )
     if parts:
         # Parts of a content need no ``function`` wrapper (Anthropic's shape).
-        inside = _entries(parts)
+        inside = _read_entries(parts)
         bare = inside._replace(
             entries=tuple(entry._replace(codes=()) for entry in inside.entries),
             codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
         )
-        found = _joined(found, _marked(bare, "CALLS_IN_CONTENT_PARTS"))
+        found = _join_entries(found, _with_warning(bare, "CALLS_IN_CONTENT_PARTS"))
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
-        only = _entries([{"function": legacy}])
+        only = _read_entries([{"function": legacy}])
         only = only._replace(entries=tuple(entry._replace(provenance="legacy") for entry in only.entries))
-        found = _joined(found, _marked(only, "LEGACY_FUNCTION_CALL"))
+        found = _join_entries(found, _with_warning(only, "LEGACY_FUNCTION_CALL"))
     return found
 
 
-def _joined(first: EntriesFound, second: EntriesFound) -> EntriesFound:
+def _join_entries(first: EntriesFound, second: EntriesFound) -> EntriesFound:
     """The first; if it has no entries, the second with the warnings of both."""
     codes = (*first.codes, *second.codes)
     if first.entries:
@@ -176,12 +178,12 @@ def _joined(first: EntriesFound, second: EntriesFound) -> EntriesFound:
     return EntriesFound(second.entries, codes, (*first.oddities, *second.oddities))
 
 
-def _marked(found: EntriesFound, code: WarningCode) -> EntriesFound:
+def _with_warning(found: EntriesFound, code: WarningCode) -> EntriesFound:
     entries = tuple(entry._replace(codes=(code, *entry.codes)) for entry in found.entries)
     return EntriesFound(entries, (code, *found.codes), found.oddities)
 
 
-def _listed(value: Json) -> EntriesFound:
+def _entries_of_tool_calls(value: Json) -> EntriesFound:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return EntriesFound()
@@ -189,28 +191,32 @@ def _listed(value: Json) -> EntriesFound:
         tree = read(value).value_or(None)
         if not isinstance(tree, dict | list):
             return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
-        found = _listed(tree)
-        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _marked(found, "TOOL_CALLS_NOT_LIST")
+        found = _entries_of_tool_calls(tree)
+        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _with_warning(found, "TOOL_CALLS_NOT_LIST")
     if isinstance(value, dict):
         # One entry, or the values of an object in the order of its numeric keys.
         single = not value.keys().isdisjoint(_MARKS)
         value = [value] if single else [*(in_order(value) or value).values()]
-        return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST")
+        return _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
     if isinstance(value, list):
         nested = any(isinstance(item, list) for item in value)
-        return _marked(_entries(_flat(value)), "TOOL_CALLS_NOT_LIST") if nested else _entries(value)
+        return (
+            _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
+            if nested
+            else _read_entries(value)
+        )
     return EntriesFound(codes=("TOOL_CALLS_NOT_LIST",))
 
 
-def _flat(value: Json) -> Iterable[Json]:
+def _flat_lists(value: Json) -> Iterable[Json]:
     if isinstance(value, list):
         for item in value:
-            yield from _flat(item)
+            yield from _flat_lists(item)
     else:
         yield value
 
 
-def _entries(values: Iterable[Json]) -> EntriesFound:
+def _read_entries(values: Iterable[Json]) -> EntriesFound:
     entries: list[CallEntry] = []
     codes: list[WarningCode] = []
     oddities: list[Oddity] = []
@@ -218,7 +224,7 @@ def _entries(values: Iterable[Json]) -> EntriesFound:
         if not isinstance(value, dict):
             codes.append("CALL_ENTRY_INVALID")
             continue
-        entry = _entry(value)
+        entry = _read_entry(value)
         if isinstance(entry, CallEntry):
             entries.append(entry)
         else:
@@ -229,19 +235,19 @@ def _entries(values: Iterable[Json]) -> EntriesFound:
     return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
 
 
-def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
+def _read_entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
     kind = value.get("type")
     custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
     if not function and custom:
         return "UNSUPPORTED_CALL_TYPE"
-    name = _name(function) or _name(value)
+    name = _called_name(function) or _called_name(value)
     if not name:
         return "CALL_WITHOUT_NAME"
     given = function.get("arguments")
     places = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
     arguments = next((each for each in places if each is not None), None)
-    in_function = value.get("function") is function and _name(function)
+    in_function = value.get("function") is function and _called_name(function)
     documented = in_function and (given is not None or arguments is None)
     # Response transforms that read calls from text set the provenance.
     provenance = value.get("provenance")
@@ -257,7 +263,7 @@ def _entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     )
 
 
-def _name(place: Mapping[str, Json]) -> str:
+def _called_name(place: Mapping[str, Json]) -> str:
     name = place.get("name")
     return name if isinstance(name, str) and name.strip() else ""
 

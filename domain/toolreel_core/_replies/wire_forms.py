@@ -41,11 +41,11 @@ def as_chat(body: str, form: WireForm) -> ReadAsChat:
         return ReadAsChat(*unstreamed(body))
     if not is_stream(body):
         own = read(body).value_or(body)
-        translated = _translated(own, form)
+        translated = _chat_of_body(own, form)
         return ReadAsChat(translated.body, (), translated.carry, translated.paused, own)
     stream = stream_in(form).feed(body)[0].close()[0]
     joined = stream.whole()
-    translated = _translated(joined, form)
+    translated = _chat_of_body(joined, form)
     codes: tuple[WarningCode, ...] = ("STREAM_FRAME_LOST",) if stream.lost else ()
     return ReadAsChat(translated.body, codes, translated.carry, translated.paused, joined)
 
@@ -79,11 +79,11 @@ def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
-    choices = items_of(as_tree(_translated(read(body).value_or(""), form).body), "choices")
+    choices = items_of(as_tree(_chat_of_body(read(body).value_or(""), form).body), "choices")
     return deltas_of(tree_at(as_tree(choices[0]), "message")) if choices else ()
 
 
-def _translated(body: Json, form: WireForm) -> Translated:
+def _chat_of_body(body: Json, form: WireForm) -> Translated:
     return chat_of_message(body) if form == "messages" else chat_of_response(body)
 
 
@@ -127,13 +127,13 @@ class EventStream:
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
-            return self._open((self.opening + text).lstrip(BLANK))
+            return self._detect_streaming((self.opening + text).lstrip(BLANK))
         frames, found = self.frames.feed(text)
-        return replace(self, frames=frames)._hear(found)
+        return replace(self, frames=frames)._take_frames(found)
 
     def close(self) -> tuple[EventStream, tuple[Delta, ...]]:
         """The stream at the end of its text, and the deltas of an unterminated last line."""
-        return replace(self, frames=Frames())._hear(self.frames.close())
+        return replace(self, frames=Frames())._take_frames(self.frames.close())
 
     def whole(self) -> Mapping[str, Json]:
         """The body as if it had not been streamed, with an ``error`` if the stream failed."""
@@ -147,13 +147,13 @@ class EventStream:
             return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}
         return body
 
-    def _open(self, opening: str) -> tuple[EventStream, tuple[Delta, ...]]:
+    def _detect_streaming(self, opening: str) -> tuple[EventStream, tuple[Delta, ...]]:
         if opening.startswith(FIELDS):
             return replace(self, streamed=True, opening="").feed(opening)
         may_be = any(name.startswith(opening) for name in FIELDS)
         return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
 
-    def _hear(self, frames: Iterable[Frame]) -> tuple[EventStream, tuple[Delta, ...]]:
+    def _take_frames(self, frames: Iterable[Frame]) -> tuple[EventStream, tuple[Delta, ...]]:
         at = self
         shown: list[Delta] = []
         for frame in frames:
@@ -161,24 +161,24 @@ class EventStream:
                 break
             match frame:
                 case "done":
-                    at = replace(at, done=True)._chatted("[DONE]")[0]
+                    at = replace(at, done=True)._take_chat_frame("[DONE]")[0]
                 case "lost":
                     at = replace(at, lost=True)
                 case Mapping():
-                    at, deltas = at._heard(frame)
+                    at, deltas = at._take_event(frame)
                     shown += deltas
                 case _:
                     assert_never(frame)
         return at, tuple(shown)
 
-    def _heard(self, event: Mapping[str, Json]) -> tuple[EventStream, tuple[Delta, ...]]:
+    def _take_event(self, event: Mapping[str, Json]) -> tuple[EventStream, tuple[Delta, ...]]:
         if self.chat is not None or ("choices" in event and not isinstance(event.get("type"), str)):
-            return replace(self, chat=self.chat or Stream())._chatted(canonical(event))
+            return replace(self, chat=self.chat or Stream())._take_chat_frame(canonical(event))
         events, deltas = self.events.heard(event)
         meant = bool(deltas) or events.complete != self.events.complete
         return replace(self, events=events, done=events.over, progress=self.progress + meant), deltas
 
-    def _chatted(self, data: str) -> tuple[EventStream, tuple[Delta, ...]]:
+    def _take_chat_frame(self, data: str) -> tuple[EventStream, tuple[Delta, ...]]:
         """After a frame of a stream of chat completions, if this is one."""
         if self.chat is None:
             return self, ()

@@ -57,8 +57,8 @@ def compiled(schema: JsonText) -> Check | None:
     if deeper(schema, MAX_LEVELS):
         return None
     try:
-        tree = _object(parse(schema))
-        compiler = _Compiler(_object(tree.get("$defs", {})))
+        tree = _expect_object(parse(schema))
+        compiler = _Compiler(_expect_object(tree.get("$defs", {})))
         for part in compiler.parts.values():  # also those that nothing refers to, since they have to be sound
             compiler.check(part, 1)
         return compiler.check({keyword: tree[keyword] for keyword in tree if keyword != "$defs"}, 0)
@@ -70,24 +70,24 @@ class _UnknownError(Exception):
     """The schema has a keyword or value that this module does not know."""
 
 
-def _require(known: bool) -> None:
+def _require_known(known: bool) -> None:
     if not known:
         raise _UnknownError
 
 
-def _object(value: Json) -> Tree:
-    _require(isinstance(value, dict))
+def _expect_object(value: Json) -> Tree:
+    _require_known(isinstance(value, dict))
     return cast("Tree", value)
 
 
-def _list(value: Json) -> list[Json]:
-    _require(isinstance(value, list))
+def _expect_list(value: Json) -> list[Json]:
+    _require_known(isinstance(value, list))
     return cast("list[Json]", value)
 
 
-def _names(value: Json) -> list[str]:
-    names = _list(value)
-    _require(all(isinstance(name, str) for name in names) and len({*map(str, names)}) == len(names))
+def _expect_names(value: Json) -> list[str]:
+    names = _expect_list(value)
+    _require_known(all(isinstance(name, str) for name in names) and len({*map(str, names)}) == len(names))
     return cast("list[str]", names)
 
 
@@ -103,41 +103,41 @@ class _Compiler:
     def check(self, schema: Json, level: int) -> Check:
         """The check of a schema that stands at a level, references counted as if it stood there."""
         if isinstance(schema, bool):
-            return _anything if schema else _nothing
-        _require(level <= MAX_LEVELS)
-        said, checks = _object(schema), list[Check]()
+            return _accept_all if schema else _reject_all
+        _require_known(level <= MAX_LEVELS)
+        said, checks = _expect_object(schema), list[Check]()
         for keyword, value in said.items():
             if keyword in _ANNOTATIONS:
-                _require(isinstance(value, _ANNOTATIONS[keyword]))
+                _require_known(isinstance(value, _ANNOTATIONS[keyword]))
             elif keyword in _ALONE:
                 checks.append(_ALONE[keyword](value))
             elif keyword not in _OF_OBJECTS:
-                checks.append(self._applied(keyword, value, level + 1))
+                checks.append(self._check_of_keyword(keyword, value, level + 1))
         if not _OF_OBJECTS.isdisjoint(said):
             named = {
                 name: self.check(each, level + 1)
-                for name, each in _object(said.get("properties", {})).items()
+                for name, each in _expect_object(said.get("properties", {})).items()
             }
             other = self.check(said.get("additionalProperties", True), level + 1)
-            checks.append(_members(named, other, _names(said.get("required", []))))
-        return _all_of(checks)
+            checks.append(_check_members(named, other, _expect_names(said.get("required", []))))
+        return _check_all(checks)
 
-    def _applied(self, keyword: str, value: Json, level: int) -> Check:
+    def _check_of_keyword(self, keyword: str, value: Json, level: int) -> Check:
         """The check of a keyword that holds schemas."""
         match keyword:
             case "items":
                 item = self.check(value, level)
                 return lambda value: not isinstance(value, list) or all(map(item, value))
             case "allOf" | "anyOf":
-                _require(bool(_list(value)))
-                checks = [self.check(each, level) for each in _list(value)]
-                return _all_of(checks) if keyword == "allOf" else _any_of(checks)
+                _require_known(bool(_expect_list(value)))
+                checks = [self.check(each, level) for each in _expect_list(value)]
+                return _check_all(checks) if keyword == "allOf" else _check_any(checks)
             case "$ref":
-                return self._part(value, level)
+                return self._check_of_reference(value, level)
             case _:
                 raise _UnknownError
 
-    def _part(self, reference: Json, level: int) -> Check:
+    def _check_of_reference(self, reference: Json, level: int) -> Check:
         """What a reference leads to; one that leads back to itself ends at the deepest level."""
         found = _PART.fullmatch(reference) if isinstance(reference, str) else None
         if not found or found[1] not in self.parts:
@@ -148,23 +148,23 @@ class _Compiler:
         return self.made[at]
 
 
-def _anything(_: Json) -> bool:
+def _accept_all(_: Json) -> bool:
     return True
 
 
-def _nothing(_: Json) -> bool:
+def _reject_all(_: Json) -> bool:
     return False
 
 
-def _all_of(checks: Sequence[Check]) -> Check:
+def _check_all(checks: Sequence[Check]) -> Check:
     return lambda value: all(check(value) for check in checks)
 
 
-def _any_of(checks: Sequence[Check]) -> Check:
+def _check_any(checks: Sequence[Check]) -> Check:
     return lambda value: any(check(value) for check in checks)
 
 
-def _members(named: Mapping[str, Check], other: Check, required: Sequence[str]) -> Check:
+def _check_members(named: Mapping[str, Check], other: Check, required: Sequence[str]) -> Check:
     needed = frozenset(required)
 
     def members(value: Json) -> bool:
@@ -178,9 +178,9 @@ def _members(named: Mapping[str, Check], other: Check, required: Sequence[str]) 
     return members
 
 
-def _type(kinds: Json) -> Check:
-    named = [kinds] if isinstance(kinds, str) else _names(kinds)
-    _require(bool(named) and _CLASSES.keys() >= {*named})
+def _check_type(kinds: Json) -> Check:
+    named = [kinds] if isinstance(kinds, str) else _expect_names(kinds)
+    _require_known(bool(named) and _CLASSES.keys() >= {*named})
     classes = frozenset(each for kind in named for each in _CLASSES[kind])
     if "integer" not in named:
         return lambda value: type(value) in classes
@@ -188,14 +188,16 @@ def _type(kinds: Json) -> Check:
     return lambda value: type(value) in classes or (isinstance(value, float) and value.is_integer())
 
 
-def _enum(choices: Json) -> Check:
-    _require(_SCALARS.issuperset(map(type, _list(choices))))
-    known = frozenset((type(choice) is bool, choice) for choice in _list(choices))  # to Python, True is 1
+def _check_enum(choices: Json) -> Check:
+    _require_known(_SCALARS.issuperset(map(type, _expect_list(choices))))
+    known = frozenset(
+        (type(choice) is bool, choice) for choice in _expect_list(choices)
+    )  # to Python, True is 1
     return lambda value: type(value) in _SCALARS and (type(value) is bool, value) in known
 
 
-def _pattern(pattern: Json) -> Check:
-    _require(isinstance(pattern, str))
+def _check_pattern(pattern: Json) -> Check:
+    _require_known(isinstance(pattern, str))
     try:
         search = python_pattern(cast("str", pattern)).search
     except ConfigError:
@@ -203,39 +205,39 @@ def _pattern(pattern: Json) -> Check:
     return lambda value: not isinstance(value, str) or search(value) is not None
 
 
-def _size(kind: type[Sized], holds: Callable[[int, int], bool], bound: Json) -> Check:
+def _check_size(kind: type[Sized], holds: Callable[[int, int], bool], bound: Json) -> Check:
     if type(bound) is not int or bound < 0:
         raise _UnknownError
     return lambda value: not isinstance(value, kind) or holds(len(value), bound)
 
 
-def _number(holds: Callable[[float, float], bool], bound: Json) -> Check:
+def _check_number(holds: Callable[[float, float], bool], bound: Json) -> Check:
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise _UnknownError
     return lambda value: isinstance(value, bool) or not isinstance(value, int | float) or holds(value, bound)
 
 
-def _schema(draft: Json) -> Check:
-    _require(draft == _DRAFT)
-    return _anything
+def _check_draft(draft: Json) -> Check:
+    _require_known(draft == _DRAFT)
+    return _accept_all
 
 
 _ALONE: Final[Mapping[str, Callable[[Any], Check]]] = {
-    "$schema": _schema,
-    "type": _type,
-    "enum": _enum,
-    "const": lambda only: _enum([only]),
-    "pattern": _pattern,
-    "minLength": partial(_size, str, ge),
-    "maxLength": partial(_size, str, le),
-    "minItems": partial(_size, list, ge),
-    "maxItems": partial(_size, list, le),
-    "minProperties": partial(_size, dict, ge),
-    "maxProperties": partial(_size, dict, le),
-    "minimum": partial(_number, ge),
-    "maximum": partial(_number, le),
-    "exclusiveMinimum": partial(_number, gt),
-    "exclusiveMaximum": partial(_number, lt),
+    "$schema": _check_draft,
+    "type": _check_type,
+    "enum": _check_enum,
+    "const": lambda only: _check_enum([only]),
+    "pattern": _check_pattern,
+    "minLength": partial(_check_size, str, ge),
+    "maxLength": partial(_check_size, str, le),
+    "minItems": partial(_check_size, list, ge),
+    "maxItems": partial(_check_size, list, le),
+    "minProperties": partial(_check_size, dict, ge),
+    "maxProperties": partial(_check_size, dict, le),
+    "minimum": partial(_check_number, ge),
+    "maximum": partial(_check_number, le),
+    "exclusiveMinimum": partial(_check_number, gt),
+    "exclusiveMaximum": partial(_check_number, lt),
 }
 """Keywords that hold no schema and look at no other keyword."""
 _OF_OBJECTS: Final = frozenset({"additionalProperties", "properties", "required"})

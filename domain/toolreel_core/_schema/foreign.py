@@ -44,7 +44,7 @@ def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
     text = canonical(schema)
     if deeper(text, MAX_LEVELS):
         left_out[f"what nests deeper than {_DEEPEST} schemas"] = None
-        text = canonical(_shallow(schema, _DEEPEST))
+        text = canonical(_truncate_nesting(schema, _DEEPEST))
     tree: Any = parse(text)
     loosened = bool(left_out)
     try:
@@ -85,11 +85,11 @@ class _Fault(NamedTuple):
             self.holder.pop(_DEPENDENT.get(str(self.keyword)), None)
 
 
-def _shallow(schema: Json, levels: int) -> Json:
+def _truncate_nesting(schema: Json, levels: int) -> Json:
     """The schema, with any value allowed for what nests deeper."""
     if not isinstance(schema, Mapping):
         return schema
-    return changed_within(schema, lambda part: _shallow(part, levels - 1)) if levels else {}
+    return changed_within(schema, lambda part: _truncate_nesting(part, levels - 1)) if levels else {}
 
 
 def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
@@ -163,10 +163,10 @@ def modern(schema: Json) -> Json:
     """
     if not isinstance(schema, Mapping):
         return schema
-    return changed_within(dict(_words(schema)), modern)
+    return changed_within(dict(_modern_keywords(schema)), modern)
 
 
-def _words(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
+def _modern_keywords(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
     said: list[tuple[str, Json]] = []
     for keyword, value in schema.items():
         match keyword:
@@ -179,13 +179,13 @@ def _words(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
             case "$recursiveRef":
                 said.append(("$ref", value))
             case "items":
-                said += _items(schema, value)
+                said += _modern_items(schema, value)
             case "additionalItems":
                 pass  # it says something only together with a tuple, which takes it along
             case "dependencies":
-                said += _dependencies(value)
+                said += _modern_dependencies(value)
             case "exclusiveMinimum" | "exclusiveMaximum":
-                said += _exclusive(schema, keyword, value)
+                said += _modern_exclusive_bound(schema, keyword, value)
             case "minimum" | "maximum":
                 said += [] if schema.get(_EXCLUSIVE[keyword]) is True else [(keyword, value)]
             case _:
@@ -193,7 +193,7 @@ def _words(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
     return said
 
 
-def _items(schema: Mapping[str, Json], value: Json) -> Sequence[tuple[str, Json]]:
+def _modern_items(schema: Mapping[str, Json], value: Json) -> Sequence[tuple[str, Json]]:
     """A tuple is ``prefixItems`` now, and ``items`` is what may come after it."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return [("items", value)]
@@ -201,7 +201,7 @@ def _items(schema: Mapping[str, Json], value: Json) -> Sequence[tuple[str, Json]
     return [("prefixItems", value), *rest] if value else rest
 
 
-def _dependencies(value: Json) -> Sequence[tuple[str, Json]]:
+def _modern_dependencies(value: Json) -> Sequence[tuple[str, Json]]:
     """One keyword was two: names that are needed, and schemas that hold."""
     if not isinstance(value, Mapping):
         return [("dependencies", value)]
@@ -213,7 +213,9 @@ def _dependencies(value: Json) -> Sequence[tuple[str, Json]]:
     ]
 
 
-def _exclusive(schema: Mapping[str, Json], keyword: str, value: Json) -> Sequence[tuple[str, Json]]:
+def _modern_exclusive_bound(
+    schema: Mapping[str, Json], keyword: str, value: Json
+) -> Sequence[tuple[str, Json]]:
     """A bound that a boolean makes exclusive is itself the exclusive one now."""
     if not isinstance(value, bool):
         return [(keyword, value)]

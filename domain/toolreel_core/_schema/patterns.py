@@ -53,7 +53,7 @@ def python_pattern(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         try:
-            return re.compile(_translated(pattern))
+            return re.compile(_translate_pattern(pattern))
         except (re.error, OverflowError, RecursionError, ValueError):
             raise ConfigError(f"the pattern {pattern!r} cannot be used: {error}") from None
 
@@ -73,7 +73,7 @@ def in_python(schema: Json) -> Json:
     return tree
 
 
-def _translated(pattern: str) -> str:
+def _translate_pattern(pattern: str) -> str:
     """The pattern in Python's words.
 
     :raises ValueError: if it holds what Python cannot say
@@ -87,7 +87,7 @@ def _translated(pattern: str) -> str:
             case "control":
                 written.append(f"\\x{ord(token['control']) % 32:02x}")
             case "property":
-                ranges = _ranges(token["property"], inside=token["sign"] == "p")
+                ranges = _category_ranges(token["property"], inside=token["sign"] == "p")
                 written.append(ranges if in_class else f"[{ranges}]")
             case "back":
                 written.append(f"(?P={token['back']})")
@@ -106,18 +106,18 @@ def _translated(pattern: str) -> str:
     return "".join(written)
 
 
-def _ranges(name: str, *, inside: bool) -> str:
+def _category_ranges(name: str, *, inside: bool) -> str:
     """The characters of a general category, or all others, as the inner part of a class."""
     short = name.removeprefix("General_Category=").removeprefix("gc=")
     short = _CATEGORIES.get(short, short)
-    spans = [span for category, span in _spans() if category.startswith(short) is inside]
-    if len(short) > 2 or not any(category.startswith(short) for category, _ in _spans()):
+    spans = [span for category, span in _category_spans() if category.startswith(short) is inside]
+    if len(short) > 2 or not any(category.startswith(short) for category, _ in _category_spans()):
         raise ValueError(f"no general category: {name}")
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in spans)
 
 
 @cache
-def _spans() -> tuple[tuple[str, tuple[int, int]], ...]:
+def _category_spans() -> tuple[tuple[str, tuple[int, int]], ...]:
     """The general category of each run of code points that share one."""
     found: list[tuple[str, tuple[int, int]]] = []
     import unicodedata  # noqa: PLC0415 - few patterns name a category
@@ -193,16 +193,16 @@ def is_linear(pattern: str) -> bool:
                 parts[-1] = _Part(1, part.loops, part.runs, part.before + part.ways)
             case "close":
                 group = parts.pop()
-                repeated = _group(group, token["times"] or "{1}")
+                repeated = _repeated_group(group, token["times"] or "{1}")
                 if repeated is None:
                     return False
-                parts[-1] = _both(parts[-1], repeated)
+                parts[-1] = _join_parts(parts[-1], repeated)
             case "edge":
                 pass
             case "again":  # what a group has matched, which may be long
-                parts[-1] = _both(part, _Part(runs=1))
+                parts[-1] = _join_parts(part, _Part(runs=1))
             case _:
-                parts[-1] = _both(part, _one(token, following))
+                parts[-1] = _join_parts(part, _single_character(token, following))
     whole = parts[0]
     ways = whole.ways + whole.before
     anchored = pattern.startswith("^") and not whole.before
@@ -211,7 +211,7 @@ def is_linear(pattern: str) -> bool:
     return ways * (1 if anchored and not whole.runs else _EACH_PLACE) <= _MOST
 
 
-def _both(first: _Part, second: _Part) -> _Part:
+def _join_parts(first: _Part, second: _Part) -> _Part:
     return _Part(
         min(first.ways * second.ways, 2 * _MOST),
         # What ends at several places is followed from each of them.
@@ -221,9 +221,9 @@ def _both(first: _Part, second: _Part) -> _Part:
     )
 
 
-def _group(group: _Part, times: str) -> _Part | None:
+def _repeated_group(group: _Part, times: str) -> _Part | None:
     """A group that is repeated; ``None`` if what it holds may match in several ways each time."""
-    least, most = _limits(times)
+    least, most = _repetition_limits(times)
     ways = group.ways + group.before
     if most == 1:
         return _Part(ways + 1 - least, group.loops, group.runs)
@@ -234,11 +234,11 @@ def _group(group: _Part, times: str) -> _Part | None:
     return _Part(min(ways**most * (most - least + 1), 2 * _MOST), 0, group.runs + (most > _LONG))
 
 
-def _one(token: re.Match[str], following: re.Match[str] | None) -> _Part:
+def _single_character(token: re.Match[str], following: re.Match[str] | None) -> _Part:
     """A character that may be repeated."""
     if token["repeated"] is None or following is None:  # at the end of a pattern nothing can fail behind it
         return _Part()
-    least, most = _limits(token["repeated"])
+    least, most = _repetition_limits(token["repeated"])
     part = _Part(1, 1, 1) if most is None or most > _LONG else _Part(most - least + 1)
     sign = following["sign"] if following["repeated"] in {None, "+"} else None
     if sign and not re.fullmatch(token["one"], sign.removeprefix("\\")):  # it can end at one place only
@@ -246,7 +246,7 @@ def _one(token: re.Match[str], following: re.Match[str] | None) -> _Part:
     return part
 
 
-def _limits(repeated: str) -> tuple[int, int | None]:
+def _repetition_limits(repeated: str) -> tuple[int, int | None]:
     """The least and the most times that a part is repeated."""
     if repeated in {"*", "+", "?"}:
         return int(repeated == "+"), 1 if repeated == "?" else None

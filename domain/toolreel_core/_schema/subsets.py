@@ -25,7 +25,7 @@ def with_all_of(schema: Tree) -> Tree:
     """
     together: Tree = {key: value for key, value in schema.items() if key != "allOf"}
     for part in items_of(schema, "allOf"):
-        together = _both(together, with_all_of(as_tree(part)))
+        together = _merge_schemas(together, with_all_of(as_tree(part)))
     return together
 
 
@@ -40,7 +40,7 @@ def with_properties_of(branches: Sequence[Tree], schema: Tree) -> Tree:
     folded = [with_all_of(branch) for branch in branches]
     properties = tree_at(schema, "properties")
     for part in folded:
-        properties = _joined(properties, tree_at(part, "properties"))
+        properties = _join_keywords(properties, tree_at(part, "properties"))
     needed: list[Json] = [
         name
         for name in items_of(folded[0], "required")
@@ -49,16 +49,16 @@ def with_properties_of(branches: Sequence[Tree], schema: Tree) -> Tree:
     return {**schema, "properties": properties, "required": [*items_of(schema, "required"), *needed]}
 
 
-def _both(first: Tree, second: Tree) -> Tree:
-    together = _joined(first, second)
+def _merge_schemas(first: Tree, second: Tree) -> Tree:
+    together = _join_keywords(first, second)
     if "properties" in together:
-        together["properties"] = _joined(tree_at(first, "properties"), tree_at(second, "properties"))
+        together["properties"] = _join_keywords(tree_at(first, "properties"), tree_at(second, "properties"))
     if "required" in together:
         together["required"] = [*items_of(first, "required"), *items_of(second, "required")]
     return together
 
 
-def _joined(first: Tree, second: Tree) -> dict[str, Json]:
+def _join_keywords(first: Tree, second: Tree) -> dict[str, Json]:
     return {**first, **{key: value for key, value in second.items() if key not in first}}
 
 
@@ -92,86 +92,86 @@ def gemini_subset(schema: Tree) -> Tree:
     If the root is a choice of objects, the result has the properties of all of them.
     """
     root = with_all_of(inlined(schema, endless="cut"))
-    return _plain(with_properties_of(_branches(root), root), "object", nullable=False)
+    return _gemini_type(with_properties_of(_branches_except_null(root), root), "object", nullable=False)
 
 
-def _node(schema: Json) -> dict[str, Json]:
+def _gemini_schema(schema: Json) -> dict[str, Json]:
     """One schema below the root."""
     tree = with_all_of(as_tree(schema))
-    branches, kinds = _branches(tree), _kinds(tree)
+    branches, kinds = _branches_except_null(tree), _types_of(tree)
     if not branches and len(kinds) > 1:
-        return _alternatives(tree, [{**tree, "type": kind} for kind in kinds])
+        return _gemini_any_of(tree, [{**tree, "type": kind} for kind in kinds])
     if branches and not any(key in tree for key in _OWN_SHAPE):
-        return _alternatives(tree, branches)
+        return _gemini_any_of(tree, branches)
     kind = kinds[0] if kinds else "string"
-    return _plain(with_properties_of(branches, tree), kind, nullable=_is_nullable(tree))
+    return _gemini_type(with_properties_of(branches, tree), kind, nullable=_is_nullable(tree))
 
 
-def _alternatives(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
+def _gemini_any_of(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
     shared = {key: tree[key] for key in ("type", "description") if isinstance(tree.get(key), str)}
     null = {"nullable": True} if _is_nullable(tree) else {}
-    nodes = [_node({**shared, **branch, **null}) for branch in branches]
+    nodes = [_gemini_schema({**shared, **branch, **null}) for branch in branches]
     flat = [part for node in nodes for part in (items_of(node, "anyOf") or [node])]
     return {"anyOf": flat} if len(flat) > 1 else nodes[0]
 
 
-def _plain(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
+def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
     """A schema of one type, with what Gemini knows of that type."""
     node: dict[str, Json] = {"type": kind}
     if nullable:
         node["nullable"] = True
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
-    if words := _words(tree, kind):
+    if words := _gemini_description(tree, kind):
         node["description"] = " ".join(words)
     if tree.get("format") in _FORMATS.get(kind, ()):
         node["format"] = tree["format"]
     node |= {key: tree[key] for key in _COUNTS.get(kind, ()) if type(tree.get(key)) is int}
     match kind:
         case "string":
-            node |= _text(tree)
+            node |= _gemini_string(tree)
         case "integer" | "number":
-            node |= _bounds(tree, kind)
+            node |= _gemini_bounds(tree, kind)
         case "array":
-            node["items"] = _item(tree)
+            node["items"] = _gemini_items(tree)
         case "object":
-            node |= _members(tree)
+            node |= _gemini_properties(tree)
         case _:
             pass
     return node
 
 
-def _words(tree: Tree, kind: str) -> list[str]:
+def _gemini_description(tree: Tree, kind: str) -> list[str]:
     """The description, and in it what Gemini has no keyword for."""
     said, form = tree.get("description"), tree.get("format")
     words = [said] if isinstance(said, str) and said else []
     if isinstance(form, str) and form not in (*_FORMATS.get(kind, ()), "enum"):
         words.append(f"Format: {form}.")
-    choices = [canonical(choice) for choice in _choices(tree) if not isinstance(choice, str)]
+    choices = [canonical(choice) for choice in _listed_values(tree) if not isinstance(choice, str)]
     if kind != "string" and choices:
         words.append(f"One of: {', '.join(choices)}.")
     return words
 
 
-def _text(tree: Tree) -> dict[str, Json]:
-    choices = dict.fromkeys(choice for choice in _choices(tree) if isinstance(choice, str) and choice)
+def _gemini_string(tree: Tree) -> dict[str, Json]:
+    choices = dict.fromkeys(choice for choice in _listed_values(tree) if isinstance(choice, str) and choice)
     pattern = tree.get("pattern")
     node: dict[str, Json] = {"pattern": pattern} if isinstance(pattern, str) else {}
     return {**node, "enum": [*choices]} if choices else node
 
 
-def _bounds(tree: Tree, kind: str) -> dict[str, Json]:
+def _gemini_bounds(tree: Tree, kind: str) -> dict[str, Json]:
     """The bounds of a number; one that is excluded gives way to the next whole number, or is let in."""
     step = 1 if kind == "integer" else 0
-    least = [_number(tree.get("minimum")), _number(tree.get("exclusiveMinimum"), step)]
-    most = [_number(tree.get("maximum")), _number(tree.get("exclusiveMaximum"), -step)]
+    least = [_whole_bound(tree.get("minimum")), _whole_bound(tree.get("exclusiveMinimum"), step)]
+    most = [_whole_bound(tree.get("maximum")), _whole_bound(tree.get("exclusiveMaximum"), -step)]
     lower = [bound for bound in least if bound is not None]
     upper = [bound for bound in most if bound is not None]
     node: dict[str, Json] = {"minimum": max(lower)} if lower else {}
     return {**node, "maximum": min(upper)} if upper else node
 
 
-def _number(value: Json, step: int = 0) -> int | float | None:
+def _whole_bound(value: Json, step: int = 0) -> int | float | None:
     """A bound, moved inwards to the next whole number if there is a step."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -180,15 +180,15 @@ def _number(value: Json, step: int = 0) -> int | float | None:
     return math.floor(value) + 1 if step > 0 else math.ceil(value) - 1
 
 
-def _item(tree: Tree) -> dict[str, Json]:
+def _gemini_items(tree: Tree) -> dict[str, Json]:
     """The schema of an array's elements, which has to be there, and one for all places."""
     places = [*items_of(tree, "prefixItems"), *items_of(tree, "items")]
-    return _node({"anyOf": places} if places else tree.get("items"))
+    return _gemini_schema({"anyOf": places} if places else tree.get("items"))
 
 
-def _members(tree: Tree) -> dict[str, Json]:
+def _gemini_properties(tree: Tree) -> dict[str, Json]:
     """Properties, and which of them are required; none at all, rather than an empty list of them."""
-    properties = {name: _node(part) for name, part in tree_at(tree, "properties").items()}
+    properties = {name: _gemini_schema(part) for name, part in tree_at(tree, "properties").items()}
     node: dict[str, Json] = {"properties": properties}
     for key in ("required", "propertyOrdering"):
         known = (name for name in items_of(tree, key) if isinstance(name, str) and name in properties)
@@ -196,7 +196,7 @@ def _members(tree: Tree) -> dict[str, Json]:
     return {key: value for key, value in node.items() if value}
 
 
-def _branches(tree: Tree) -> list[Tree]:
+def _branches_except_null(tree: Tree) -> list[Tree]:
     """The alternatives of a schema except null."""
     return [part for part in _all_branches(tree) if not _is_null(part)]
 
@@ -205,10 +205,10 @@ def _all_branches(tree: Tree) -> list[Tree]:
     return [as_tree(part) for part in items_of(tree, "anyOf") or items_of(tree, "oneOf")]
 
 
-def _kinds(tree: Tree) -> list[str]:
+def _types_of(tree: Tree) -> list[str]:
     """The types of a schema: declared, else of its choices, else inferred from its keywords."""
     named = dict.fromkeys(kind for kind in _type_names(tree) if isinstance(kind, str) and kind in _TYPES)
-    chosen = dict.fromkeys(map(_kind_of, _choices(tree)))
+    chosen = dict.fromkeys(map(_type_of_value, _listed_values(tree)))
     shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]
     return [*named] or [*chosen] or shaped
 
@@ -217,13 +217,13 @@ def _type_names(tree: Tree) -> Sequence[Json]:
     return items_of(tree, "type") or [tree.get("type")]
 
 
-def _choices(tree: Tree) -> list[Json]:
+def _listed_values(tree: Tree) -> list[Json]:
     """The values that a schema lists, without null."""
     listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
     return [choice for choice in listed if choice is not None]
 
 
-def _kind_of(value: Json) -> str:
+def _type_of_value(value: Json) -> str:
     return _KIND_OF.get(type(value), "object" if isinstance(value, Mapping) else "array")
 
 
@@ -273,37 +273,44 @@ def grammar_of(schema: Tree) -> str:
     >>> grammar_of({"enum": ["a", 1]}).splitlines()[0]
     'root ::= ("\\"a\\"" | "1")'
     """
-    return "\n".join([f"root ::= {_expression(schema)}", *_BASE])
+    return "\n".join([f"root ::= {_grammar_expression(schema)}", *_BASE])
 
 
-def _expression(schema: Json) -> str:
+def _grammar_expression(schema: Json) -> str:
     tree = as_tree(schema)
     for keyword in ("anyOf", "oneOf"):
-        if options := _listed(tree.get(keyword)):
-            return _either([_expression(option) for option in options])
+        if options := _as_sequence(tree.get(keyword)):
+            return _grammar_choice([_grammar_expression(option) for option in options])
     if "const" in tree:
-        return _literal(tree["const"])
-    if values := _listed(tree.get("enum")):
-        return _either([_literal(value) for value in values])
+        return _grammar_literal(tree["const"])
+    if values := _as_sequence(tree.get("enum")):
+        return _grammar_choice([_grammar_literal(value) for value in values])
     kinds = tree.get("type")
     if isinstance(kinds, str):
-        return _of_type(kinds, tree)
-    return _either([_of_type(str(kind), tree) for kind in _listed(kinds)]) if _listed(kinds) else "value"
+        return _grammar_of_type(kinds, tree)
+    return (
+        _grammar_choice([_grammar_of_type(str(kind), tree) for kind in _as_sequence(kinds)])
+        if _as_sequence(kinds)
+        else "value"
+    )
 
 
-def _of_type(kind: str, tree: Tree) -> str:
+def _grammar_of_type(kind: str, tree: Tree) -> str:
     properties = tree.get("properties")
     if kind == "object" and isinstance(properties, Mapping) and properties:
-        return _object(properties, [str(name) for name in _listed(tree.get("required"))])
+        return _grammar_of_object(properties, [str(name) for name in _as_sequence(tree.get("required"))])
     if kind == "array" and "items" in tree:
-        item = _expression(tree["items"])
+        item = _grammar_expression(tree["items"])
         return f'("[" sp ({item} ("," sp {item})*)? sp "]")'
     return _RULE_OF_TYPE.get(kind, "value")
 
 
-def _object(properties: Tree, required: Sequence[str]) -> str:
+def _grammar_of_object(properties: Tree, required: Sequence[str]) -> str:
     """First the required properties, then any of the others, in order."""
-    pairs = {name: f'{_literal(name)} ":" sp {_expression(schema)}' for name, schema in properties.items()}
+    pairs = {
+        name: f'{_grammar_literal(name)} ":" sp {_grammar_expression(schema)}'
+        for name, schema in properties.items()
+    }
     needed = ' "," sp '.join(pair for name, pair in pairs.items() if name in required)
     others = [pair for name, pair in pairs.items() if name not in required]
     inside = (
@@ -318,17 +325,17 @@ def _optional_members(pairs: Sequence[str]) -> str:
         " ".join([pair, *(f'("," sp {later})?' for later in pairs[place + 1 :])])
         for place, pair in enumerate(pairs)
     ]
-    return f"{_either(tails)}?"
+    return f"{_grammar_choice(tails)}?"
 
 
-def _either(options: Sequence[str]) -> str:
+def _grammar_choice(options: Sequence[str]) -> str:
     return f"({' | '.join(options)})"
 
 
-def _literal(value: Json) -> str:
+def _grammar_literal(value: Json) -> str:
     """A JSON value as a literal of the grammar, which has the escapes of JSON."""
     return canonical(str(canonical(value)))
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _as_sequence(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()

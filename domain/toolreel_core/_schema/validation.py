@@ -67,17 +67,19 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     ['/n: expected integer, got "3"']
     """
     tree = parse(arguments)
-    if _fits(schema, tree):
+    if _passes_common_check(schema, tree):
         return ()
     try:
-        errors = sorted(_validator(schema).iter_errors(tree), key=lambda error: _place(error, tree))
+        errors = sorted(
+            _validator(schema).iter_errors(tree), key=lambda error: _document_position(error, tree)
+        )
     except OverflowError:
         # jsonschema divides by a fractional multipleOf in floating point.
-        return (Violation("", "numbers of ordinary size", _short(tree)),)
+        return (Violation("", "numbers of ordinary size", _short_text(tree)),)
     except RecursionError:
-        return (Violation("", "less nesting than its schema takes", _short(tree)),)
+        return (Violation("", "less nesting than its schema takes", _short_text(tree)),)
     # jsonschema counts every missing property; one violation names them all.
-    return tuple(islice(dict.fromkeys(map(_violation, errors)), AT_MOST))
+    return tuple(islice(dict.fromkeys(map(_violation_of, errors)), AT_MOST))
 
 
 _NAMES: Final = 20
@@ -100,17 +102,17 @@ def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]
     >>> [str(found) for found in unknown_keys(schema, canonical({"q": "cats"}))]
     ['arguments: expected no parameters but query, got "q"']
     """
-    declared = _declared(schema)
+    declared = _declared_parameters(schema)
     given = cast("Mapping[str, Json]", parse(arguments)) if declared else {}
     unknown = [key for key in given if key not in declared]
     if not unknown or (len(unknown) < len(given) and not any(map(_NO_NAME.search, unknown))):
         return ()
     names = ", ".join(sorted(declared)[:_NAMES])
-    return (Violation("", f"no parameters but {names}", ", ".join(map(_short, unknown[:AT_MOST]))),)
+    return (Violation("", f"no parameters but {names}", ", ".join(map(_short_text, unknown[:AT_MOST]))),)
 
 
 @lru_cache(maxsize=256)
-def _declared(schema: JsonText) -> frozenset[str]:
+def _declared_parameters(schema: JsonText) -> frozenset[str]:
     """The parameters of a schema that says nothing of others; empty if it may mean more."""
     tree = cast("Mapping[str, Json]", parse(schema))
     properties = tree.get("properties")
@@ -125,7 +127,7 @@ def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, .
     >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
     (('n',),)
     """
-    if _fits(schema, arguments):
+    if _passes_common_check(schema, arguments):
         return ()
     try:
         return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
@@ -144,7 +146,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     tree: Any = parse(arguments)
     nulls = [name for name, value in tree.items() if value is None]
-    if not nulls or _fits(schema, tree):
+    if not nulls or _passes_common_check(schema, tree):
         return ()
     needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
     try:
@@ -155,7 +157,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
     return tuple(name for name in nulls if name in refused and name not in needed)
 
 
-def _fits(schema: JsonText, value: Json) -> bool:
+def _passes_common_check(schema: JsonText, value: Json) -> bool:
     """Whether the check of common keywords accepts a value; if not, jsonschema decides."""
     check = compiled(schema)
     return check is not None and check(value)
@@ -170,7 +172,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
         raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
     tree = parse(schema)
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short(tree)}")
+        raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
     tree = cast("Tree", in_python(tree))
     if compiled(schema) is None:
         try:
@@ -202,11 +204,13 @@ def check_references(tree: Mapping[str, Json]) -> None:
     checked: set[int] = set()
     pending: list[_Located] = [(tree, Registry().resolver_with_root(DRAFT202012.create_resource(tree)))]
     while pending:
-        for schema, resolver in _applied(*pending.pop(), (), checked):
-            pending += _located(DRAFT202012.subresources_of(cast("Mapping[str, Any]", schema)), resolver)
+        for schema, resolver in _applied_schemas(*pending.pop(), (), checked):
+            pending += _locate_schemas(
+                DRAFT202012.subresources_of(cast("Mapping[str, Any]", schema)), resolver
+            )
 
 
-def _applied(
+def _applied_schemas(
     schema: Json, resolver: _Resolver, above: tuple[Mapping[str, Json], ...], checked: set[int]
 ) -> Iterator[_Located]:
     """A schema and all schemas that it applies to the same value; a cycle would never end."""
@@ -216,30 +220,30 @@ def _applied(
         # Only a reference leads back to a schema that is being visited.
         last, keyword = next((one, key) for one in reversed(above) for key in _REFERENCES if key in one)
         raise BadReference("the schema refers to itself without end", last, keyword)
-    for other, its_resolver in _same_value(schema, resolver):
-        yield from _applied(other, its_resolver, (*above, schema), checked)
+    for other, its_resolver in _subschemas_of_same_value(schema, resolver):
+        yield from _applied_schemas(other, its_resolver, (*above, schema), checked)
     checked.add(id(schema))
     yield schema, resolver
 
 
-def _same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
+def _subschemas_of_same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
     for key in _REFERENCES:
         if key in schema:
-            yield _target(schema, key, resolver)
+            yield _reference_target(schema, key, resolver)
     parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
     parts += (part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ()))
     parts += schema.get("dependentSchemas", {}).values()
-    yield from _located(parts, resolver)
+    yield from _locate_schemas(parts, resolver)
 
 
-def _located(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
+def _locate_schemas(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
 
     for part in map(DRAFT202012.create_resource, schemas):
         yield part.contents, resolver.in_subresource(part)
 
 
-def _target(schema: Mapping[str, Any], keyword: str, resolver: _Resolver) -> _Located:
+def _reference_target(schema: Mapping[str, Any], keyword: str, resolver: _Resolver) -> _Located:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
     from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
@@ -258,7 +262,7 @@ def _target(schema: Mapping[str, Any], keyword: str, resolver: _Resolver) -> _Lo
     return found.contents, found.resolver
 
 
-def _place(error: ValidationError, tree: Json) -> tuple[int, ...]:
+def _document_position(error: ValidationError, tree: Json) -> tuple[int, ...]:
     """Position of the invalid value in the document, as a sort key: the index of each step."""
     place: list[int] = []
     at: Any = tree
@@ -268,13 +272,13 @@ def _place(error: ValidationError, tree: Json) -> tuple[int, ...]:
     return tuple(place)
 
 
-def _violation(error: ValidationError) -> Violation:
+def _violation_of(error: ValidationError) -> Violation:
     pointer = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
     instance: Any = error.instance
-    return Violation(pointer, _expected(error), _short(instance))
+    return Violation(pointer, _expectation_text(error), _short_text(instance))
 
 
-def _expected(error: ValidationError) -> str:
+def _expectation_text(error: ValidationError) -> str:
     keyword: Any = error.validator
     rule: Any = error.validator_value
     schema: Any = error.schema
@@ -283,9 +287,9 @@ def _expected(error: ValidationError) -> str:
         case "type":
             return rule if isinstance(rule, str) else " or ".join(rule)
         case "enum":
-            return "one of " + ", ".join(_short(choice) for choice in rule)
+            return "one of " + ", ".join(_short_text(choice) for choice in rule)
         case "const":
-            return _short(rule)
+            return _short_text(rule)
         case "required":
             return "the required " + ", ".join(repr(name) for name in rule if name not in instance)
         case "additionalProperties":
@@ -295,9 +299,9 @@ def _expected(error: ValidationError) -> str:
         case None:  # the schema is `false`, and jsonschema does not say for which property
             return "no such value"
         case _:
-            return f"what {keyword} {_short(rule)} allows"
+            return f"what {keyword} {_short_text(rule)} allows"
 
 
-def _short(value: Json) -> str:
+def _short_text(value: Json) -> str:
     text = canonical(value)
     return text if len(text) <= _SAMPLE else text[:_SAMPLE] + "…"

@@ -44,7 +44,7 @@ def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Js
     >>> changed_within({"items": 1, "default": {"items": 1}}, str)
     {'items': '1', 'default': {'items': 1}}
     """
-    return {keyword: _changed(keyword, value, change) for keyword, value in schema.items()}
+    return {keyword: _change_keyword(keyword, value, change) for keyword, value in schema.items()}
 
 
 def subschemas(schema: Tree) -> Iterator[Json]:
@@ -62,7 +62,7 @@ def subschemas(schema: Tree) -> Iterator[Json]:
             yield from value.values()
 
 
-def _changed(keyword: str, value: Json, change: Callable[[Json], Json]) -> Json:
+def _change_keyword(keyword: str, value: Json, change: Callable[[Json], Json]) -> Json:
     if keyword in _SCHEMA:
         return change(value)
     if keyword in _SCHEMAS and isinstance(value, Sequence) and not isinstance(value, str):
@@ -92,7 +92,7 @@ class References:
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             return None
-        place = tuple(_step(part) for part in reference.split("/")[1:])
+        place = tuple(_pointer_step(part) for part in reference.split("/")[1:])
         return place if isinstance(self.at(place), Mapping | bool) else None
 
     def at(self, place: Place) -> Json:
@@ -121,14 +121,14 @@ class References:
             place = pending.pop()
             if place not in seen:
                 seen[place] = None
-                pending += self._from(place)
+                pending += self._references_from(place)
         return tuple(seen)
 
     def is_endless(self, place: Place) -> bool:
         """Whether the schema at a place is recursive, directly or through others."""
-        return place in self.reached(self._from(place))
+        return place in self.reached(self._references_from(place))
 
-    def _from(self, place: Place) -> tuple[Place, ...]:
+    def _references_from(self, place: Place) -> tuple[Place, ...]:
         if place not in self._known:
             self._known[place] = self.within(self.at(place))
         return self._known[place]
@@ -148,7 +148,7 @@ def schemas_in(schema: Json) -> Iterator[Tree]:
             pending += subschemas(part)
 
 
-def _step(part: str) -> str:
+def _pointer_step(part: str) -> str:
     """One step of a pointer, without its two layers of escapes."""
     plain = _ESCAPED.sub(
         lambda escapes: bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace"), part
@@ -206,7 +206,7 @@ def inlined(schema: Tree, *, endless: Endless) -> Tree:
     if len(places) > _MOST_PLACES or has_inner_id:
         return schema
     kept = {place for place in places if endless == "keep" and references.is_endless(place)}
-    start = schema if endless == "keep" else _body(schema)
+    start = schema if endless == "keep" else _without_definitions(schema)
     try:
         tree = as_tree(_Writing(references, frozenset(kept)).written(start, ((),)))
     except _LeftAsItIs:
@@ -239,11 +239,11 @@ class _Writing:
         beside = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
         said = changed_within(beside, lambda part: self.written(part, above, depth + 1))
         if place in above:
-            return {**_cut(target), **said}
-        self._count(place)
-        return _together(self.written(target, (*above, place), depth + 1), said)
+            return {**_schema_at_recursion(target), **said}
+        self._count_node(place)
+        return _merge_siblings(self.written(target, (*above, place), depth + 1), said)
 
-    def _count(self, place: Place) -> None:
+    def _count_node(self, place: Place) -> None:
         if place not in self.sizes:
             self.sizes[place] = len(canonical(self.references.at(place)))
         self.totals.append(self.totals[-1] + self.sizes[place])
@@ -251,16 +251,16 @@ class _Writing:
             raise _LeftAsItIs
 
 
-def _together(target: Json, said: dict[str, Json]) -> Json:
+def _merge_siblings(target: Json, said: dict[str, Json]) -> Json:
     """The target of a reference, combined with the keywords next to it, which apply too."""
     if isinstance(target, Mapping) and said.keys() <= {*_NOTES, *_HOLDERS}:
-        return {**_body(target), **said}
+        return {**_without_definitions(target), **said}
     if not said:
         return target
     return {**said, "allOf": [*items_of(said, "allOf"), target]}
 
 
-def _cut(target: Json) -> dict[str, Json]:
+def _schema_at_recursion(target: Json) -> dict[str, Json]:
     """The rest of a definition where it would recur."""
     tree = as_tree(target)
     kind = tree.get("type")
@@ -268,7 +268,7 @@ def _cut(target: Json) -> dict[str, Json]:
     return {"type": kind if isinstance(kind, str) else "object", **notes}
 
 
-def _body(schema: Tree) -> dict[str, Json]:
+def _without_definitions(schema: Tree) -> dict[str, Json]:
     """A schema without the definitions that it brings along."""
     return {keyword: value for keyword, value in schema.items() if keyword not in _HOLDERS}
 
@@ -280,7 +280,7 @@ def _with_needed_definitions(schema: Tree) -> Tree:
         # It may refer to something by other means than a pointer into the schema.
         if "$dynamicRef" in part or ("$ref" in part and references.target(part) is None):
             return schema
-    needed = {place[:2] for place in references.reached(references.within(_body(schema)))}
+    needed = {place[:2] for place in references.reached(references.within(_without_definitions(schema)))}
     held = {
         holder: {
             name: part

@@ -41,7 +41,7 @@ class Price:
         keys = ("input", "output") if self.cached_input is None else ("input", "output", "cached_input")
         for key in keys:
             # 1 and 1.0 must give equal plans equal digests.
-            object.__setattr__(self, key, _amount(key, getattr(self, key)))
+            object.__setattr__(self, key, _check_amount(key, getattr(self, key)))
 
     @classmethod
     def of(cls, table: Table) -> Price:
@@ -70,7 +70,7 @@ class Price:
         return paid / _MILLION
 
 
-def _amount(key: str, value: Any) -> float:  # noqa: ANN401 - whatever a caller gave
+def _check_amount(key: str, value: Any) -> float:  # noqa: ANN401 - whatever a caller gave
     if type(value) not in {int, float} or not 0 <= value < math.inf:
         raise ConfigError(f"{key}: expected a number of at least 0 per million tokens, got {value!r}")
     return float(value)

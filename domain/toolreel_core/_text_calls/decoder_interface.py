@@ -69,7 +69,7 @@ class Offered:
         The references of its alternatives are resolved too, but not deeper; each reference once, since they
         may be recursive.
         """
-        return _meant(schema, self.schemas.get(name), set())
+        return _resolved_schema(schema, self.schemas.get(name), set())
 
     def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
         """Whether all required parameters of a tool are given."""
@@ -87,17 +87,17 @@ class Offered:
         return fitting[0] if len(fitting) == 1 else ""
 
 
-def _meant(schema: Json, root: Json, seen: set[str]) -> Json:
+def _resolved_schema(schema: Json, root: Json, seen: set[str]) -> Json:
     if not isinstance(schema, Mapping):
         return schema
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
         seen.add(reference)
-        target = _meant(pointed(root, reference), root, seen)
+        target = _resolved_schema(pointed(root, reference), root, seen)
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         schema = {**target, **beside} if isinstance(target, Mapping) else beside
     followed = {
-        key: [_meant(option, root, seen) for option in options]
+        key: [_resolved_schema(option, root, seen) for option in options]
         for key in _ALTERNATIVES
         if isinstance(options := schema.get(key), Sequence) and not isinstance(options, str)
     }

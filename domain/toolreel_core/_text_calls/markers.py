@@ -236,7 +236,7 @@ _GROUPS: Final = {
 _PIPE: Final = (r"<\|", f"<{BAR}")
 
 
-def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
+def _marker_patterns(begins: Callable[[str], bool]) -> re.Pattern[str]:
     """The markers whose patterns begin in one way, and those that begin in several ways."""
     several = {"think", "result", "gigachat", "special", "wrapper"}
     fitting = (
@@ -245,9 +245,9 @@ def _compiled(begins: Callable[[str], bool]) -> re.Pattern[str]:
     return lazy_pattern("|".join(fitting), re.IGNORECASE)
 
 
-_TOKENS: Final = _compiled(lambda pattern: pattern.startswith(_PIPE))
-_ANGLES: Final = _compiled(lambda pattern: pattern.startswith("<") and not pattern.startswith(_PIPE))
-_OTHERS: Final = _compiled(lambda pattern: not pattern.startswith("<"))
+_TOKENS: Final = _marker_patterns(lambda pattern: pattern.startswith(_PIPE))
+_ANGLES: Final = _marker_patterns(lambda pattern: pattern.startswith("<") and not pattern.startswith(_PIPE))
+_OTHERS: Final = _marker_patterns(lambda pattern: not pattern.startswith("<"))
 
 
 def mark_at(text: str, start: int) -> re.Match[str] | None:

@@ -132,18 +132,18 @@ def text_calls(
     source = Source(
         content, Offered(frozenset(tools), schemas or {}), frozenset(dialects), finish == "length"
     )
-    found = _read(source, earlier)
-    found = found if made is None else _without_reports(found, content, made)
+    found = _calls_in_source(source, earlier)
+    found = found if made is None else _without_reported_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
-    if found.calls and _read(replace(source, text=found.content, cut=False), earlier).calls:
+    if found.calls and _calls_in_source(replace(source, text=found.content, cut=False), earlier).calls:
         return replace(found, content="")
-    if found.content != content and _read(replace(source, text=found.content), earlier).calls:
+    if found.content != content and _calls_in_source(replace(source, text=found.content), earlier).calls:
         return replace(found, content=content)
     return found
 
 
-def _without_reports(found: TextCalls, content: str, made: Made) -> TextCalls:
+def _without_reported_calls(found: TextCalls, content: str, made: Made) -> TextCalls:
     """The calls without those that have succeeded before, if the text around them reports them."""
     calls = tuple(call for call in found.calls if not made(call.name, as_tree(parse(call.arguments))))
     if len(calls) == len(found.calls):
@@ -160,7 +160,7 @@ def _without_reports(found: TextCalls, content: str, made: Made) -> TextCalls:
     return TextCalls((), content[thought.end :], thought.text, rejected, found.unread, found.spans)
 
 
-def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
+def _calls_in_source(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     content, cut = whole_text.text, whole_text.cut
     thought = thoughts(content, cut=cut)
     source = replace(whole_text, text=content[thought.end :])
@@ -168,19 +168,21 @@ def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     if cut and not _JSON.isdisjoint(source.enabled) and begins_a_call(replace(source, text=message)):
         return TextCalls((), source.text, thought.text, ("truncated",))
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
-    if whole := _whole(source, message, earlier):
-        return _of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+    if whole := _whole_message(source, message, earlier):
+        return _calls_of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
     if source.enabled.isdisjoint(MARKED):
         return TextCalls((), source.text, thought.text)
     marked = scan(source, earlier)
     rest, reasoning = remainder(marked)
-    if not marked.calls and rest != source.text and (whole := _whole(source, rest, earlier)):
-        return _of_whole(whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call"))
+    if not marked.calls and rest != source.text and (whole := _whole_message(source, rest, earlier)):
+        return _calls_of_whole(
+            whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call")
+        )
     spans = marked.spans
     if thought.end:
         spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
     return TextCalls(
-        _distinct(marked.calls),
+        _with_distinct_ids(marked.calls),
         rest,
         "\n".join(part for part in (thought.text, reasoning) if part),
         tuple(marked.rejected),
@@ -189,7 +191,7 @@ def _read(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     )
 
 
-def _whole(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
+def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
     """The reading of the first bare dialect that accepts the whole message.
 
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
@@ -209,15 +211,15 @@ def _whole(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
     return whole if kind == "announced" else None
 
 
-def _of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
+def _calls_of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
     reasoning = "\n".join(part for part in (*thought, whole.reasoning) if part)
     about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
     several = len(whole.calls) > 1
-    calls = _distinct([(call, call.arguments if several else text) for call in whole.calls])
+    calls = _with_distinct_ids([(call, call.arguments if several else text) for call in whole.calls])
     return TextCalls(calls, whole.content, reasoning, whole.rejected, (), (replace(span, about=about),))
 
 
-def _distinct(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
+def _with_distinct_ids(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
     """The calls; of several with the same id, only the first keeps it."""
     seen: set[str] = set()
     kept: list[TextCall] = []

@@ -61,9 +61,9 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found |
         case Mapping():
             wrapped = wrapped_calls(tree)
             if wrapped is None:
-                yield _marked(tree, offered, dialect)
+                yield _call_of_object(tree, offered, dialect)
             for item in wrapped or ():
-                yield _marked(item, offered, dialect, outer=tree)
+                yield _call_of_object(item, offered, dialect, outer=tree)
         case Sequence() if not isinstance(tree, str):
             for item in tree:
                 yield from marked_calls(item, offered, dialect)
@@ -83,7 +83,7 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
             if nested is None:
                 return None
             if len(nested) == 1 and not nested[0].id:  # the id of the wrapper is that of its only call
-                nested = (replace(nested[0], id=identity(_first(item, _IDS))),)
+                nested = (replace(nested[0], id=identity(_first_value(item, _IDS))),)
             calls.extend(nested)
             continue
         if not isinstance(item, Mapping) or item.get("type", "function") != "function":
@@ -92,7 +92,7 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
         places = [key for key in _ARGUMENTS if key in item]
         if len(names) != 1 or len(places) != 1 or not item.keys() <= {*names, *places, *_IDS, "type"}:
             return None
-        call = _marked(item, offered, dialect)
+        call = _call_of_object(item, offered, dialect)
         if call is None or call.name not in offered.names:
             return None
         calls.append(call)
@@ -101,7 +101,7 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
     """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
-    if _first(tree, _NAMES) is not None:
+    if _first_value(tree, _NAMES) is not None:
         return None
     for key in _WRAPPERS:
         match tree.get(key):
@@ -116,33 +116,35 @@ def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
     return None
 
 
-def _marked(
+def _call_of_object(
     tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
 ) -> Found | None:
     if not isinstance(tree, Mapping):
         return None
     if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
-        return _marked(inner[0], offered, dialect, tree)
-    raw_name = _first(tree, _NAMES)
+        return _call_of_object(inner[0], offered, dialect, tree)
+    raw_name = _first_value(tree, _NAMES)
     if not isinstance(raw_name, str):
         return None
     name = offered.named(raw_name)
-    arguments = arguments_of(_arguments(tree, offered, name))
+    arguments = arguments_of(_arguments_of_object(tree, offered, name))
     if arguments is None:
         return None
-    call_id = _first(tree, _IDS)
-    return found(name, arguments, dialect, call_id if call_id is not None else _first(outer or {}, _IDS))
+    call_id = _first_value(tree, _IDS)
+    return found(
+        name, arguments, dialect, call_id if call_id is not None else _first_value(outer or {}, _IDS)
+    )
 
 
-def _arguments(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
+def _arguments_of_object(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
     """The arguments under one of the usual keys, or else the other keys next to the name."""
     if any(key in tree for key in _ARGUMENTS):
-        return _first(tree, _ARGUMENTS)
+        return _first_value(tree, _ARGUMENTS)
     flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
     return flat if flat.keys() <= offered.parameters(name).keys() else False
 
 
-def _first(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
+def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
     return next((tree[key] for key in keys if tree.get(key) is not None), None)
 
 
@@ -188,7 +190,7 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
     while True:
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
-            last = _flawed(source, begin, value, block)
+            last = _broken_json_call(source, begin, value, block)
             return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
         read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
         if calls and not any(read):
@@ -218,7 +220,7 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
         return Calls((call,), tail(source, at, block)) if call else None
     value = value_at(source, at, Style(closing=block.closing))
     if isinstance(value, Flaw):
-        return _flawed(source, at, value, block)
+        return _broken_json_call(source, at, value, block)
     given = arguments_of(value.tree)
     call = None if given is None else found(name, given, dialect, call_id)
     if call is None:
@@ -254,7 +256,7 @@ def skip_blanks(text: str, at: int) -> int:
     return end_of(_BLANKS, text, at)
 
 
-def _flawed(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+def _broken_json_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
     """The failed call: unfinished JSON is truncated, unless the block is closed."""
     if not flaw.unfinished:
         return Broken("malformed", debris(source, begin, flaw.at, block))
@@ -305,7 +307,7 @@ def typed(raw: str, schema: Json) -> Json:
         return raw if math.isinf(number) else number
     if "boolean" in types and isinstance(word, bool):
         return word
-    return _tree(text, types, raw)
+    return _value_of_type(text, types, raw)
 
 
 def decoded(raw: str) -> Json:
@@ -343,7 +345,7 @@ def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapp
     return given
 
 
-def _tree(text: str, types: frozenset[str], raw: str) -> Json:
+def _value_of_type(text: str, types: frozenset[str], raw: str) -> Json:
     if text[:1] not in {"{", "["}:
         return raw
     tree = decoded(text)

@@ -85,7 +85,7 @@ class Code:
         if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
             stop = text.find("\n", end)
             if text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0:
-                return self._fence(start, end)
+                return self._fenced_region(start, end)
         if text[start] != "`":
             return None
         # Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark).
@@ -122,7 +122,7 @@ class Code:
                 return Region(start, stop, certain=False)
         return None
 
-    def _fence(self, start: int, end: int) -> Region:
+    def _fenced_region(self, start: int, end: int) -> Region:
         """A fence; one that is opened again inside, with a language, may quote one more.
 
         Markdown knows no fence within a fence of the same length, but models write it. Where both readings
@@ -211,7 +211,7 @@ class Quotations:
             case "blockquote":
                 return self.line(mark.end())
             case "element" | "listing":
-                return self._element(mark[0], mark.start(), mark.end())
+                return self._element_region(mark[0], mark.start(), mark.end())
             case _:
                 return self.code.at(mark.start(), mark.end())
 
@@ -274,14 +274,14 @@ class Quotations:
         at = end
         for _ in range(_CLOSERS):
             close = self.source.search(closing, at)
-            code = self._around(close, start, end, at) if close else None
+            code = self._code_around(close, start, end, at) if close else None
             if code is None:
                 return close or named
             named = named or Region(start, code.end, certain=False)
             at = code.end
         return named
 
-    def _around(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
+    def _code_around(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
         """The code around the closer of what opens at ``start:end``, unless the closer ends that code too.
 
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
@@ -297,9 +297,9 @@ class Quotations:
         whole = text.startswith(("```", "~~~"), code.start) or "\n" not in text[code.start : code.end]
         return code if whole and (code.closed or self.source.cut) else None
 
-    def _element(self, opener: str, start: int, end: int) -> Region | None:
+    def _element_region(self, opener: str, start: int, end: int) -> Region | None:
         """An element with the elements of the same name in it."""
-        whole = self.paired(_closing(opener), start, end)
+        whole = self.paired(_closing_pattern(opener), start, end)
         name = _NAME.search(opener)
         if whole is None or not whole.closed or not opener.startswith("<") or "[" in opener or name is None:
             return whole
@@ -312,7 +312,7 @@ class Quotations:
         return Region(start, len(self.source.text), closed=False) if self.source.cut else whole
 
 
-def _closing(opener: str) -> re.Pattern[str]:
+def _closing_pattern(opener: str) -> re.Pattern[str]:
     """The closer of an element or a listing."""
     if opener.startswith("<!"):
         return re.compile(r"\]\]>")

@@ -137,21 +137,21 @@ class Scan:
                 begin = glued(self.source.text, begin)
             elif kind == "inkling":
                 begin = titled(self.source.text, begin, reading)
-            return self._take(mark, reading, begin)
+            return self._take_reading(mark, reading, begin)
         if kind in {"special", "wrapper"}:
-            self._add(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
+            self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
             return mark.end()
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
             if not self.calls:
                 return mark.end()
             # The model invented a tool result: everything from here on is based on it, and is ignored.
             self.rejected.append("fabricated_result")
-            self._add(mark.start(), len(self.source.text), "debris", "fabricated_result")
+            self._add_span(mark.start(), len(self.source.text), "debris", "fabricated_result")
             return len(self.source.text)
-        region = self._quotation(mark, kind)
+        region = self._quoted_region(mark, kind)
         if region is None:
             return mark.end()
-        self._add(mark.start(), region.end, "quotation")
+        self._add_span(mark.start(), region.end, "quotation")
         if not region.certain and not self.nested:
             # Its end is not certain: a call that is not quoted on its own may be hidden in it.
             inside = replace(self.source, text=self.source.text[mark.end() : region.end])
@@ -159,7 +159,7 @@ class Scan:
                 self.rejected.append("quotation")
         return region.end
 
-    def _quotation(self, mark: re.Match[str], kind: str) -> Region | None:
+    def _quoted_region(self, mark: re.Match[str], kind: str) -> Region | None:
         match kind:
             case "think":
                 return self.quotations.paired(closer_of(mark[0]), mark.start(), mark.end())
@@ -171,24 +171,24 @@ class Scan:
             case _:
                 return self.quotations.opened(mark, kind)
 
-    def _take(self, mark: re.Match[str], reading: Reading, start: int) -> int:
+    def _take_reading(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:
             case Calls(end=end):
                 if fence := self.quotations.code.leaves_open(start, end):
                     # A tag that prose only named seemed to open a call, which then ended inside a fence.
                     self.rejected.append("quotation")
-                    self._add(start, fence.end, "quotation", "quotation")
+                    self._add_span(start, fence.end, "quotation", "quotation")
                     return fence.end
                 self._take_calls(start, reading)
                 return end
             case Broken(why, end):
                 if is_escaped(self.source.text, start):
-                    return self._prose(mark)
+                    return self._skip_marker(mark)
                 fence = self.quotations.code.leaves_open(start, end)
                 end = fence.end if fence else end
                 self.rejected.append(why)
                 self.unread.append(Unread(why, self.source.text[start:end]))
-                self._add(start, end, "debris", why)
+                self._add_span(start, end, "debris", why)
                 return end
             case Frame(end, reasoning, rejected):
                 # Only tokens may be between this place and the message before.
@@ -197,17 +197,17 @@ class Scan:
                     self.reasoning.extend([reasoning] if reasoning else [])
                     self.rejected.extend(rejected)
                     self.unread.extend(Unread(why, self.source.text[start:end]) for why in rejected)
-                    self._add(start, end, "frame", *rejected)
+                    self._add_span(start, end, "frame", *rejected)
                     return end
-                return self._take(mark, Broken(rejected[0], end) if rejected else None, start)
+                return self._take_reading(mark, Broken(rejected[0], end) if rejected else None, start)
             case None:
-                return self._prose(mark)
+                return self._skip_marker(mark)
             case _:
                 assert_never(reading)
 
     def _take_calls(self, start: int, reading: Calls) -> None:
         text = self.source.text[start : reading.end]
-        head = self._head(start)
+        head = self._start_of_neighbours(start)
         shown = self._is_example(start, head)
         if (
             head < start and self.spans[-1].kind == "call"
@@ -217,28 +217,28 @@ class Scan:
             quoted = not shown and Place(self.source, start, start + len(text.rstrip()), head).is_quoted
         if shown or quoted or was_said(text.strip(), self.earlier):
             self.rejected.append("quotation")
-            self._add(start, reading.end, "quotation", "example" if shown else "quotation")
+            self._add_span(start, reading.end, "quotation", "example" if shown else "quotation")
             return
         if self._is_in_a_sentence(start, reading.end, head):
             self.rejected.append("mentioned")
             self.unread.append(Unread("mentioned", text))
-            self._add(start, reading.end, "quotation", "mentioned")
+            self._add_span(start, reading.end, "quotation", "mentioned")
             return
         self.rejected.extend(reading.broken)
         self.unread.extend(Unread(why, text) for why in reading.broken)
         several = len(reading.calls) > 1
         self.calls.extend((call, call.arguments if several else text.strip()) for call in reading.calls)
-        self._add(
+        self._add_span(
             start, reading.end, "call", ", ".join(f"{call.name} ({call.dialect})" for call in reading.calls)
         )
 
-    def _prose(self, mark: re.Match[str]) -> int:
+    def _skip_marker(self, mark: re.Match[str]) -> int:
         """A marker without a call is text, or a wrapper or token that is removed next to a call."""
         for pattern, kind in ((WRAPPER, "wrapper"), (SPECIAL, "special")):
             if token := pattern.match(self.source.text, mark.start()):
-                self._add(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
+                self._add_span(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
                 return token.end()
-        self._add(mark.start(), mark.end(), "prose")
+        self._add_span(mark.start(), mark.end(), "prose")
         return mark.end()
 
     def _is_in_a_sentence(self, start: int, end: int, head: int) -> bool:
@@ -258,15 +258,15 @@ class Scan:
         since = last.end if last and head == start else 0
         return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
 
-    def _head(self, start: int) -> int:
+    def _start_of_neighbours(self, start: int) -> int:
         """The start of the calls and tags that end before a place, with only blanks between them."""
         last = self.spans[-1] if self.spans else None
         if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
             return start
         return self._heads[-1] if _is_blank(self.source.text[last.end : start]) else start
 
-    def _add(self, start: int, end: int, kind: Kind, about: str = "") -> None:
-        self._heads.append(self._head(start))
+    def _add_span(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+        self._heads.append(self._start_of_neighbours(start))
         self.spans.append(Span(start, end, kind, about))
         if kind in {"call", "frame", "special"}:
             self._edges.append(end)
@@ -295,7 +295,7 @@ def remainder(scan: Scan) -> tuple[str, str]:
     if not scan.calls:
         frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
         framed = any(span.kind == "frame" for span in frames)
-        return _outside(scan.source.text, frames) if framed else scan.source.text, said
+        return _text_outside(scan.source.text, frames) if framed else scan.source.text, said
     # Wrapper tags are removed only next to a call or its debris, since prose may mention them.
     removed: list[Span] = []
     group: list[Span] = []
@@ -303,26 +303,26 @@ def remainder(scan: Scan) -> tuple[str, str]:
         if span.kind in {"quotation", "prose"}:
             continue
         if group and not _is_blank(scan.source.text[group[-1].end : span.start]):
-            removed.extend(_of_group(group))
+            removed.extend(_merged_spans(group))
             group = []
         group.append(span)
     rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
     if rest and _UNFINISHED.match(scan.source.text, rest.start):
         group.append(rest)
-    removed.extend(_of_group(group))
+    removed.extend(_merged_spans(group))
     start = opener_of_thoughts(scan.source)
     if 0 <= start <= removed[0].start:
         said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
         removed[0] = Span(0, removed[0].end, "debris")
-    return _outside(scan.source.text, removed), said
+    return _text_outside(scan.source.text, removed), said
 
 
-def _of_group(group: Sequence[Span]) -> list[Span]:
+def _merged_spans(group: Sequence[Span]) -> list[Span]:
     beside_call = any(span.kind in {"call", "debris", "frame"} for span in group)
     return [span for span in group if beside_call or span.kind == "special"]
 
 
-def _outside(text: str, spans: Sequence[Span]) -> str:
+def _text_outside(text: str, spans: Sequence[Span]) -> str:
     parts: list[str] = []
     start = 0
     for span in spans:

@@ -79,7 +79,7 @@ class Place:
         before = _PARAGRAPH_END.split(self.source.text[max(0, self.head - _REACH) : self.head])[-1]
         if not _ANY_MARK.search(before):
             return False
-        after = self._after()
+        after = self._text_after()
         for opener, closers in _AROUND.items():
             behind = before.rpartition(opener)
             if behind[1] and not any(closer in behind[2] for closer in closers):
@@ -90,12 +90,12 @@ class Place:
             return False
         return '"' in after.partition("\n")[0] or self._ends_early()
 
-    def _after(self) -> str:
+    def _text_after(self) -> str:
         return _PARAGRAPH_END.split(self.source.text[self.end : self.end + _REACH], maxsplit=1)[0]
 
     def _ends_early(self) -> bool:
         """Whether the paragraph of the call was truncated, so that a closing mark may be missing."""
-        return self.source.cut and self.end + len(self._after()) == len(self.source.text)
+        return self.source.cut and self.end + len(self._text_after()) == len(self.source.text)
 
     def _in_cell(self) -> bool:
         text = self.source.text
@@ -118,11 +118,11 @@ class Place:
         first = text.rfind("\n", 0, self.head) + 1
         lead = text[first : self.head]
         # The place has to be the first on its line, behind the first line.
-        width = _columns(lead) if first and not lead.strip() else 0
+        width = _column_count(lead) if first and not lead.strip() else 0
         if not width or not text[: self.head].strip():
             return False
         lines = text[self.start : self.end].rstrip().split("\n")[1:]
-        if any(line.strip() and _columns(line) < min(width, _CODE_WIDTH) for line in lines):
+        if any(line.strip() and _column_count(line) < min(width, _CODE_WIDTH) for line in lines):
             return False
         # The lines before are of the same block, down to a blank one or the head of a literal.
         end, blank = first - 1, False
@@ -133,11 +133,11 @@ class Place:
             line = text[begin:end]
             if not line.strip():
                 blank = True
-            elif not _columns(line):
+            elif not _column_count(line):
                 return bool(blank and (width >= _CODE_WIDTH or _LITERAL.match(line)))
             elif blank and width >= _CODE_WIDTH:
                 return True
-            elif width >= _CODE_WIDTH > _columns(line):
+            elif width >= _CODE_WIDTH > _column_count(line):
                 return False
             end = begin - 1
         return False
@@ -153,7 +153,7 @@ def is_escaped(text: str, start: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _columns(line: str) -> int:
+def _column_count(line: str) -> int:
     lead = _INDENT.match(line)
     return len(lead[0].expandtabs(_CODE_WIDTH)) if lead else 0
 

@@ -112,20 +112,22 @@ def has_skeleton(
     ... )
     False
     """
-    names = _names(frozenset(known))
+    names = _name_pattern(frozenset(known))
     if names is None:
         return False
     ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
     brackets = (
-        (name, _arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
+        (name, _start_of_arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
         for name in names.finditer(text)
     )
     skeletons = ((name, bracket) for name, bracket in brackets if bracket is not None)
     reported = [*islice(skeletons, 1 if made is None else _MOST + 1)]
-    return bool(reported) and (made is None or len(reported) > _MOST or not _is_report(text, reported, made))
+    return bool(reported) and (
+        made is None or len(reported) > _MOST or not _reports_made_calls(text, reported, made)
+    )
 
 
-def _is_report(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
+def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
     """Whether all of these calls were made, and stand in words.
 
     :param skeletons: the name of each, and where its arguments seem to begin
@@ -174,7 +176,7 @@ def name_in(text: str, known: Collection[str]) -> str:
     >>> name_in('<tool_call>{"name": "add", "arguments": {', ["add"]), name_in("<function=sum>", ["add"])
     ('add', 'sum')
     """
-    names = _names(frozenset(known))
+    names = _name_pattern(frozenset(known))
     found = names.search(text) if names else None
     if found:
         return found[0]
@@ -183,13 +185,13 @@ def name_in(text: str, known: Collection[str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _names(known: frozenset[str]) -> re.Pattern[str] | None:
+def _name_pattern(known: frozenset[str]) -> re.Pattern[str] | None:
     words = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True) if name)
     ends = r"(?:(?![\w-])|(?=json\s*\{))"  # without the tokens of Harmony, the type is glued to the name
     return re.compile(rf"(?<![\w-])(?:{words}){ends}") if words else None
 
 
-def _arguments(
+def _start_of_arguments(
     text: str, name: re.Match[str], parameters: Mapping[str, Json], ends: Mapping[str, int]
 ) -> int | None:
     """Where the arguments of a call that has this name seem to begin; ``None`` if it is no call."""
@@ -329,7 +331,7 @@ def has_markup(outside: str) -> bool:
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
         end = begin
-    return bool(_marks().search(outside[:end]) or _ending(outside)[1])
+    return bool(_markup_pattern().search(outside[:end]) or _split_end_markers(outside)[1])
 
 
 def without_end_markers(text: str) -> str:
@@ -340,7 +342,7 @@ def without_end_markers(text: str) -> str:
     >>> without_end_markers("It is sunny.</s>"), without_end_markers("The token is </s>")
     ('It is sunny.', 'The token is </s>')
     """
-    return _ending(text)[0] if text.rstrip().endswith((">", "]")) else text
+    return _split_end_markers(text)[0] if text.rstrip().endswith((">", "]")) else text
 
 
 def has_think_tags(text: str) -> bool:
@@ -369,7 +371,7 @@ def names_a_tool(text: str, known: Collection[str]) -> bool:
 
 
 @cache
-def _marks() -> re.Pattern[str]:
+def _markup_pattern() -> re.Pattern[str]:
     """The markup of calls in all dialects, imported when a text is first in doubt: decoders load slowly."""
     from toolreel_core._text_calls.markers import OPENERS  # noqa: PLC0415 - see above
 
@@ -377,7 +379,7 @@ def _marks() -> re.Pattern[str]:
     return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
 
 
-def _ending(text: str) -> tuple[str, bool]:
+def _split_end_markers(text: str) -> tuple[str, bool]:
     """An answer without the markers at its end, and whether they end a call whose beginning is lost.
 
     That is so if there are two closing tags, or one behind an object.

@@ -82,7 +82,7 @@ _JSON_NAME: Final = lazy_pattern(
 
 def json_message(source: Source) -> Whole | None:
     """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
-    trees = _trees(source)
+    trees = _json_values(source)
     dialect = "json_array"
     if trees and isinstance(trees[0], Mapping):
         wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
@@ -110,7 +110,7 @@ def action_fence(source: Source) -> Whole | None:
 
 def _fenced_calls(source: Source, body: str, dialect: str, lead: str) -> Whole | None:
     inner = source.of(body)
-    calls = _json_calls(inner, _trees(inner), dialect)
+    calls = _json_calls(inner, _json_values(inner), dialect)
     return Whole(calls, lead) if calls else None
 
 
@@ -120,7 +120,7 @@ def begins_a_call(source: Source) -> bool:
     return name is not None and source.offered.named(name["name"]) in source.offered.names
 
 
-def _trees(source: Source) -> list[Json]:
+def _json_values(source: Source) -> list[Json]:
     """The JSON values of a message; empty if there is anything else in it, or a value that is empty itself.
 
     Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
@@ -164,25 +164,27 @@ _REMARKS: Final = lazy_pattern(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
 def python_list(source: Source) -> Whole | None:
     """A message of Llama 3.2 and others that is one list of calls, or Granite's of lines with a call each."""
     if not source.text.startswith("["):
-        return _known(source, lines(source, "pythonic_list"), "")
+        return _whole_of_known_tools(source, lines(source, "pythonic_list"), "")
     read = expressions(source, 0, "pythonic_list")
     if isinstance(read, Flaw) or read.end != len(source.text):
         return None
-    return _known(source, read.calls, "")
+    return _whole_of_known_tools(source, read.calls, "")
 
 
 def tool_code(source: Source) -> Whole | None:
     """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
     lead, info, body = fenced(source.text) or ("", "", "")
     if info == "tool_code":
-        return _known(source, _printed(source, body), lead)
+        return _whole_of_known_tools(source, _calls_in_lines(source, body), lead)
     leaked = _LEAKED.search(source.text)
     if leaked is None or not is_paragraph(source.text[: leaked.start()]):
         return None
-    return _known(source, _printed(source, leaked["body"]), source.text[: leaked.start()].strip())
+    return _whole_of_known_tools(
+        source, _calls_in_lines(source, leaked["body"]), source.text[: leaked.start()].strip()
+    )
 
 
-def _printed(outer: Source, text: str) -> tuple[Found, ...]:
+def _calls_in_lines(outer: Source, text: str) -> tuple[Found, ...]:
     """The calls of lines that hold only calls; none if a line holds anything else."""
     source = outer.of(text)
     calls: list[Found] = []
@@ -199,7 +201,7 @@ def _printed(outer: Source, text: str) -> tuple[Found, ...]:
     return tuple(calls)
 
 
-def _known(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
+def _whole_of_known_tools(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
     """The message if all of its calls name known tools."""
     return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
 

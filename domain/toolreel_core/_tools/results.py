@@ -275,13 +275,13 @@ class Envelope:
 "message":"No such tool."}]}'
         """
         if self._text is NOTHING:
-            object.__setattr__(self, "_text", self._written())
+            object.__setattr__(self, "_text", self._envelope_json())
         return self._text
 
-    def _written(self) -> JsonText:
+    def _envelope_json(self) -> JsonText:
         ok, notice = "true" if self.ok else "false", _NOTICE_FIELD if self.untrusted else ""
         warnings = canonical(self.warnings) if self.warnings else "[]"
-        errors = canonical(self._errors()) if self.errors else "[]"
+        errors = canonical(self._error_list()) if self.errors else "[]"
         return JsonText(
             f'{{"ok":{ok},"tool_name":{quote(self.tool_name)},{notice}"data":{self.data},'
             f'"warnings":{warnings},"errors":{errors}}}'
@@ -295,10 +295,10 @@ class Envelope:
             **({"notice": _NOTICE} if self.untrusted else {}),
             "data": parse(self.data),
             "warnings": self.warnings,
-            "errors": self._errors(),
+            "errors": self._error_list(),
         }
 
-    def _errors(self) -> list[Json]:
+    def _error_list(self) -> list[Json]:
         return [{"code": error.code, "message": error.message} for error in self.errors]
 
 
@@ -317,10 +317,10 @@ def plain_text(envelope: Tree) -> str:
         return canonical(envelope)
     value = data["value"] if {*data} == {"value"} else data
     text = value if isinstance(value, str) else canonical(value)
-    return canonical(envelope) if not text.strip() or _reads_like_one(text) else text
+    return canonical(envelope) if not text.strip() or _looks_like_envelope(text) else text
 
 
-def _reads_like_one(text: str) -> bool:
+def _looks_like_envelope(text: str) -> bool:
     tree = read(text).value_or(None)
     if not isinstance(tree, Mapping) or not isinstance(tree.get("ok"), bool):
         return False
@@ -360,36 +360,36 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
         return failed(tool_name, output_too_large(tool_name, size, limit))
     return either(
         read(output)
-        .map(lambda value: _enveloped(tool_name, value, untrusted=untrusted))
+        .map(lambda value: _wrap_value(tool_name, value, untrusted=untrusted))
         .alt(lambda why: failed(tool_name, output_not_json(tool_name, why)))
     )
 
 
-def _enveloped(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
+def _wrap_value(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
     if not isinstance(value, Mapping):
         return Envelope(True, tool_name, canonical({"value": value}), (), (), untrusted)
     ok = value.get("ok")
     if isinstance(ok, bool) and value.keys() <= _KEYS:
-        return _of_envelope(tool_name, ok, value, untrusted=untrusted)
+        return _read_envelope(tool_name, ok, value, untrusted=untrusted)
     return Envelope(True, tool_name, canonical(value), (), (), untrusted)
 
 
-def _of_envelope(tool_name: str, ok: bool, value: Mapping[str, Json], *, untrusted: bool) -> Envelope:
+def _read_envelope(tool_name: str, ok: bool, value: Mapping[str, Json], *, untrusted: bool) -> Envelope:
     data = value.get("data", {})
-    errors = tuple(_failure(error) for error in _list(value.get("errors")))
+    errors = tuple(_failure_of_error(error) for error in _as_list(value.get("errors")))
     if not ok and not errors:
         errors = (ToolFailure("INTERNAL_ERROR", _UNEXPLAINED),)
     return Envelope(
         ok,
         tool_name,
         canonical(data if isinstance(data, Mapping) else {"value": data}),
-        tuple(_as_text(warning) for warning in _list(value.get("warnings"))),
+        tuple(_as_text(warning) for warning in _as_list(value.get("warnings"))),
         errors,
         untrusted,
     )
 
 
-def _failure(error: Json) -> ToolFailure:
+def _failure_of_error(error: Json) -> ToolFailure:
     match error:
         case {"code": str() as code, "message": str() as message}:
             return ToolFailure(code, message)
@@ -397,7 +397,7 @@ def _failure(error: Json) -> ToolFailure:
             return ToolFailure("INTERNAL_ERROR", _as_text(error))
 
 
-def _list(value: Json) -> Sequence[Json]:
+def _as_list(value: Json) -> Sequence[Json]:
     if value is None:
         return ()
     return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)

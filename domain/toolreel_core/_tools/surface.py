@@ -87,25 +87,25 @@ def _check_distinct(definitions: Sequence[ToolDefinition], masked: Sequence[str]
     for tool in definitions:
         other = seen.setdefault(tool.outward, tool)
         if other is not tool:
-            raise ConfigError(_clash(other, tool))
+            raise ConfigError(_clash_text(other, tool))
     for name in masked:
         if outward_name(name) in seen:
             raise ConfigError(f"tool {name!r} is masked and may be called at once; leave one of the two out")
 
 
-def _clash(one: ToolDefinition, other: ToolDefinition) -> str:
+def _clash_text(one: ToolDefinition, other: ToolDefinition) -> str:
     if one.name != other.name:
-        both = " and ".join(f"{tool.name!r}{_from(tool)}" for tool in (one, other))
+        both = " and ".join(f"{tool.name!r}{_origin_text(tool)}" for tool in (one, other))
         return f"tools {both} are both {one.outward!r} to the model; rename one of the two"
     if one.source == other.source:
-        return f"tool {one.name!r} is defined twice{_from(one)}; rename one of the two"
+        return f"tool {one.name!r} is defined twice{_origin_text(one)}; rename one of the two"
     return (
         f"tool {one.name!r} comes from {one.source!r} and from {other.source!r}; "
         "rename one of the two, or leave one source out"
     )
 
 
-def _from(tool: ToolDefinition) -> str:
+def _origin_text(tool: ToolDefinition) -> str:
     return f" (source {tool.source!r})" if tool.source else ""
 
 
@@ -123,22 +123,22 @@ def masked(
     :param deny: the tools to exclude, even if ``allow`` has them
     :raises ConfigError: if a pattern matches no tool
     """
-    allowed = None if allow is None else _patterns("allow", allow, surface)
-    denied = _patterns("deny", deny, surface)
+    allowed = None if allow is None else _check_patterns("allow", allow, surface)
+    denied = _check_patterns("deny", deny, surface)
     if allowed is None and not denied:
         return surface
-    kept = tuple(tool for tool in surface.definitions if _may(tool.name, allowed, denied))
-    gone = tuple(tool.name for tool in surface.definitions if not _may(tool.name, allowed, denied))
+    kept = tuple(tool for tool in surface.definitions if _is_allowed(tool.name, allowed, denied))
+    gone = tuple(tool.name for tool in surface.definitions if not _is_allowed(tool.name, allowed, denied))
     return ToolSurface(kept, (*surface.masked, *gone))
 
 
-def _may(name: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]) -> bool:
+def _is_allowed(name: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]) -> bool:
     if any(matches(pattern, name) for pattern in denied):
         return False
     return allowed is None or any(matches(pattern, name) for pattern in allowed)
 
 
-def _patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
+def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
     """The checked patterns: one that matches nothing is a typo, which could let tools through."""
     if isinstance(given, str):
         raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
@@ -226,7 +226,7 @@ def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
     ['web (1 tool, 140 bytes)']
     """
     sizes: dict[str, list[int]] = {}
-    for tool in _sent(surface):
+    for tool in _sent_definitions(surface):
         sizes.setdefault(tool.source, []).append(tool.size)
     each = (SourceShare(source, len(found), sum(found)) for source, found in sizes.items())
     return tuple(sorted(each, key=lambda share: -share.size))
@@ -234,8 +234,8 @@ def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
 
 def largest(surface: ToolSurface) -> tuple[ToolDefinition, ...]:
     """The tools that are sent, the largest first."""
-    sizes = {tool.name: tool.size for tool in _sent(surface)}
-    return tuple(sorted(_sent(surface), key=lambda tool: -sizes[tool.name]))
+    sizes = {tool.name: tool.size for tool in _sent_definitions(surface)}
+    return tuple(sorted(_sent_definitions(surface), key=lambda tool: -sizes[tool.name]))
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
@@ -249,32 +249,32 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
     if count > max_count:
         raise ConfigError(
             f"max_tool_definitions_count: {count} tools would be sent, the limit is {max_count}; "
-            f"{_explained(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
+            f"{_explain_excess(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
         )
     size, limit = surface.size, config.max_tool_definitions_bytes
     if size > limit:
         raise ConfigError(
             f"max_tool_definitions_bytes: {size} bytes of tools would be sent, the limit is {limit}; "
-            f"{_explained(surface, size - limit, lambda share: share.size)}; {_REMEDY}"
+            f"{_explain_excess(surface, size - limit, lambda share: share.size)}; {_REMEDY}"
         )
 
 
-def _explained(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
+def _explain_excess(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
     """The largest sources and tools, and the smallest source whose removal is enough, if there is one."""
     sources = sorted(shares(surface), key=amount, reverse=True)
     tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
-    tools_text = f"the largest: {_first(tools)}"
+    tools_text = f"the largest: {_first_names(tools)}"
     if len(sources) == 1:
         return tools_text
     sufficient = [share for share in sources if share.source and amount(share) >= excess]
     hint = f"; leaving out {sufficient[-1].source} would do" if sufficient else ""
-    return f"the most from: {_first([str(share) for share in sources])}; {tools_text}{hint}"
+    return f"the most from: {_first_names([str(share) for share in sources])}; {tools_text}{hint}"
 
 
-def _first(items: Sequence[str]) -> str:
+def _first_names(items: Sequence[str]) -> str:
     more = f" and {len(items) - _MAX_NAMED} more" if len(items) > _MAX_NAMED else ""
     return ", ".join(items[:_MAX_NAMED]) + more
 
 
-def _sent(surface: ToolSurface) -> list[ToolDefinition]:
+def _sent_definitions(surface: ToolSurface) -> list[ToolDefinition]:
     return [tool for tool in surface.definitions if tool.exposed]

@@ -133,7 +133,7 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
     for method in ("model_json_schema", "json_schema"):
         write = getattr(given, method, None)
         if callable(write):
-            return opened(_written(write, f"{method}() of {given!r}"))
+            return opened(_write_schema(write, f"{method}() of {given!r}"))
     raise ConfigError(
         f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
         "or something with json_schema() or model_json_schema()"
@@ -177,7 +177,7 @@ def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:
     return {**root, "$defs": others} if others else root
 
 
-def _written(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a method of anything
+def _write_schema(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a method of anything
     try:
         tree = write()
     except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema

@@ -128,7 +128,7 @@ changed=('assistant_tool_calls_content_null_if_blank',))
         if after != before:
             changed.append(each.name)
         before = after
-    return Applied(_tree(before), tuple(changed)) if changed else Applied(tree)
+    return Applied(_parse_tree(before), tuple(changed)) if changed else Applied(tree)
 
 
 def _check_kind(kind: TransformKind) -> None:
@@ -142,21 +142,21 @@ def _text_after(each: Transform, before: JsonText) -> JsonText:
     The transform gets a copy, since a user's function may change its argument.
     """
     try:
-        after = each.apply(_tree(before))
+        after = each.apply(_parse_tree(before))
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise TransformError(f"{_called(each)} failed with {why}; it has to take any tree") from error
+        raise TransformError(f"{_transform_name(each)} failed with {why}; it has to take any tree") from error
     if not isinstance(after, Mapping):
-        raise TransformError(f"{_called(each)} returned {after!r}; a transform returns a tree")
+        raise TransformError(f"{_transform_name(each)} returned {after!r}; a transform returns a tree")
     try:
         return canonical(after)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TransformError(f"{_called(each)} returned a tree that is not JSON: {error}") from error
+        raise TransformError(f"{_transform_name(each)} returned a tree that is not JSON: {error}") from error
 
 
-def _called(each: Transform) -> str:
+def _transform_name(each: Transform) -> str:
     return f"the {each.kind} transform {each.name!r}"
 
 
-def _tree(text: JsonText) -> Tree:
+def _parse_tree(text: JsonText) -> Tree:
     return cast("Tree", parse(text))

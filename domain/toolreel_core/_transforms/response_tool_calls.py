@@ -16,7 +16,7 @@ from toolreel_core._transforms.registry import register_transform
 _DIALECT: Final = "hermes_json"
 
 
-def _of_choices(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     """A transform of bodies, from one of the choices in them."""
 
     @wraps(change)
@@ -30,10 +30,10 @@ def _of_choices(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     return changed
 
 
-def _of_messages(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+def _for_each_message(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     """A transform of bodies, from one of the messages in them."""
 
-    @_of_choices
+    @_for_each_choice
     @wraps(change)
     def changed(choice: Tree) -> Tree:
         message = tree_at(choice, "message")
@@ -49,7 +49,7 @@ def _of_messages(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     about="A call in the legacy function_call becomes the one entry of tool_calls.",
     evidence=("MeetKai/functionary#243",),
 )
-@_of_messages
+@_for_each_message
 def function_call_to_tool_calls(message: Tree) -> Tree:
     """The body with the legacy call of each message moved, unless there are calls of today's form."""
     legacy = message.get("function_call")
@@ -65,7 +65,7 @@ def function_call_to_tool_calls(message: Tree) -> Tree:
     about="A single call in the place of the list of calls becomes a list of one; calls by number, a list.",
     evidence=("sgl-project/sglang#34609",),
 )
-@_of_messages
+@_for_each_message
 def tool_calls_object_to_array(message: Tree) -> Tree:
     """The body with ``tool_calls`` as a list in each message."""
     single = message.get("tool_calls")
@@ -81,7 +81,7 @@ def tool_calls_object_to_array(message: Tree) -> Tree:
     about="Arguments that came as an object become its JSON text.",
     evidence=("ggml-org/llama.cpp#20198", "openclaw/openclaw#97834"),
 )
-@_of_messages
+@_for_each_message
 def arguments_json_string_if_hash(message: Tree) -> Tree:
     """The body with the arguments of each call as text, where they were an object."""
     calls, changed = [*items_of(message, "tool_calls")], False
@@ -99,7 +99,7 @@ def arguments_json_string_if_hash(message: Tree) -> Tree:
     about="Calls in the text as <tool_call> tags become tool_calls, if there are none.",
     evidence=("ollama/ollama#17353", "ollama/ollama#14656", "xiaoY233/Chat2API#122"),
 )
-@_of_choices
+@_for_each_choice
 def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
     """The body with calls taken out of the text of each message that has no structured ones.
 

@@ -24,7 +24,7 @@ from toolreel_core._transforms.registry import Change, register_transform
 )
 def strip_function_descriptions(tool: Tree) -> Tree:
     """The tool without the description of its function; its parameters keep theirs."""
-    return _with_function(tool, lambda function: _without(function, "description"))
+    return _with_function(tool, lambda function: _without_key(function, "description"))
 
 
 @register_transform(
@@ -66,7 +66,7 @@ def schema_gemini_subset(tool: Tree) -> Tree:
 )
 def schema_strip_strict(tool: Tree) -> Tree:
     """The tool without ``strict``, and with parameters that nowhere forbid further properties."""
-    plain = _with_function(tool, lambda function: _without(function, "strict"))
+    plain = _with_function(tool, lambda function: _without_key(function, "strict"))
     return _with_parameters(plain, strip_strict)
 
 
@@ -78,12 +78,12 @@ def strip_strict(schema: Tree) -> Tree:
     """
     return {
         keyword: value
-        for keyword, value in changed_within(schema, _stripped).items()
+        for keyword, value in changed_within(schema, _strip_strict_in).items()
         if keyword != "additionalProperties" or value is not False
     }
 
 
-def _stripped(schema: Json) -> Json:
+def _strip_strict_in(schema: Json) -> Json:
     return strip_strict(schema) if isinstance(schema, Mapping) else schema
 
 
@@ -99,7 +99,7 @@ def _with_function(tool: Tree, change: Change) -> Tree:
     return {**tool, "function": change(function)} if isinstance(function, Mapping) else tool
 
 
-def _without(tree: Tree, key: str) -> Tree:
+def _without_key(tree: Tree, key: str) -> Tree:
     return {name: value for name, value in tree.items() if name != key}
 
 
@@ -138,16 +138,16 @@ def tool_example_call(tool: Tree) -> Tree:
     if not isinstance(function, Mapping):
         return tool
     parameters = inlined(tree_at(function, "parameters"), endless="cut")
-    arguments = _example(parameters, "", 0) if parameters else {}
+    arguments = _example_value(parameters, "", 0) if parameters else {}
     call = canonical({"name": function.get("name"), "arguments": arguments})
     description = f"{function.get('description') or ''} Example of a call: {call}".strip()
     return {**tool, "function": {**function, "description": description}}
 
 
-def _example(schema: Json, name: str, depth: int) -> Json:
+def _example_value(schema: Json, name: str, depth: int) -> Json:
     """A value of the form that a schema describes."""
     tree = as_tree(schema)
-    given = _given(tree)
+    given = _given_values(tree)
     if given:
         return given[0]
     kinds = tree.get("type")
@@ -160,16 +160,16 @@ def _example(schema: Json, name: str, depth: int) -> Json:
         case "null":
             return None
         case "array":
-            return [_example(tree.get("items"), name, depth + 1)] if depth < _DEEPEST else []
+            return [_example_value(tree.get("items"), name, depth + 1)] if depth < _DEEPEST else []
         case "object":
             properties = tree_at(tree, "properties") if depth < _DEEPEST else {}
             needed = {key: properties[key] for key in properties if key in items_of(tree, "required")}
-            return {key: _example(part, key, depth + 1) for key, part in needed.items()}
+            return {key: _example_value(part, key, depth + 1) for key, part in needed.items()}
         case _:
             return f"<{name}>"
 
 
-def _given(tree: Tree) -> Sequence[Json]:
+def _given_values(tree: Tree) -> Sequence[Json]:
     """The values that a schema names itself."""
     alone = [tree[key] for key in ("const", "default") if key in tree]
     return [*alone, *items_of(tree, "examples"), *items_of(tree, "enum")]
@@ -188,14 +188,14 @@ def tool_first_sentences(tool: Tree) -> Tree:
         return tool
     short = _with_first_sentence(function)
     if isinstance(parameters := function.get("parameters"), Mapping):
-        short = {**short, "parameters": _shortened(parameters)}
+        short = {**short, "parameters": _shorten_descriptions(parameters)}
     return {**tool, "function": short}
 
 
-def _shortened(schema: Json) -> Json:
+def _shorten_descriptions(schema: Json) -> Json:
     if not isinstance(schema, Mapping):
         return schema
-    return _with_first_sentence(changed_within(schema, _shortened))
+    return _with_first_sentence(changed_within(schema, _shorten_descriptions))
 
 
 def _with_first_sentence(tree: Tree) -> Tree:

@@ -615,7 +615,7 @@ SKIPPED = UserMessage(
 def test_a_model_that_skips_its_tools_is_nudged_before_the_run_settles() -> None:
     skips: tuple[Turn, ...] = (asks(), replies("Done."), asks(AssistantMessage("Done."), SKIPPED))
     played = book(tool_use_mode="enforced", nudge_no_tool_calls=1).play(*skips, *LOOKED_ONCE, *DONE)
-    assert noted(played, ModelNudged) == [ModelNudged(1, "no_tool_calls")]
+    assert noted(played, ModelNudged) == [ModelNudged(1, "no_tool_calls", SKIPPED.content)]
     book(tool_use_mode="enforced", nudge_no_tool_calls=1).play(
         *skips, replies("Done."), finishes(NoToolCalls("Done."))
     )
@@ -652,7 +652,7 @@ def test_text_calls_that_were_all_rejected_are_nudged_in_any_mode(text: str, wha
     )
     reading = book(text_dialects=["hermes_json"])
     played = reading.play(asks(), replies(text), asks(AssistantMessage(text), request), *DONE)
-    assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
+    assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected", request.content)]
 
 
 @pytest.mark.parametrize("said", ["", "I run it."])
@@ -704,7 +704,9 @@ def test_a_text_that_looks_like_a_call_in_no_dialect_that_is_read_never_complete
         asks(AssistantMessage(text), ASKED_WHETHER_IT_IS_A_CALL),
     )
     played = book(tool_use_mode=mode, text_dialects=[]).play(*asked, replies(text), unread)
-    assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected")]
+    assert noted(played, ModelNudged) == [
+        ModelNudged(1, "text_call_rejected", ASKED_WHETHER_IT_IS_A_CALL.content)
+    ]
     assert noted(played, TextCallsOff) == [TextCallsOff()]
     book(text_dialects=[]).play(*asked, *DONE)
     taken = book(text_dialects=[], accept_suspected_calls=True)

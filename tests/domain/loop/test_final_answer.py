@@ -104,5 +104,10 @@ def test_a_call_that_only_the_finish_reason_announces_is_asked_about_once() -> N
         "The tools are: echo, ping. If you need one, make a tool call; if this was your answer, put such "
         "markup into a code block."
     )
-    goes_on(heard(run(), announced), ModelNudged(1, "text_call_rejected"), AssistantMessage("Done."), request)
+    goes_on(
+        heard(run(), announced),
+        ModelNudged(1, "text_call_rejected", request.content),
+        AssistantMessage("Done."),
+        request,
+    )
     ends(heard(run(Memory(corrections=1)), announced), Completed("Done."), AssistantMessage("Done."))

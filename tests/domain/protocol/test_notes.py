@@ -87,8 +87,8 @@ SENTENCES: tuple[tuple[Note, str], ...] = (
     ),
     (notes.OutputCalled(1, 1), "info the answer came as a call of the final tool"),
     (
-        notes.ModelNudged(1, "no_tool_calls"),
-        "warn the model is asked to call a tool (no_tool_calls)",
+        notes.ModelNudged(1, "no_tool_calls", "You have not called a tool yet."),
+        "warn the model is asked to call a tool (no_tool_calls): You have not called a tool yet.",
     ),
     (notes.ToolsWithheld(1, ("pay",)), "warn not offered, since the model repeats itself: pay"),
     (

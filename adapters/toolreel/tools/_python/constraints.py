@@ -40,8 +40,8 @@ def constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTyp
     :raises ConfigError: if a constraint is invalid
     """
     schema, checks = dict(kind.schema), list[_Check]()
-    for extra in _flat(extras):
-        keywords, more_checks = _constraint(extra, _kinds(kind.schema), place)
+    for extra in _flat_constraints(extras):
+        keywords, more_checks = _keywords_and_checks(extra, _json_types(kind.schema), place)
         schema.update(keywords)
         checks += more_checks
     if not checks:
@@ -72,7 +72,7 @@ def description_in(extras: Sequence[object]) -> str:
     return ""
 
 
-def _flat(extras: Sequence[object]) -> Iterator[object]:
+def _flat_constraints(extras: Sequence[object]) -> Iterator[object]:
     """Single constraints; a pydantic ``Field`` has several."""
     for extra in extras:
         if is_field(extra):
@@ -81,32 +81,32 @@ def _flat(extras: Sequence[object]) -> Iterator[object]:
             yield extra
 
 
-def _kinds(schema: Mapping[str, Json]) -> set[str]:
+def _json_types(schema: Mapping[str, Json]) -> set[str]:
     """The JSON types in a schema's ``type`` and ``anyOf``."""
     types = schema.get("type", [])
     kinds = {types} if isinstance(types, str) else {str(kind) for kind in cast("list[Json]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
-        kinds |= _kinds(choice)
+        kinds |= _json_types(choice)
     return kinds
 
 
-def _constraint(extra: object, kinds: set[str], place: str) -> tuple[dict[str, Json], list[_Check]]:
+def _keywords_and_checks(extra: object, kinds: set[str], place: str) -> tuple[dict[str, Json], list[_Check]]:
     keywords: dict[str, Json] = {}
     checks: list[_Check] = []
     for name, (key, words, holds) in _BOUNDS.items():
-        if (bound := _value(extra, name)) is not None:
+        if (bound := _value_of_constraint(extra, name)) is not None:
             checks.append(_bound_check(bound, words, holds))
             # A bound on a date or a decimal has no JSON Schema keyword; it is only checked.
             keywords |= {key: bound} if _is_number(bound) and kinds & _NUMBERS else {}
-    if (step := _value(extra, "multiple_of")) is not None:
+    if (step := _value_of_constraint(extra, "multiple_of")) is not None:
         checks.append(lambda value: None if value % step == 0 else f"a multiple of {step}")
         keywords |= {"multipleOf": step} if _is_number(step) else {}
     for name, (words, enough) in _LENGTHS.items():
         # type() is int: an object can have a method or a bool of this name.
-        if type(length := _value(extra, name)) is int and (length or name != "min_length"):
+        if type(length := _value_of_constraint(extra, name)) is int and (length or name != "min_length"):
             checks.append(_length_check(length, words, enough))
             keywords |= {keys[name]: length for kind, keys in _LENGTH_KEYWORDS.items() if kind in kinds}
-    if (pattern := _pattern(extra, place)) is not None:
+    if (pattern := _pattern_of_constraint(extra, place)) is not None:
         checks.append(lambda value: None if pattern.search(value) else f"a match of {pattern.pattern}")
         keywords["pattern"] = pattern.pattern
     if callable(holding := getattr(extra, "func", None)) and type(extra).__name__ == "Predicate":
@@ -114,7 +114,7 @@ def _constraint(extra: object, kinds: set[str], place: str) -> tuple[dict[str, J
     return keywords, checks
 
 
-def _value(extra: object, name: str) -> Any:  # noqa: ANN401 - whatever the constraint holds
+def _value_of_constraint(extra: object, name: str) -> Any:  # noqa: ANN401 - whatever the constraint holds
     return None if isinstance(extra, str) else getattr(extra, name, None)
 
 
@@ -130,8 +130,8 @@ def _length_check(length: int, words: str, enough: Callable[[int, int], bool]) -
     return lambda value: None if enough(len(value), length) else f"{words} {length} of them"
 
 
-def _pattern(extra: object, place: str) -> re.Pattern[str] | None:
-    pattern = _value(extra, "pattern")
+def _pattern_of_constraint(extra: object, place: str) -> re.Pattern[str] | None:
+    pattern = _value_of_constraint(extra, "pattern")
     if pattern is None:
         return None
     try:

@@ -62,7 +62,7 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
     described: dict[str, list[str]] = {}
     # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.
     section, current, underlined, indent = "", summary, False, -1
-    for line, title in _lines(docstring):
+    for line, title in _lines_with_sections(docstring):
         text, depth = line.strip(), len(line) - len(line.lstrip())
         if title:
             section, current, underlined, indent = title, [], True, -1
@@ -78,7 +78,7 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
         else:
             indent = depth if indent < 0 else indent
             is_entry = section in _PARAMETER_SECTIONS and depth <= indent
-            found_names, about = (is_entry and _entry(text, underlined=underlined)) or ([], "")
+            found_names, about = (is_entry and _parameter_entry(text, underlined=underlined)) or ([], "")
             known = [name for name in found_names if name in names]
             if known or (found_names and depth) or (underlined and not depth):
                 current = [about]  # ignored if it is of another parameter
@@ -89,13 +89,13 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
                 section, current = "", summary
                 summary += ["", line]
     texts = {
-        name: _flowed([lines[0], *dedent("\n".join(lines[1:])).split("\n")])
+        name: _join_paragraphs([lines[0], *dedent("\n".join(lines[1:])).split("\n")])
         for name, lines in described.items()
     }
-    return Docstring(_flowed(summary), texts)
+    return Docstring(_join_paragraphs(summary), texts)
 
 
-def _entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
+def _parameter_entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
     """The parameter names and the text of a line that begins an entry, if the line does."""
     found = _NAMES.fullmatch(text)
     if found is None:
@@ -117,7 +117,7 @@ def _after_type(text: str) -> str:
     return ""
 
 
-def _lines(docstring: str) -> Iterator[tuple[str, str]]:
+def _lines_with_sections(docstring: str) -> Iterator[tuple[str, str]]:
     """Each line, with the section title if it is an underlined one; underlines are skipped."""
     lines = docstring.splitlines()
     skipped = False
@@ -131,7 +131,7 @@ def _lines(docstring: str) -> Iterator[tuple[str, str]]:
             yield line, ""
 
 
-def _flowed(lines: Iterable[str]) -> str:
+def _join_paragraphs(lines: Iterable[str]) -> str:
     """One text: the lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
     written: list[str] = []
     fenced = flows = in_item = in_code = False

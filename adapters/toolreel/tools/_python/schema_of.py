@@ -60,7 +60,7 @@ def is_pydantic(hint: object) -> bool:
     return any(hasattr(hint, mark) for mark in _MARKS)
 
 
-def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
+def _without_titles(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
     """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
 
     Choices get their types, as those of our own schemas have.
@@ -68,11 +68,11 @@ def _untitled(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tre
     :param names: whether the keys of this object are names, so that "title" is an ordinary name
     """
     if isinstance(tree, list):
-        return [_untitled(item) for item in tree]
+        return [_without_titles(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
     changed = {
-        key: _untitled(value, names=not names and key in {"properties", "$defs"})
+        key: _without_titles(value, names=not names and key in {"properties", "$defs"})
         if key not in {"default", "const", "enum", "examples"} or names
         else value
         for key, value in tree.items()
@@ -119,7 +119,7 @@ class Types:
         """
         arguments, origin = get_args(hint), get_origin(hint) or hint
         if origin is Annotated:
-            return self._annotated(hint, arguments[0], arguments[1:], place)
+            return self._annotated_type(hint, arguments[0], arguments[1:], place)
         if origin in {Required, NotRequired}:
             return self.of(arguments[0], place)
         if isinstance(hint, Hashable) and hint in SCALARS:
@@ -129,21 +129,21 @@ class Types:
         if origin is Literal:
             return one_of([(default_of(choice, f"{place}: the choice"), choice) for choice in arguments])
         if origin in _ARRAYS:
-            return self._array(origin, arguments, place)
+            return self._array_type(origin, arguments, place)
         if origin in _OBJECTS:
-            return self._object(arguments, place)
+            return self._object_type(arguments, place)
         if isinstance(hint, type) and issubclass(hint, Enum):
             return one_of([(default_of(member.value, f"{place}: the choice"), member) for member in hint])
-        return self._named(hint, place)
+        return self._named_type(hint, place)
 
-    def _named(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _named_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         origin = get_origin(hint) or hint
         if is_pydantic(origin):
-            return self._pydantic(hint, place)
+            return self._pydantic_type(hint, place)
         if isinstance(origin, type) and hasattr(origin, "__struct_config__"):
-            return self._struct(hint, place)
+            return self._msgspec_type(hint, place)
         if is_record(origin):
-            return self._once(hint, place, lambda: self._record(hint, place))
+            return self._define_once(hint, place, lambda: self._record_type(hint, place))
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__ or (hint.__bound__,)
             kinds = [self.of(Any if each is None else each, place) for each in known]
@@ -152,14 +152,14 @@ class Types:
             return self.of(hint.__supertype__, place)
         if hasattr(origin, "__value__"):  # `type X = …`
             aliased = substituted(
-                origin.__value__, dict(zip(_variables(origin), get_args(hint), strict=False))
+                origin.__value__, dict(zip(_type_variables(origin), get_args(hint), strict=False))
             )
-            return self._once(hint, place, lambda: self._resolved(aliased, place, origin))
+            return self._define_once(hint, place, lambda: self._resolve_type(aliased, place, origin))
         if isinstance(hint, ForwardRef):  # the name of an alias inside itself
-            return self._once(hint.__forward_arg__, place, lambda: self._resolved(hint, place))
+            return self._define_once(hint.__forward_arg__, place, lambda: self._resolve_type(hint, place))
         raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
 
-    def _resolved(self, hint: Any, place: str, alias: Any = None) -> JsonType:  # noqa: ANN401
+    def _resolve_type(self, hint: Any, place: str, alias: Any = None) -> JsonType:  # noqa: ANN401
         """A type that may name itself, or others of its module."""
         module = sys.modules.get(getattr(alias, "__module__", None) or "")
         namespace = {**self._namespace, **vars(module or builtins)}
@@ -172,36 +172,36 @@ class Types:
             raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
         return self.of(found, place)
 
-    def _once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
+    def _define_once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
         """A type whose parts may hold it again, which is then a reference."""
         name = _name_of(hint)
         reference: dict[str, Json] = {"$ref": f"#/$defs/{name}"}
         if hint in self._recursive or hint in self._open:
             self._recursive.setdefault(hint, None)
-            return JsonType(reference, lambda value: self._closed(hint).read(value))
+            return JsonType(reference, lambda value: self._closed_type(hint).read(value))
         self._open.append(hint)
         kind = make()
         self._open.pop()
         if hint not in self._recursive:
             return kind
         self._recursive[hint] = kind
-        self._share(name, kind.schema, place)
+        self._add_definition(name, kind.schema, place)
         return JsonType(reference, kind.read)
 
-    def _annotated(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
+    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(is_pydantic(extra) for extra in extras):
-            kind = self._pydantic(hint, place)
+            kind = self._pydantic_type(hint, place)
         else:
             kind = constrained(self.of(inner, place), extras, place)
         text = description_in(extras)
         return JsonType({**kind.schema, "description": text}, kind.read) if text else kind
 
-    def _pydantic(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _pydantic_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         """A type that pydantic makes a schema of."""
         pydantic = import_module("pydantic")
         try:
             adapter = pydantic.TypeAdapter(hint)
-            tree = _untitled(adapter.json_schema())
+            tree = _without_titles(adapter.json_schema())
         except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
             why, _, _ = str(error).partition("\n")
             raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
@@ -217,10 +217,10 @@ class Types:
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
         for name, schema in tree.pop("$defs", {}).items():
-            self._share(name, schema, place)
+            self._add_definition(name, schema, place)
         return JsonType(tree, read)
 
-    def _struct(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _msgspec_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         """A type that msgspec makes a schema of."""
         msgspec = import_module("msgspec")
         try:
@@ -234,15 +234,15 @@ class Types:
             except msgspec.ValidationError as error:
                 raise InvalidValue(str(error)) from None
 
-        for name, schema in _untitled(shared, names=True).items():
-            self._share(name, schema, place)
-        return JsonType(_untitled(tree), read)
+        for name, schema in _without_titles(shared, names=True).items():
+            self._add_definition(name, schema, place)
+        return JsonType(_without_titles(tree), read)
 
-    def _share(self, name: str, schema: Json, place: str) -> None:
+    def _add_definition(self, name: str, schema: Json, place: str) -> None:
         if self.shared.setdefault(name, schema) != schema:
             raise ConfigError(f"{place}: there are two types {name!r}; rename one of the two")
 
-    def _array(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
+    def _array_type(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
         build = _ARRAYS[origin]
         items = [self.of(argument, place) for argument in arguments if argument is not Ellipsis]
         if origin is tuple and items and Ellipsis not in arguments:
@@ -254,18 +254,18 @@ class Types:
         keywords: dict[str, Json] = {"items": item.schema} if items else {}
         return JsonType({"type": "array", **keywords}, items_reader(lambda _: item, build))
 
-    def _object(self, arguments: Sequence[Any], place: str) -> JsonType:
+    def _object_type(self, arguments: Sequence[Any], place: str) -> JsonType:
         if not arguments:
             return JsonType({"type": "object"}, values_reader(str, ANYTHING))
         key, value = self.of(arguments[0], f"{place}, the keys"), self.of(arguments[1], place)
         schema: dict[str, Json] = {"type": "object", "additionalProperties": value.schema}
         return JsonType(schema, values_reader(key_reader(key, arguments[0]), value))
 
-    def _record(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _record_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
         """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         kind = get_origin(hint) or hint
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
-        fields = [*_fields(kind, bound_hints(hint, place))]
+        fields = [*_fields_of(kind, bound_hints(hint, place))]
         descriptions = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
         parts, properties = dict[str, JsonType](), dict[str, Json]()
         for name, part, _, default in fields:
@@ -279,7 +279,7 @@ class Types:
         build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
         return JsonType({**schema, "additionalProperties": False}, _record_reader(build, parts, required))
 
-    def _closed(self, kind: object) -> JsonType:
+    def _closed_type(self, kind: object) -> JsonType:
         record = self._recursive[kind]
         assert record is not None, "nothing is read before its type is known"  # noqa: S101
         return record
@@ -311,13 +311,13 @@ def bound_hints(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
     Each class of the hierarchy binds its own variables: the same one may mean something else in a base.
     """
     kind = get_origin(hint) or hint
-    bound = {kind: dict(zip(_variables(kind), get_args(hint), strict=False))}
+    bound = {kind: dict(zip(_type_variables(kind), get_args(hint), strict=False))}
     classes = [kind]
     for at in classes:
         for base in getattr(at, "__orig_bases__", ()):
             if (origin := get_origin(base)) is not None and origin is not Generic and origin not in bound:
                 arguments = [substituted(each, bound[at]) for each in get_args(base)]
-                bound[origin] = dict(zip(_variables(origin), arguments, strict=False))
+                bound[origin] = dict(zip(_type_variables(origin), arguments, strict=False))
                 classes.append(origin)
     # The bases of a TypedDict are not in its hierarchy, so that all its variables are taken together.
     merged = {variable: found for each in reversed(bound.values()) for variable, found in each.items()}
@@ -338,7 +338,7 @@ def substituted(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     return hint[tuple(variables.get(each, each) for each in parameters)]
 
 
-def _variables(kind: Any) -> Sequence[Any]:  # noqa: ANN401
+def _type_variables(kind: Any) -> Sequence[Any]:  # noqa: ANN401
     found: Sequence[Any] = getattr(kind, "__type_params__", ()) or getattr(kind, "__parameters__", ())
     return found
 
@@ -387,7 +387,7 @@ def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
     )
 
 
-def _fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
+def _fields_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
     """The fields of a record in order: name, hint, whether it is required, and its default.
 
     A default that a factory makes is not known.

@@ -93,14 +93,14 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 
     :param name: the tool's inner name; by default the name of the function
     """
-    tool = name if name is not None else _name(function)
+    tool = name if name is not None else _tool_name(function)
     place = f"tool {tool!r}"
-    annotated = _annotated(function)
+    annotated = _annotations_holder(function)
     hints, types = hints_of(annotated, place), Types(getattr(inspect.unwrap(annotated), "__globals__", {}))
     properties, required = dict[str, Json](), list[str]()
     kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
-    parameters, context = _parameters(function, place), None
-    docstring = parse_docstring(_docstring(function), parameters)
+    parameters, context = _model_parameters(function, place), None
+    docstring = parse_docstring(_docstring_of(function), parameters)
     for key, parameter in parameters.items():
         at = f"{place}, parameter {key!r}"
         if key not in hints:
@@ -111,7 +111,9 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
             continue
         if is_field(default):
             hint, default = Annotated[hint, default], _default_of_field(default, key, defaults)
-        kinds[key], properties[key] = _property(types, hint, default, docstring.parameters.get(key), at)
+        kinds[key], properties[key] = _parameter_property(
+            types, hint, default, docstring.parameters.get(key), at
+        )
         required += [key] if default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     tree |= {"$defs": types.shared} if types.shared else {}
@@ -123,7 +125,7 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
     """Arguments that are passed as JSON, for tools with a schema of their own."""
     try:
-        hints = hints_of(_annotated(function), "")
+        hints = hints_of(_annotations_holder(function), "")
     except ConfigError:
         return Arguments()
     return Arguments(context=next((name for name, hint in hints.items() if _is_context(hint)), None))
@@ -131,26 +133,26 @@ def untyped_arguments(function: Callable[..., object]) -> Arguments:
 
 def summary_of(function: Callable[..., object]) -> str:
     """The summary of a function's docstring."""
-    return parse_docstring(_docstring(function), ()).summary
+    return parse_docstring(_docstring_of(function), ()).summary
 
 
-def _unbound(function: Callable[..., object]) -> Callable[..., object]:
-    return _unbound(function.func) if isinstance(function, functools.partial) else function
+def _function_of_method(function: Callable[..., object]) -> Callable[..., object]:
+    return _function_of_method(function.func) if isinstance(function, functools.partial) else function
 
 
-def _docstring(function: Callable[..., object]) -> str:
-    return inspect.getdoc(_unbound(function)) or ""
+def _docstring_of(function: Callable[..., object]) -> str:
+    return inspect.getdoc(_function_of_method(function)) or ""
 
 
-def _annotated(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
+def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
     """The object with the annotations: for a partial its function, for an instance its ``__call__``."""
-    function = _unbound(function)
+    function = _function_of_method(function)
     if inspect.isclass(function):
         return function.__init__
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _property(
+def _parameter_property(
     types: Types, hint: object, default: object, description: str | None, place: str
 ) -> tuple[JsonType, Mapping[str, Json]]:
     try:
@@ -174,7 +176,7 @@ def _default_of_field(default: object, name: str, defaults: dict[str, Callable[[
     return None if field.default_factory is not None else field.default
 
 
-def _parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
+def _model_parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
     """The parameters for the model, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
@@ -189,8 +191,8 @@ def _parameters(function: Callable[..., object], place: str) -> Mapping[str, ins
     return {name: parameter for name, parameter in parameters.items() if name not in bound}
 
 
-def _name(function: Callable[..., object]) -> str:
-    function = _unbound(function)
+def _tool_name(function: Callable[..., object]) -> str:
+    function = _function_of_method(function)
     name = getattr(function, "__name__", "")
     if not isinstance(name, str) or not name.isidentifier():
         raise ConfigError(f"{function!r} has no name that a model could call; give it one with def")

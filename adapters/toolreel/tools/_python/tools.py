@@ -63,7 +63,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
-        object.__setattr__(self, "arguments", _arguments(self.definition, self.function))
+        object.__setattr__(self, "arguments", _typed_arguments(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
             target_of(self.function, place)
@@ -157,7 +157,7 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def _arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
+def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
     """Typed conversion of arguments, if the definition's schema is that of the signature; else plain JSON."""
     try:
         signature = signature_of(function, definition.name)
@@ -180,10 +180,10 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
     :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
     :raises ConfigError: if a signature cannot be converted to a schema
     """
-    return [tool for name in names for tool in _load(name)]
+    return [tool for name in names for tool in _load_tools(name)]
 
 
-def _load(name: str) -> list[ToolLike]:
+def _load_tools(name: str) -> list[ToolLike]:
     from difflib import get_close_matches
 
     place, colon, attribute = name.rpartition(":")
@@ -194,7 +194,7 @@ def _load(name: str) -> list[ToolLike]:
         close = get_close_matches(attribute, dir(module), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ToolModuleError(f"--tools {name}: {module.__name__} has no {attribute!r}{hint}")
-    return _tools(getattr(module, attribute), name)
+    return _tools_in(getattr(module, attribute), name)
 
 
 def load_module(place: str, said: str) -> ModuleType:
@@ -213,7 +213,7 @@ def load_module(place: str, said: str) -> ModuleType:
         raise ToolModuleError(f"{said}: cannot import {name}: {error}") from error
     except (Exception, SystemExit) as error:
         raise ToolModuleError(
-            f"{said}: importing {name} failed with {type(error).__name__}: {error}{_at(error)}"
+            f"{said}: importing {name} failed with {type(error).__name__}: {error}{_line_of_error(error)}"
         ) from error
 
 
@@ -230,7 +230,7 @@ def _module_of_file(file: Path, said: str) -> str:
     return file.stem
 
 
-def _at(error: BaseException) -> str:
+def _line_of_error(error: BaseException) -> str:
     """The line and file of an error, for the message."""
     if isinstance(error, SyntaxError):
         return ""  # its message has the place
@@ -240,7 +240,7 @@ def _at(error: BaseException) -> str:
     return f" (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})" if trace else ""
 
 
-def _tools(value: object, name: str) -> list[ToolLike]:
+def _tools_in(value: object, name: str) -> list[ToolLike]:
 
     if isinstance(value, Toolbox):
         if value.has_settings:
@@ -294,12 +294,13 @@ class Toolbox:
         on_progress: ProgressListener | None = None,
     ) -> None:
         all_tools = [
-            tool if isinstance(tool, Tool) else Tool.of(tool) for tool in _listed(tools, type(self).__name__)
+            tool if isinstance(tool, Tool) else Tool.of(tool)
+            for tool in _expect_tools(tools, type(self).__name__)
         ]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
         removed = set(self.surface.masked)
-        self._tools = {
+        self._tools_in = {
             tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
         }
         self.has_settings = (deadline, deps, on_error, on_progress) != (DEADLINE, None, None, None)
@@ -308,36 +309,36 @@ class Toolbox:
         self._deps = deps
         self._on_error = on_error or _log_error
         self._on_progress = on_progress or ignore_progress
-        self._check()
+        self._check_kinds()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools, without the masked ones."""
-        return (*self._tools.values(),)
+        return (*self._tools_in.values(),)
 
-    def _check(self) -> None:
+    def _check_kinds(self) -> None:
         """Check that this kind of host can run the tools."""
 
-    def _call(self, effect: RunTool) -> Call:
+    def _prepare_call(self, effect: RunTool) -> Call:
         """A call that has not started yet.
 
         :raises ConfigError: if no run may call such a tool: the plan was built with other tools, or it is not
             exposed
         """
         name = effect.name
-        if name not in self._tools:
+        if name not in self._tools_in:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
-        if not self._tools[name].definition.exposed:  # the reducer asks for none; a forged effect may
+        if not self._tools_in[name].definition.exposed:  # the reducer asks for none; a forged effect may
             raise ConfigError(f"tool {name!r} is not exposed, so that no run may call it")
-        own = self._tools[name].definition.deadline_ms
+        own = self._tools_in[name].definition.deadline_ms
         seconds = self._deadline if own is None else own / 1000
         deadline = None if seconds is None else time.monotonic() + seconds
         current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
         context = RunContext(self._deps, current, deadline, self._on_progress)
-        return Call(self._tools[name], effect, context, seconds, self._on_error)
+        return Call(self._tools_in[name], effect, context, seconds, self._on_error)
 
 
-def _listed(tools: object, host: str) -> Iterable[ToolLike]:
+def _expect_tools(tools: object, host: str) -> Iterable[ToolLike]:
     if not isinstance(tools, Iterable):
         raise ConfigError(
             f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
@@ -376,23 +377,25 @@ class Call:
         try:
             with running(self._context):
                 if self._isolated is not None:
-                    event = self._answered(self._isolated.run(self._request()))
+                    event = self._result_of_worker(self._isolated.run(self._worker_request()))
                 else:
-                    value = self._tool.function(**self._keywords())
+                    value = self._tool.function(**self._keyword_arguments())
                     event = succeeded(self._effect, value, self._tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             event = self.failed(error)
-        return self._billed(event)
+        return self._with_cost(event)
 
     async def arun(self) -> ToolReturned:
         """Await an async tool."""
         function = cast("Callable[..., Awaitable[object]]", self._tool.function)
         try:
             with running(self._context):
-                event = succeeded(self._effect, await function(**self._keywords()), self._tool.ok_key)
+                event = succeeded(
+                    self._effect, await function(**self._keyword_arguments()), self._tool.ok_key
+                )
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             event = self.failed(error)
-        return self._billed(event)
+        return self._with_cost(event)
 
     def end(self) -> None:
         """Mark the call as over: its context says so, and its process is killed."""
@@ -406,17 +409,17 @@ class Call:
             how = f"{how} and was stopped"
         if not repeatable:
             how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
-        return self._billed(timeout_event(self._effect, how, safe_to_repeat=repeatable))
+        return self._with_cost(timeout_event(self._effect, how, safe_to_repeat=repeatable))
 
-    def _billed(self, event: ToolReturned) -> ToolReturned:
+    def _with_cost(self, event: ToolReturned) -> ToolReturned:
         """The event with what the tool has said that it took of models."""
         spent = self._context.spending.total
         return event if spent is None else replace(event, spent=spent)
 
-    def _keywords(self) -> dict[str, object]:
+    def _keyword_arguments(self) -> dict[str, object]:
         return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
 
-    def _request(self) -> Mapping[str, Json]:
+    def _worker_request(self) -> Mapping[str, Json]:
         effect = self._effect
         return {
             "target": target_of(self._tool.function, f"tool {effect.name!r}"),
@@ -429,7 +432,7 @@ class Call:
             "turn": effect.turn,
         }
 
-    def _answered(self, response: Mapping[str, Json]) -> ToolReturned:
+    def _result_of_worker(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
         spent = cast("Mapping[str, Any] | None", response.get("spent"))
@@ -465,14 +468,14 @@ class PythonTools(Toolbox):
     :param on_progress: callback for progress that tools report
     """
 
-    def _check(self) -> None:
-        for name, tool in self._tools.items():
+    def _check_kinds(self) -> None:
+        for name, tool in self._tools_in.items():
             if tool.is_async:
                 raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool; failures become results for the model."""
-        call = self._call(effect)
+        call = self._prepare_call(effect)
         try:
             if call.seconds is None:
                 return call.run()
@@ -491,7 +494,7 @@ class AsyncPythonTools(Toolbox):
     :class:`PythonTools`.
     """
 
-    def _check(self) -> None:
+    def _check_kinds(self) -> None:
         # Not at the top: ``toolreel`` has this class among its names and loads them without any extra.
         try:
             from anyio import move_on_after
@@ -501,7 +504,7 @@ class AsyncPythonTools(Toolbox):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool; failures become results for the model."""
-        call = self._call(effect)
+        call = self._prepare_call(effect)
         try:
             if call.seconds is None:
                 return await _result_of(call, effect.name)

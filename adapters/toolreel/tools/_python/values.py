@@ -86,13 +86,13 @@ def plain(value: object, parts: list[Media] | None = None) -> Json:
     :raises TypeError: if JSON cannot represent it; says what to return instead
     :raises ValueError: if it contains itself, NaN or an infinity
     """
-    return _plain(value, (), [] if parts is None else parts)
+    return _to_json(value, (), [] if parts is None else parts)
 
 
-def _plain(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
+def _to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     match value:
         case Enum():
-            return _plain(value.value, above, parts)
+            return _to_json(value.value, above, parts)
         case None | bool() | int() | str():
             return value
         case float():
@@ -100,10 +100,10 @@ def _plain(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
                 raise ValueError(f"Out of range float values are not JSON compliant: {value}")
             return value
         case _:
-            return _whole(value, above, parts)
+            return _to_json_unless_cyclic(value, above, parts)
 
 
-def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
+def _to_json_unless_cyclic(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if id(value) in above:
         raise ValueError("Circular reference detected")
     above = (*above, id(value))
@@ -119,15 +119,15 @@ def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if isinstance(value, Decimal | UUID | PurePath):
         return str(value)
     if callable(dump := getattr(value, "model_dump", None)):
-        return _plain(dump(mode="json", by_alias=True), above, parts)
+        return _to_json(dump(mode="json", by_alias=True), above, parts)
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:  # a dataclass
-        return _plain(serializer.to_python(value, mode="json", by_alias=True), above, parts)
-    if (named := _named(value)) is not None:
-        return _object(named, above, parts)
+        return _to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
+    if (named := _named_fields(value)) is not None:
+        return _object_to_json(named, above, parts)
     if isinstance(value, Set):
-        return sorted((_plain(item, above, parts) for item in value), key=canonical)
+        return sorted((_to_json(item, above, parts) for item in value), key=canonical)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
-        return [_plain(item, above, parts) for item in value]
+        return [_to_json(item, above, parts) for item in value]
     kind = type(value).__name__
     remedy = _REMEDIES.get(kind, "return what JSON can carry")
     if inspect.iscoroutine(value):
@@ -135,17 +135,17 @@ def _whole(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     raise TypeError(f"Object of type {kind} is not JSON serializable; {remedy}")
 
 
-def _object(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
+def _object_to_json(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
     written: dict[str, Json] = {}
     for key, item in named.items():
-        name = _key(key)
+        name = _key_text(key)
         if name in written:
             raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
-        written[name] = _plain(item, above, parts)
+        written[name] = _to_json(item, above, parts)
     return written
 
 
-def _named(value: object) -> Mapping[object, object] | None:
+def _named_fields(value: object) -> Mapping[object, object] | None:
     """The named fields of a value; ``None`` if it has none."""
     if isinstance(value, Mapping):
         return value
@@ -163,10 +163,10 @@ def _named(value: object) -> Mapping[object, object] | None:
     return {key: getattr(value, name) for key, name in zip(written, names, strict=True)}
 
 
-def _key(key: object) -> str:
+def _key_text(key: object) -> str:
     match key:
         case Enum():
-            return _key(key.value)
+            return _key_text(key.value)
         case str():
             return key
         case None | bool() | int() | float():
@@ -331,20 +331,20 @@ def values_reader(read_key: Callable[[str], object], kind: JsonType) -> Callable
     return read
 
 
-def _integer(value: Json) -> object:
+def _read_integer(value: Json) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)  # JSON Schema counts 3.0 as an integer
     return _WHOLE(value)
 
 
-def _number(value: Json) -> object:
+def _read_number(value: Json) -> object:
     try:
         return float(_NUMERIC(value))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     except OverflowError:
         raise InvalidValue.of(value, "a number of ordinary size") from None
 
 
-def _decimal(value: Json) -> object:
+def _read_decimal(value: Json) -> object:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             number = Decimal(str(value))
@@ -355,7 +355,7 @@ def _decimal(value: Json) -> object:
     raise InvalidValue.of(value, 'a decimal number such as "12.50"')
 
 
-def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
+def _text_type(form: str, parse: Callable[[str], object], example: str) -> JsonType:
     """A type that is written as a string with a format."""
 
     def read(value: Json) -> object:
@@ -377,21 +377,23 @@ ANYTHING: Final = JsonType({}, lambda value: value)
 
 SCALARS: Final[Mapping[object, JsonType]] = {
     str: JsonType({"type": "string"}, _STRING),
-    int: JsonType({"type": "integer"}, _integer),
-    float: JsonType({"type": "number"}, _number),
+    int: JsonType({"type": "integer"}, _read_integer),
+    float: JsonType({"type": "number"}, _read_number),
     bool: JsonType({"type": "boolean"}, checked(bool, "true or false")),
     None: _NULL,
     NoneType: _NULL,
     Any: ANYTHING,
     object: ANYTHING,
-    datetime: _text("date-time", datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"'),
-    date: _text("date", date.fromisoformat, 'a date such as "2026-11-22"'),
-    time: _text("time", time.fromisoformat, 'a time such as "09:30:00"'),
-    timedelta: _text("duration", parse_duration, 'a duration such as "PT1H30M"'),
-    UUID: _text("uuid", UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"'),
-    Path: _text("path", Path, 'a path such as "notes/a.txt"'),
-    PurePath: _text("path", PurePath, 'a path such as "notes/a.txt"'),
-    Decimal: JsonType({"type": ["number", "string"]}, _decimal),
+    datetime: _text_type(
+        "date-time", datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"'
+    ),
+    date: _text_type("date", date.fromisoformat, 'a date such as "2026-11-22"'),
+    time: _text_type("time", time.fromisoformat, 'a time such as "09:30:00"'),
+    timedelta: _text_type("duration", parse_duration, 'a duration such as "PT1H30M"'),
+    UUID: _text_type("uuid", UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"'),
+    Path: _text_type("path", Path, 'a path such as "notes/a.txt"'),
+    PurePath: _text_type("path", PurePath, 'a path such as "notes/a.txt"'),
+    Decimal: JsonType({"type": ["number", "string"]}, _read_decimal),
 }
 
 

@@ -151,43 +151,45 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
 
     :raises McpConfigError: if it is invalid; names the place
     """
-    entries = _object(_object(tree, "the file").get("mcpServers"), "mcpServers")
+    entries = _expect_object(_expect_object(tree, "the file").get("mcpServers"), "mcpServers")
     return tuple(
-        _server(name, _object(entry, f"mcpServers.{name}"), environment)
+        _read_server(name, _expect_object(entry, f"mcpServers.{name}"), environment)
         for name, entry in entries.items()
         if not (isinstance(entry, Mapping) and entry.get("disabled") is True)
     )
 
 
-def _server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]) -> McpServer:
+def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]) -> McpServer:
     at = f"mcpServers.{name}"
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
-    settings = _settings(_object(entry.get("toolreel", {}), f"{at}.toolreel"), f"{at}.toolreel")
+    settings = _read_settings(_expect_object(entry.get("toolreel", {}), f"{at}.toolreel"), f"{at}.toolreel")
     expanded = {
-        key: _expanded(entry[key], f"{at}.{key}", environment)
+        key: _expand_variables(entry[key], f"{at}.{key}", environment)
         for key in _EXPANDED
         if entry.get(key) is not None
     }
     kind = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if kind in _STDIO:
-        command = _text(expanded.get("command"), f"{at}.command")
-        args = _texts(expanded.get("args", []), f"{at}.args")
-        folder = Path(_text(expanded["cwd"], f"{at}.cwd")) if "cwd" in expanded else None
+        command = _expect_text(expanded.get("command"), f"{at}.command")
+        args = _expect_texts(expanded.get("args", []), f"{at}.args")
+        folder = Path(_expect_text(expanded["cwd"], f"{at}.cwd")) if "cwd" in expanded else None
         return StdioServer(
-            name, command, args, _text_object(expanded.get("env", {}), f"{at}.env"), folder, settings
+            name, command, args, _expect_text_object(expanded.get("env", {}), f"{at}.env"), folder, settings
         )
     if kind in _HTTP:
-        url = _text(expanded.get("url"), f"{at}.url")
+        url = _expect_text(expanded.get("url"), f"{at}.url")
         if urlsplit(url).scheme not in {"http", "https"}:
             raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(url)!r}")
-        return HttpServer(name, url, _text_object(expanded.get("headers", {}), f"{at}.headers"), settings)
+        return HttpServer(
+            name, url, _expect_text_object(expanded.get("headers", {}), f"{at}.headers"), settings
+        )
     known = ", ".join((*_STDIO, *_HTTP[:2]))
     hint = "; the older SSE transport is not supported, use the server's /mcp address" * (kind == "sse")
     raise McpConfigError(f"{at}.type: expected one of {known}, got {kind!r}{hint}")
 
 
-def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
+def _read_settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
     known = [each.name for each in fields(ServerSettings)]
     chosen: dict[str, Any] = {}
     for key, value in tree.items():
@@ -195,7 +197,7 @@ def _settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
             raise McpConfigError(f"{at}: {unknown_name('setting', key, known)}")
         if key == "trust_hints" and not isinstance(value, bool):
             raise _type_error(f"{at}.{key}", "true or false", value)
-        chosen[key] = _texts(value, f"{at}.{key}") if key in _LISTS else value
+        chosen[key] = _expect_texts(value, f"{at}.{key}") if key in _LISTS else value
     try:
         return ServerSettings(**chosen)
     except ConfigError as error:
@@ -207,36 +209,40 @@ def _type_error(at: str, expected: str, value: Json) -> McpConfigError:
     return McpConfigError(f"{at}: expected {expected}, {found}")
 
 
-def _object(value: Json, at: str) -> Mapping[str, Json]:
+def _expect_object(value: Json, at: str) -> Mapping[str, Json]:
     if isinstance(value, Mapping):
         return value
     raise _type_error(at, "an object", value)
 
 
-def _text(value: Json, at: str, *, empty: bool = False) -> str:
+def _expect_text(value: Json, at: str, *, empty: bool = False) -> str:
     """A string; an argument or the value of a variable may be empty."""
     if isinstance(value, str) and (value or empty):
         return value
     raise _type_error(at, "a text", value)
 
 
-def _texts(value: Json, at: str) -> tuple[str, ...]:
+def _expect_texts(value: Json, at: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise _type_error(at, "a list of texts", value)
-    return tuple(_text(item, f"{at}[{index}]", empty=True) for index, item in enumerate(value))
+    return tuple(_expect_text(item, f"{at}[{index}]", empty=True) for index, item in enumerate(value))
 
 
-def _text_object(value: Json, at: str) -> dict[str, str]:
-    return {key: _text(item, f"{at}.{key}", empty=True) for key, item in _object(value, at).items()}
+def _expect_text_object(value: Json, at: str) -> dict[str, str]:
+    return {
+        key: _expect_text(item, f"{at}.{key}", empty=True) for key, item in _expect_object(value, at).items()
+    }
 
 
-def _expanded(value: Json, at: str, environment: Mapping[str, str]) -> Json:
+def _expand_variables(value: Json, at: str, environment: Mapping[str, str]) -> Json:
     """The value with variables expanded in all its strings."""
     if isinstance(value, Mapping):
-        return {key: _expanded(item, f"{at}.{key}", environment) for key, item in value.items()}
+        return {key: _expand_variables(item, f"{at}.{key}", environment) for key, item in value.items()}
     if not isinstance(value, str):
         items = value if isinstance(value, Sequence) else ()
-        return [_expanded(item, f"{at}[{index}]", environment) for index, item in enumerate(items)] or value
+        return [
+            _expand_variables(item, f"{at}[{index}]", environment) for index, item in enumerate(items)
+        ] or value
 
     def replacement(found: re.Match[str]) -> str:
         name, default = found.groups()

@@ -85,7 +85,7 @@ def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) 
         # Of those that look alike to the model, one whose own name needed no change keeps it, in any order.
         if alike[outward_name(name)] > 1 and outward_name(tool.name) != tool.name:
             name = with_digest(name, tool.name)
-        offered = McpTool(tool.name, _definition(name, tool, settings))
+        offered = McpTool(tool.name, _tool_definition(name, tool, settings))
         if not tool.name:
             left_out.append(SkippedTool(name, "its server lists it without a name"))
         elif tools.setdefault(name, offered) != offered:
@@ -93,12 +93,12 @@ def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) 
     return ServerTools(tools, tuple(left_out))
 
 
-def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
+def _tool_definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
     hints = tool.annotations if settings.trust_hints else None
     reads = hints is not None and hints.read_only_hint is True
     destroys = hints is not None and not reads and hints.destructive_hint is True
     listed: Json = finite((tool.meta or {}).get(LISTED_SCHEMA, tool.input_schema))
-    parameters, left_out = _parameters(listed)
+    parameters, left_out = _usable_parameters(listed)
     definition = ToolDefinition.of(
         name,
         tool.description or tool.title or "",
@@ -110,7 +110,7 @@ def _definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefiniti
     return replace(definition, left_out=left_out)
 
 
-def _parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
+def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
     """The usable part of an input schema, and what is left out; servers omit one where nothing is needed."""
     kinds = listed.get("type", "object") if isinstance(listed, Mapping) else "object"
     if not isinstance(listed, Mapping | None) or "object" not in (

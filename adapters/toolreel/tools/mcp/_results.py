@@ -89,7 +89,7 @@ class LenientMessages:
             case SessionMessage(
                 message=types.JSONRPCResponse(result={"tools": [*_] | None as tools} as result)
             ):
-                result["tools"] = [_tool(tool) for tool in tools or () if isinstance(tool, dict)]
+                result["tools"] = [_used_fields(tool) for tool in tools or () if isinstance(tool, dict)]
             case SessionMessage(message=types.JSONRPCResponse(result=result)) if (
                 "content" in result or "structuredContent" in result
             ):
@@ -99,7 +99,7 @@ class LenientMessages:
         return received
 
 
-def _tool(listed: dict[str, Any]) -> dict[str, Any]:
+def _used_fields(listed: dict[str, Any]) -> dict[str, Any]:
     """What is used of a listed tool, without the fields that are not what they should be."""
     meta = listed.get("_meta")
     tool: dict[str, Any] = {
@@ -108,15 +108,15 @@ def _tool(listed: dict[str, Any]) -> dict[str, Any]:
         "_meta": meta if isinstance(meta, dict) else {},
     }
     tool |= {key: listed[key] for key in ("title", "description") if isinstance(listed.get(key), str)}
-    if _fits(types.ToolAnnotations.model_validate, annotations := listed.get("annotations")):
+    if _is_valid(types.ToolAnnotations.model_validate, annotations := listed.get("annotations")):
         tool["annotations"] = annotations
-    if not _fits(_Schema.model_validate, tool["inputSchema"]):
+    if not _is_valid(_Schema.model_validate, tool["inputSchema"]):
         tool["_meta"] = {**tool["_meta"], LISTED_SCHEMA: tool["inputSchema"]}
         tool["inputSchema"] = {"type": "object"}
     return tool
 
 
-def _fits(validate: Callable[[Any], object], tree: object) -> bool:
+def _is_valid(validate: Callable[[Any], object], tree: object) -> bool:
     try:
         validate(tree)
     except ValidationError:
@@ -132,32 +132,32 @@ def _mend_result(result: dict[str, Any]) -> None:
     if content is None:
         result["content"] = []
     elif isinstance(content, list):
-        result["content"] = [_block(block) for block in content]
+        result["content"] = [_mend_block(block) for block in content]
 
 
-def _block(block: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+def _mend_block(block: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """The block, without annotations if these are wrong; any other that the SDK does not know as text."""
-    if _fits(_BLOCK.validate_python, block):
+    if _is_valid(_BLOCK.validate_python, block):
         return dict(block)
     if isinstance(block, dict):
         bare = {key: value for key, value in block.items() if key not in {"annotations", "_meta", "icons"}}
-        if _fits(_BLOCK.validate_python, bare):
+        if _is_valid(_BLOCK.validate_python, bare):
             return bare
     kind = block.get("type") if isinstance(block, dict) else None
     what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
-    text = canonical(finite(_shortened(block)))
+    text = canonical(finite(_shorten_texts(block)))
     return {"type": "text", "text": text, "_meta": {UNKNOWN_BLOCK: what}}
 
 
-def _shortened(value: Json) -> Json:
+def _shorten_texts(value: Json) -> Json:
     """The value, without most of its long texts."""
     match value:
         case str() if len(value) > _LONGEST:
             return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} characters left out)"
         case dict():
-            return {key: _shortened(item) for key, item in value.items()}
+            return {key: _shorten_texts(item) for key, item in value.items()}
         case list():
-            return [_shortened(item) for item in value]
+            return [_shorten_texts(item) for item in value]
         case _:
             return value
 
@@ -182,7 +182,7 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     """
     blocks = [block for block in result.content if isinstance(block, types.TextContent)]
     text = "\n".join(block.text for block in blocks)
-    others = [_other(block) for block in result.content if not isinstance(block, types.TextContent)]
+    others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
     media = tuple([other.media for other in others if other.media is not None])
     structured: Json = finite(result.structured_content)
     # The model, and the count of equal results, have to know which images came with it.
@@ -195,14 +195,20 @@ def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
     warnings = [other.warning for other in others if other.warning]
     for what in [(block.meta or {}).get(UNKNOWN_BLOCK) for block in blocks]:
         warnings += [f"{what} is not one of the protocol, and is given as JSON"] if what else []
-    if text and not _repeats([block.text for block in blocks], structured):
+    if text and not _only_repeat_structured([block.text for block in blocks], structured):
         data = {"text": text, **data}
     # One thing alone needs no name.
-    only = _value(text) if data.keys() <= {"text"} else structured if data.keys() == {"structured"} else data
+    only = (
+        _text_as_data(text)
+        if data.keys() <= {"text"}
+        else structured
+        if data.keys() == {"structured"}
+        else data
+    )
     return returned_event(effect, only, *warnings, parts=media)
 
 
-def _repeats(texts: Sequence[str], structured: Json) -> bool:
+def _only_repeat_structured(texts: Sequence[str], structured: Json) -> bool:
     """Whether texts only repeat structured content: all of it, its only value, or each item of that."""
     text = "\n".join(texts)
     whole, items = read(text).value_or(text), [read(each).value_or(each) for each in texts]
@@ -236,7 +242,7 @@ def unavailable_event(effect: RunTool, why: str, *, begun: bool) -> ToolReturned
     return failed_event(effect, "TOOL_UNAVAILABLE", f"{effect.name}: {why}. {advice}")
 
 
-def _value(text: str) -> Json:
+def _text_as_data(text: str) -> Json:
     """Text as data: servers without structured content write objects and lists as JSON text."""
     if text[:1] in {"{", "["}:
         value = read(text).value_or(text)
@@ -255,36 +261,36 @@ class _Other:
     """What is missing."""
 
 
-def _other(block: _NotText) -> _Other:
+def _non_text_part(block: _NotText) -> _Other:
     match block:
         case types.ImageContent() | types.AudioContent():
             about: dict[str, Json] = {"type": block.type, "mime_type": block.mime_type}
-            return _bytes(block.type, about, block.data, block.mime_type)
+            return _bytes_part(block.type, about, block.data, block.mime_type)
         case types.ResourceLink():
             link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
-            return _Other(_present(type=block.type, uri=block.uri, **link))
+            return _Other(_without_empty(type=block.type, uri=block.uri, **link))
         case types.EmbeddedResource():
             found = block.resource
             about = {"type": "resource", "uri": found.uri, "mime_type": found.mime_type}
             match found:
                 case types.TextResourceContents():
-                    return _Other(_present(**about, text=found.text))
+                    return _Other(_without_empty(**about, text=found.text))
                 case types.BlobResourceContents():
-                    return _bytes("file", about, found.blob, found.mime_type or "", found.uri)
+                    return _bytes_part("file", about, found.blob, found.mime_type or "", found.uri)
                 case _:
                     assert_never(found)
         case _:
             assert_never(block)
 
 
-def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str = "") -> _Other:
+def _bytes_part(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str = "") -> _Other:
     """Bytes as a part; what is no Base64, or of a type that no provider takes, is left out with a warning.
 
     A server chooses what it sends, and one part that the provider refuses would end the run.
     """
     size = len(base64.rstrip("=")) * 3 // 4
     why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out"
-    left_out = _Other(_present(**about, bytes=size), warning=f"{why}: models take {_TAKEN_SHOWN}")
+    left_out = _Other(_without_empty(**about, bytes=size), warning=f"{why}: models take {_TAKEN_SHOWN}")
     try:
         data = b64decode(base64, validate=True)
     except ValueError:
@@ -304,7 +310,7 @@ def _bytes(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str =
     return _Other(media.label, media)
 
 
-def _present(**parts: Json) -> Json:
+def _without_empty(**parts: Json) -> Json:
     return {name: value for name, value in parts.items() if value is not None}
 
 

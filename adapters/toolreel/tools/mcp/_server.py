@@ -208,7 +208,7 @@ class Server:
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             for _ in range(2):  # the server rejects a session that it has forgotten before it runs the call
                 with suppress(SessionForgotten):
-                    return await self._run(effect, tool, sent)
+                    return await self._run_tool(effect, tool, sent)
                 sent.clear()
             why = f"the MCP server {self.config.name!r} forgets each session at once"
             return unavailable_event(effect, why, begun=False)
@@ -218,7 +218,7 @@ class Server:
             how = f"was not called: its server was not ready for it within {deadline or 0:g} s"
         return timeout_event(effect, how, safe_to_repeat=not sent)
 
-    async def _run(self, effect: RunTool, tool: McpTool, sent: list[_Connection]) -> ToolReturned:
+    async def _run_tool(self, effect: RunTool, tool: McpTool, sent: list[_Connection]) -> ToolReturned:
         """Run a tool on the current connection, or a new one.
 
         :param sent: takes the connection when the call is sent on it, so that it may have effects
@@ -231,7 +231,7 @@ class Server:
             return unavailable_event(effect, why, begun=False)
         link.calls += 1
         try:
-            return await self._call(effect, tool, link, sent)
+            return await self._call_tool(effect, tool, link, sent)
         except SessionForgotten:
             link.forgotten = True
             raise
@@ -241,7 +241,7 @@ class Server:
             if link.forgotten and not link.calls:
                 link.ending.because("it has forgotten the session")
 
-    async def _call(
+    async def _call_tool(
         self, effect: RunTool, tool: McpTool, link: _Connection, sent: list[_Connection]
     ) -> ToolReturned:
         server = f"the MCP server {self.config.name!r}"
@@ -249,11 +249,11 @@ class Server:
             await self._refresh_tools(link)
         except (UnusableResponse, MCPError) as error:
             return unavailable_event(effect, f"{server} does not say what it offers: {error}", begun=False)
-        if rejection := self._rejection(effect, tool):
+        if rejection := self._reject_call(effect, tool):
             return rejection
         try:
             arguments = cast("dict[str, Any]", parse(effect.arguments))
-            progress = self._progress(effect)
+            progress = self._progress_callback(effect)
             sent.append(link)
             return result_event(
                 effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
@@ -266,7 +266,7 @@ class Server:
             return invalid_result_event(effect, str(error))
         except ConnectionLost as error:
             return unavailable_event(
-                effect, f"{server} went away: {await _reason(link.ending, str(error))}", begun=True
+                effect, f"{server} went away: {await _reason_of_end(link.ending, str(error))}", begun=True
             )
 
     async def _connect(self) -> _Connection:
@@ -283,11 +283,11 @@ class Server:
             if self._starts - self._forgotten > limit:
                 raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
             self._starts += 1
-            started: _Connection = await self._group.start(self._serve)
+            started: _Connection = await self._group.start(self._hold_connection)
             self._link = started
             return started
 
-    async def _serve(self, *, task_status: TaskStatus[_Connection]) -> None:
+    async def _hold_connection(self, *, task_status: TaskStatus[_Connection]) -> None:
         """Open a connection, and close it at its end, in one task."""
         link = _Connection()
         ending, settings = link.ending, self.config.settings
@@ -296,7 +296,7 @@ class Server:
         try:
             # No cache: we list tools only when the last list is stale, and then need the current one.
             client = Client(
-                _transport(self.config, ending),
+                _open_transport(self.config, ending),
                 message_handler=link.on_message,
                 client_info=about,
                 cache=None,
@@ -309,7 +309,7 @@ class Server:
                     scope.deadline = math.inf
                     started = True
                     self._notify(ServerStarted(self.config.name, self._starts - 1))
-                    watching.start_soon(_watch, client, link)
+                    watching.start_soon(_subscribe_to_changes, client, link)
                     task_status.started(link)
                     await ending.over.wait()
                     requested = ending.requested
@@ -338,14 +338,16 @@ class Server:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
                     listed = await list_tools(link.session)
             except ConnectionLost as error:
-                raise UnusableResponse(f"it went away: {await _reason(link.ending, str(error))}") from None
+                raise UnusableResponse(
+                    f"it went away: {await _reason_of_end(link.ending, str(error))}"
+                ) from None
             finally:
                 link.stale = link.stale or listed is None
             if listed is None:
                 raise UnusableResponse(f"no answer within {self.config.settings.start_ms} ms")
-            self._compare(listed)
+            self._store_tools(listed)
 
-    def _compare(self, listed: list[Tool]) -> None:
+    def _store_tools(self, listed: list[Tool]) -> None:
         """Store the current tools, and report how they differ from the previous ones."""
         before, now = self._current, server_tools(self.config.name, listed, self.config.settings)
         self._current = now
@@ -359,14 +361,14 @@ class Server:
         added = tuple(name for name in listed_now if name not in frozen)
         self._notify(DefinitionsChanged(self.config.name, changed, gone, added))
 
-    def _rejection(self, effect: RunTool, tool: McpTool) -> ToolReturned | None:
+    def _reject_call(self, effect: RunTool, tool: McpTool) -> ToolReturned | None:
         now = self._current.tools.get(tool.definition.name) if self._current else None
         if now == tool:
             return None
         fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
         return ToolReturned(effect.ref, failed(effect.name, fault).text())
 
-    def _progress(self, effect: RunTool) -> ProgressFnT:
+    def _progress_callback(self, effect: RunTool) -> ProgressFnT:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             self._notify(CallProgressed(effect.name, effect.call_id, progress, total, message or ""))
 
@@ -375,7 +377,7 @@ class Server:
 
 # Any: the SDK names the type of a pair of streams in a private module only.
 @asynccontextmanager
-async def _transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
+async def _open_transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
     match config:
         case StdioServer():
             transport = stdio_transport(config, ending)
@@ -387,7 +389,7 @@ async def _transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator
         yield LenientMessages(messages), outgoing
 
 
-async def _watch(client: Client, link: _Connection) -> None:
+async def _subscribe_to_changes(client: Client, link: _Connection) -> None:
     """Subscribe to changes of the tools, which the protocol requires since version 2026-07-28."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools and tools.list_changed):
@@ -407,7 +409,7 @@ async def _watch(client: Client, link: _Connection) -> None:
         await anyio.sleep(_RESUBSCRIBE_DELAY)
 
 
-async def _reason(ending: ConnectionEnd, why: str) -> str:
+async def _reason_of_end(ending: ConnectionEnd, why: str) -> str:
     """Why a connection ended; the task that reads from it may learn it a moment after a call fails."""
     if why:
         ending.because(why)
@@ -418,17 +420,17 @@ async def _reason(ending: ConnectionEnd, why: str) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    error = _cause(error)
+    error = _root_cause(error)
     first = str(error).partition("\n")[0]
     ours = isinstance(error, AdapterError | MCPError) and first
     return first if ours else f"{type(error).__name__}: {first}"
 
 
-def _cause(error: BaseException) -> BaseException:
+def _root_cause(error: BaseException) -> BaseException:
     """The root cause in an exception group: failed requests only follow from a broken transport."""
     if not isinstance(error, BaseExceptionGroup):
         return error
-    causes = [_cause(each) for each in error.exceptions]
+    causes = [_root_cause(each) for each in error.exceptions]
     return next((each for each in causes if not isinstance(each, MCPError | ConnectionLost)), causes[0])
 
 

@@ -60,7 +60,7 @@ class KnownProcess(NamedTuple):
 
 def known_process(pid: int) -> KnownProcess | None:
     """The process that has a pid now."""
-    found = _look_up(pid)
+    found = _process_of(pid)
     return found[0] if found else None
 
 
@@ -70,7 +70,7 @@ def with_descendants(known: frozenset[KnownProcess]) -> frozenset[KnownProcess]:
     A process whose parent has ended is no longer found through it: look while the parent runs, and pass on
     what was found.
     """
-    children = _children()
+    children = _processes_by_parent()
     found: set[KnownProcess] = set()
     left = [each for each in known if known_process(each.pid) == each]
     while left:
@@ -89,18 +89,18 @@ def kill(known: frozenset[KnownProcess]) -> None:
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _children() -> Mapping[int, list[KnownProcess]]:
+def _processes_by_parent() -> Mapping[int, list[KnownProcess]]:
     """All processes, by the pid of their parent."""
     children: dict[int, list[KnownProcess]] = {}
     if sys.platform == "linux":
         for name in os.listdir("/proc"):
-            if name.isdecimal() and (found := _look_up(int(name))):
+            if name.isdecimal() and (found := _process_of(int(name))):
                 process, parent = found
                 children.setdefault(parent, []).append(process)
     return children
 
 
-def _look_up(pid: int) -> tuple[KnownProcess, int] | None:
+def _process_of(pid: int) -> tuple[KnownProcess, int] | None:
     """A process, and the pid of its parent."""
     if sys.platform != "linux":
         return None
@@ -230,12 +230,12 @@ class _Conversation:
         async with to_client:
             with suppress(*_BROKEN):
                 while not self.flooded:
-                    for message in await self._messages(lines):
+                    for message in await self._messages_in(lines):
                         await to_client.send(SessionMessage(message))
             # Explained before the stream closes, so that a call that fails with it finds the reason.
             await self._explain_the_end()
 
-    async def _messages(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
+    async def _messages_in(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
         """The message on the next line, if it is one; for an oversized line, errors that replace it."""
         head = tail = b""
         size = 0
@@ -246,60 +246,66 @@ class _Conversation:
                 # The buffer has at least `limit` bytes of the line: drop them, and continue to its end.
                 chunk = await lines.receive_exactly(self._limit)
                 head, tail, size = head or chunk[:_EDGE_BYTES], chunk[-_EDGE_BYTES:], size + len(chunk)
-                self._count(len(chunk))
+                self._count_bytes(len(chunk))
                 continue
             size += len(line)
             if size > self._limit:
-                lost = self._lost(answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]))
+                lost = self._fail_requests(
+                    answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:])
+                )
                 return [too_large_error(each) for each in lost]
-            return self._parsed(line.strip().removeprefix(codecs.BOM_UTF8))
+            return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
         return []
 
-    def _parsed(self, line: bytes) -> list[types.JSONRPCMessage]:
+    def _parse_line(self, line: bytes) -> list[types.JSONRPCMessage]:
         """The messages of a line; if it is a response that cannot be read, errors that replace it."""
         # Most other output does not start like a message, which saves parsing it.
         if line.startswith(b"{"):
             with suppress(ValueError):
-                return self._answered(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+                return self._without_answered(
+                    types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                )
         if _MESSAGE.match(line):
             tree = read_tolerant(line.decode("utf-8", "replace")).value_or(None)
             batch = tree if isinstance(tree, list) else [tree]
-            return [message for each in batch for message in self._mended(finite(each), line)]
-        self._count(len(line) + 1)
+            return [message for each in batch for message in self._mend_message(finite(each), line)]
+        self._count_bytes(len(line) + 1)
         return []
 
-    def _answered(self, message: types.JSONRPCMessage) -> list[types.JSONRPCMessage]:
+    def _without_answered(self, message: types.JSONRPCMessage) -> list[types.JSONRPCMessage]:
         """The message; the id of a response as it was in its request."""
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             if isinstance(message.id, str) and message.id.isdecimal() and message.id not in self._pending:
                 message.id = int(message.id)
             if message.id is None:  # the server could not read which request it was
-                return [message.model_copy(update={"id": each}) for each in self._lost(None)]
+                return [message.model_copy(update={"id": each}) for each in self._fail_requests(None)]
             self._pending.discard(message.id)
         return [message]
 
-    def _mended(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
+    def _mend_message(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
         """A message that is nearly one; for a response that is not, errors that replace it."""
         if isinstance(tree, Mapping):
             with suppress(ValueError):
                 whole = {"jsonrpc": "2.0", **tree}
-                return self._answered(types.jsonrpc_message_adapter.validate_python(whole, by_name=False))
+                return self._without_answered(
+                    types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
+                )
         if b'"method"' in line[:_EDGE_BYTES]:
-            self._count(len(line) + 1)
+            self._count_bytes(len(line) + 1)
             return []
         known = tree.get("id") if isinstance(tree, Mapping) else None
         request_id = known if isinstance(known, int | str) else None
         request_id = request_id or answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
         why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
-        return [replacing_error(each, UNREADABLE, why) for each in self._lost(request_id)]
+        return [replacing_error(each, UNREADABLE, why) for each in self._fail_requests(request_id)]
 
-    def _lost(self, request_id: types.RequestId | None) -> set[types.RequestId]:
+    def _fail_requests(self, request_id: types.RequestId | None) -> set[types.RequestId]:
         """The requests that a lost response answers: all pending ones, if its id is unknown."""
         lost = {request_id} if request_id in self._pending else set(self._pending)
         self._pending -= lost
         return lost
 
-    def _count(self, size: int) -> None:
+    def _count_bytes(self, size: int) -> None:
         self._noise += size
         if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
@@ -312,7 +318,7 @@ class _Conversation:
         if self._ending.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            self._ending.because(_status(await self._process.wait()))
+            self._ending.because(_exit_words(await self._process.wait()))
         self._ending.because("it closed its output")
 
 
@@ -347,15 +353,15 @@ async def _end_process(process: Process, family: frozenset[KnownProcess], *, at_
     for how in (sigkill,) if at_once else (None, signal.SIGTERM, sigkill):
         if how is not None:
             family = with_descendants(family)
-            _signal(process, how)
+            _signal_process(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
-    _signal(process, sigkill)  # children that outlive the server
+    _signal_process(process, sigkill)  # children that outlive the server
     kill(with_descendants(family))
 
 
-def _signal(process: Process, how: signal.Signals) -> None:
+def _signal_process(process: Process, how: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.terminate()
@@ -363,7 +369,7 @@ def _signal(process: Process, how: signal.Signals) -> None:
             os.killpg(process.pid, how)
 
 
-def _status(status: int) -> str:
+def _exit_words(status: int) -> str:
     if status >= 0:
         return f"it ended with exit code {status}"
     with suppress(ValueError):  # a real-time signal has no name
@@ -387,7 +393,7 @@ async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
     limit = server.settings.max_message_bytes
 
     async def bound(response: httpx2.Response) -> None:
-        await _bound(response, limit)
+        await _limit_body(response, limit)
 
     # Uncompressed, so that the limit applies to the bytes that are parsed.
     headers = {"accept-encoding": "identity", **server.headers}
@@ -399,7 +405,7 @@ async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
         yield streams
 
 
-async def _bound(response: httpx2.Response, limit: int) -> None:
+async def _limit_body(response: httpx2.Response, limit: int) -> None:
     """Limit a body that the SDK reads as a whole; replace an unusable one by an error with the reason."""
     request = response.request
     if request.method != "POST":
@@ -429,14 +435,14 @@ async def _bound(response: httpx2.Response, limit: int) -> None:
         await stream.aclose()
         response.headers.pop("content-encoding", None)
         response.headers["content-type"] = "application/json"
-        response.stream = httpx2.ByteStream(_encoded(refusal))
+        response.stream = httpx2.ByteStream(_encode_message(refusal))
 
 
 def _has_type(response: httpx2.Response, media_type: str) -> bool:
     return response.headers.get("content-type", "").lower().startswith(media_type)
 
 
-def _encoded(message: types.JSONRPCMessage) -> bytes:
+def _encode_message(message: types.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
@@ -455,17 +461,17 @@ class _Body(httpx2.AsyncByteStream):
         async for chunk in self._stream:
             body += chunk
             if len(body) > self._limit:
-                body = bytearray(_encoded(too_large_error(self._request_id)))
+                body = bytearray(_encode_message(too_large_error(self._request_id)))
                 break
         # Passed on at the end only, because the SDK parses the body as a whole anyway.
-        yield self._addressed(bytes(body))
+        yield self._with_request_id(bytes(body))
 
-    def _addressed(self, body: bytes) -> bytes:
+    def _with_request_id(self, body: bytes) -> bytes:
         """The body, with the id of its request: the SDK waits for the same one, of the same type."""
         with suppress(ValueError):
             message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
             if getattr(message, "id", None) != self._request_id:
-                return _encoded(message.model_copy(update={"id": self._request_id}))
+                return _encode_message(message.model_copy(update={"id": self._request_id}))
         return body
 
     async def aclose(self) -> None:

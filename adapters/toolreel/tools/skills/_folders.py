@@ -85,19 +85,19 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     if not strict and not text.startswith(_MARK):
         warnings.append(f"it has to begin with front matter, a line {_MARK!r}")
         text = f"{_MARK}\n{_MARK}\n{text}"
-    head, body = _parted(text)
+    head, body = _split_front_matter(text)
     if not strict and not head.strip():
         head = "{}"
     try:
-        fields = _fields(head)
+        fields = _parse_fields(head)
     except SkillError as error:
-        if strict or (quoted := _quoted(head)) == head:
+        if strict or (quoted := _quote_texts(head)) == head:
             raise
-        fields = _fields(quoted)
+        fields = _parse_fields(quoted)
         warnings.append(str(error))
-    name = unicodedata.normalize("NFKC", _text(fields, "name"))
-    description = _text(fields, "description")
-    problems = [*_problems(fields, name, folder)]
+    name = unicodedata.normalize("NFKC", _text_field(fields, "name"))
+    description = _text_field(fields, "description")
+    problems = [*_find_problems(fields, name, folder)]
     if not strict:
         name = _WORDS.sub("-", (name or folder).lower()).strip("-")
         # The first line that is no heading says what a skill is for, where nothing else does.
@@ -109,10 +109,10 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     if sound(front_matter) != front_matter:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
     told = (*warnings, *problems)
-    return Manifest(name, description, _text(fields, "compatibility"), body, front_matter, told)
+    return Manifest(name, description, _text_field(fields, "compatibility"), body, front_matter, told)
 
 
-def _quoted(head: str) -> str:
+def _quote_texts(head: str) -> str:
     """Front matter with quotes round each text that YAML would take for something else, and without tabs."""
     lines = [line.replace("\t", "  ") for line in head.split("\n")]
     return "\n".join(
@@ -121,7 +121,7 @@ def _quoted(head: str) -> str:
     )
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_front_matter(text: str) -> tuple[str, str]:
     """The front matter and the body."""
     first, *lines = text.split("\n")
     if first.rstrip() != _MARK:
@@ -133,7 +133,7 @@ def _parted(text: str) -> tuple[str, str]:
     return "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
 
 
-def _fields(head: str) -> Mapping[str, Any]:
+def _parse_fields(head: str) -> Mapping[str, Any]:
     if len(head) > _HEAD_LIMIT:
         raise SkillError(f"its front matter has {len(head)} characters; at most {_HEAD_LIMIT} are read")
     try:
@@ -146,22 +146,22 @@ def _fields(head: str) -> Mapping[str, Any]:
     return tree
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _text_field(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name, "")
     return value.strip() if isinstance(value, str) else ""
 
 
-def _problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
+def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
     """All that is wrong with the front matter."""
     if unknown := [field for field in fields if field not in _FIELDS]:
         yield (
             f"unknown field {', '.join(map(repr, unknown))}: there are {', '.join(_FIELDS)}; "
             "put what is your own under metadata"
         )
-    yield from _of_name(fields, name, folder)
+    yield from _problems_of_name(fields, name, folder)
     if "description" not in fields:
         yield "description: it is missing"
-    elif not _text(fields, "description"):
+    elif not _text_field(fields, "description"):
         yield "description: expected a text that says what the skill does, and when to use it"
     if not isinstance(fields.get("compatibility", ""), str):
         yield "compatibility: expected a text"
@@ -171,7 +171,7 @@ def _problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str
             yield f"{field}: {len(value)} characters, at most {limit}"
 
 
-def _of_name(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
+def _problems_of_name(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
     if not name:
         yield "name: expected a text" if "name" in fields else "name: it is missing"
         return
@@ -213,21 +213,21 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
     :param limit: maximum size in bytes
     :raises UnreadableFile: if it is outside the folder, not a file, too large, or cannot be read
     """
-    _check(path)
+    _check_path(path)
     try:
         root = Path(os.path.realpath(folder, strict=True))
         real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
         if not real.is_relative_to(root):
             raise UnreadableFile(f"{path!r} is a link that leaves the skill's folder, and is not followed")
-        with _opened(root, real.relative_to(root).parts) as file:
-            return _content(file, path, limit)
+        with _open_beneath(root, real.relative_to(root).parts) as file:
+            return _read_content(file, path, limit)
     except FileNotFoundError:
         raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
     except (OSError, ValueError) as error:  # ValueError: a lone surrogate
-        raise UnreadableFile(f"{path!r} cannot be read: {_why(error)}") from None
+        raise UnreadableFile(f"{path!r} cannot be read: {_reason_of_error(error)}") from None
 
 
-def _check(path: str) -> None:
+def _check_path(path: str) -> None:
     if not path.strip():
         raise UnreadableFile("the path is empty; give that of a file, relative to the skill's folder")
     if "\0" in path or "\\" in path:
@@ -239,7 +239,7 @@ def _check(path: str) -> None:
 
 
 @contextmanager
-def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
+def _open_beneath(root: Path, parts: tuple[str, ...]) -> Generator[int]:
     """Open a file component by component, without following links."""
     if os.open not in os.supports_dir_fd:  # Windows: rely on the path that was just resolved
         file = os.open(root.joinpath(*parts), _FLAGS)
@@ -257,7 +257,7 @@ def _opened(root: Path, parts: tuple[str, ...]) -> Generator[int]:
         os.close(file)
 
 
-def _content(file: int, path: str, limit: int) -> bytes:
+def _read_content(file: int, path: str, limit: int) -> bytes:
     found = os.fstat(file)
     if stat.S_ISDIR(found.st_mode):
         raise UnreadableFile(f"{path!r} is a folder; give the path of a file in it")
@@ -272,7 +272,7 @@ def _content(file: int, path: str, limit: int) -> bytes:
     return content
 
 
-def _why(error: OSError | ValueError) -> str:
+def _reason_of_error(error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
         return "its name cannot be one of a file"
     if error.errno == errno.ELOOP:
@@ -340,7 +340,7 @@ def read_skills(*folders: Path | str, skip_invalid: bool = False, strict: bool =
     """
     found: dict[str, Skill] = {}
     left_out: list[str] = []
-    for place, linked in (each for folder in folders for each in _places(Path(folder))):
+    for place, linked in (each for folder in folders for each in _skill_places(Path(folder))):
         try:
             if linked:
                 raise SkillError(f"{place}: a link is not followed; name what it links to")
@@ -373,7 +373,7 @@ def read_skill(folder: Path | str, *, strict: bool = False) -> Skill:
     place = folder / name
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
-        return Skill(manifest_of(text, folder.name, strict=strict), folder, _files(folder, name))
+        return Skill(manifest_of(text, folder.name, strict=strict), folder, _skill_files(folder, name))
     except UnreadableFile as error:
         raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:
@@ -386,7 +386,7 @@ def _manifest_name(folder: Path) -> str | None:
     return next((name for name in _NAMES if os.path.lexists(folder / name)), None)
 
 
-def _places(folder: Path) -> list[tuple[Path, bool]]:
+def _skill_places(folder: Path) -> list[tuple[Path, bool]]:
     """The folders with a ``SKILL.md``, sorted by name, and whether each is a symbolic link.
 
     :raises SkillError: if there are none
@@ -404,19 +404,19 @@ def _places(folder: Path) -> list[tuple[Path, bool]]:
         if _manifest_name(at) is not None:
             places.append((at, linked))
         elif depth < _MAX_DEPTH and not linked:
-            inner = [entry for entry in reversed(_entries(at)) if entry.is_dir()]
+            inner = [entry for entry in reversed(_sorted_entries(at)) if entry.is_dir()]
             pending += [(at / entry.name, depth + 1, entry.is_symlink()) for entry in inner]
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
     return places
 
 
-def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
+def _skill_files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
     files: list[SkillFile] = []
     pending = [folder]
     while pending:
         at = pending.pop()
-        for entry in _entries(at):
+        for entry in _sorted_entries(at):
             if entry.is_dir(follow_symlinks=False):
                 pending.append(at / entry.name)
             elif entry.is_file(follow_symlinks=False):
@@ -427,7 +427,7 @@ def _files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
     return tuple(sorted(files, key=lambda file: file.path))
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
     """The entries of a folder, sorted by name, without hidden ones and names that are not UTF-8."""
     try:
         with os.scandir(folder) as entries:

@@ -81,7 +81,7 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[S
     allowed: dict[str, SkillScript] = {}
     for pattern in patterns:
         matching = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
-        scripts = [script for skill, path in matching if (script := _script(skill, path))]
+        scripts = [script for skill, path in matching if (script := _script_of(skill, path))]
         if not scripts:
             what = "none of its files says what runs it" if matching else "no skill has a file of that name"
             raise SkillError(
@@ -92,16 +92,16 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[S
     return tuple(allowed[name] for name in sorted(allowed))
 
 
-def _script(skill: Skill, path: str) -> SkillScript | None:
+def _script_of(skill: Skill, path: str) -> SkillScript | None:
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
     except UnreadableFile:
         return None
-    program = _program(path, content)
+    program = _program_of(path, content)
     return SkillScript(skill, path, program, hashlib.sha256(content).hexdigest()) if program else None
 
 
-def _program(path: str, content: bytes) -> tuple[str, ...]:
+def _program_of(path: str, content: bytes) -> tuple[str, ...]:
     """Interpreter and its arguments; empty if unknown."""
     first, _, _ = content.partition(b"\n")
     if not first.startswith(b"#!"):
@@ -212,24 +212,24 @@ class _SkillTools:
 
     def loaded(self, name: str) -> Json:
         """Load a skill before you begin a task that it is for: its instructions, and its files."""
-        skill = self._skill(name)
+        skill = self._find_skill(name)
         files: list[Json] = [{"path": file.path, "bytes": file.size} for file in skill.files]
         loaded: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
         if skill.manifest.compatibility:
             loaded["compatibility"] = skill.manifest.compatibility
         if files:
             loaded["files"] = files
-        if scripts := self._scripts(name):
+        if scripts := self._script_paths(name):
             loaded["scripts_that_may_be_run"] = list(scripts)
         return loaded
 
     def read(self, name: str, path: str) -> Json:
         """Read a file of a skill, when its instructions say so."""
-        skill = self._skill(name)
+        skill = self._find_skill(name)
         try:
             content = read_inside(skill.folder, path, self.file_limit)
         except UnreadableFile as error:
-            hint = f"; {self._nearest(skill, path)}" if error.missing else ""
+            hint = f"; {self._nearest_file(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
             raise ToolError(f"Skill {name}: {error}{hint}.", code) from None
         about: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
@@ -242,11 +242,11 @@ class _SkillTools:
 
     def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
-        known = self.scripts.get(f"{self._skill(name).name}/{script}")
+        known = self.scripts.get(f"{self._find_skill(name).name}/{script}")
         if known is None:
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is not allowed. "
-                f"You may run: {', '.join(self._scripts(name)) or 'none of its files'}.",
+                f"You may run: {', '.join(self._script_paths(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
         try:
@@ -260,12 +260,12 @@ class _SkillTools:
                 "TOOL_NOT_ALLOWED",
             )
         try:
-            ended = self._run(known, args, run)
+            ended = self._run_script(known, args, run)
         except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
-        return _result(ended, script, self.deadline, self.output_limit)
+        return _script_result(ended, script, self.deadline, self.output_limit)
 
-    def _run(self, script: SkillScript, args: Sequence[str], call: RunContext[Any]) -> ProcessResult:
+    def _run_script(self, script: SkillScript, args: Sequence[str], call: RunContext[Any]) -> ProcessResult:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
 
         It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
@@ -289,22 +289,22 @@ class _SkillTools:
             call.on_end(process.kill)
             return process.run(deadline=self.deadline)
 
-    def _skill(self, name: str) -> Skill:
+    def _find_skill(self, name: str) -> Skill:
         if name not in self.skills:
             raise ToolError(f"There is no skill {name!r}. There are: {', '.join(self.skills)}.")
         return self.skills[name]
 
-    def _scripts(self, name: str) -> tuple[str, ...]:
+    def _script_paths(self, name: str) -> tuple[str, ...]:
         return tuple(script.path for script in self.scripts.values() if script.skill.name == name)
 
-    def _nearest(self, skill: Skill, path: str) -> str:
+    def _nearest_file(self, skill: Skill, path: str) -> str:
         paths = [file.path for file in skill.files]
         last = f"/{PurePosixPath(path).name}"
         close = [each for each in paths if each.endswith(last)] or get_close_matches(path, paths, n=1)
         return f"did you mean {close[0]!r}?" if close else "skills_load lists its files"
 
 
-def _result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
+def _script_result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
     """The result of a script for the model; a non-zero exit code is a failure."""
     data: dict[str, Json] = {
         "exit_code": ended.exit_code,

@@ -107,7 +107,7 @@ def attribute(opening: re.Match[str]) -> str:
 def element(source: Source, at: int, call: Element) -> Reading:
     """The call whose opening tag ends here."""
     if call.void:
-        return _read(source, call, {}, at)
+        return _call_of_element(source, call, {}, at)
     at = skip_blanks(source.text, at)
     if source.text.startswith("{", at):
         return arguments(source, at, call.name, call.body)
@@ -115,7 +115,7 @@ def element(source: Source, at: int, call: Element) -> Reading:
     given: dict[str, Json] = {}
     repeated = lax = False
     while opening := _PARAMETER.match(source.text, at):
-        argument = _argument(source, opening, call, given)
+        argument = _read_parameter(source, opening, call, given)
         if argument is None:
             return Broken("truncated", len(source.text))
         repeated, lax = repeated or argument.key in given, lax or not argument.closed
@@ -123,7 +123,7 @@ def element(source: Source, at: int, call: Element) -> Reading:
             return confused(source, begin, _CALL, call.block.closing)
         given[argument.key] = argument.value
         at = skip_blanks(source.text, argument.end)
-    return _ended(source, call, given, at)
+    return _end_element(source, call, given, at)
 
 
 def one_line_break_less(text: str) -> str:
@@ -136,18 +136,18 @@ def one_line_break_less(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
+def _end_element(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
     """The call; without a closing tag only if nothing can be missing."""
     if call.block.closing.match(source.text, at):
         end = at
         while close := call.block.closing.match(source.text, at):  # it may be repeated
             end, at = close.end(), skip_blanks(source.text, close.end())
-        return whole(source, _read(source, call, given, end), _TAGS)
+        return whole(source, _call_of_element(source, call, given, end), _TAGS)
     wrapped = call.wrapping.match(source.text, at)
     if wrapped and (
         given or (call.name in source.offered.names and source.offered.satisfied(call.name, given))
     ):
-        return whole(source, _read(source, call, given, at), _TAGS)
+        return whole(source, _call_of_element(source, call, given, at), _TAGS)
     last = _REST.match(source.text, at)
     if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
         return Broken("malformed", left)
@@ -155,16 +155,16 @@ def _ended(source: Source, call: Element, given: Mapping[str, Json], at: int) ->
         return None
     if (source.cut and last) or not source.offered.satisfied(call.name, given):
         return Broken("truncated", len(source.text) if last else at)
-    return rest(source, at, _CALL) or _read(source, call, given, at)
+    return rest(source, at, _CALL) or _call_of_element(source, call, given, at)
 
 
-def _read(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
+def _call_of_element(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
     opened = unwrapped(given, source.offered.parameters(call.name))
     read = found(call.name, opened, source.prefer(*call.block.dialects))
     return Calls((read,), end) if read else Broken("malformed", end)
 
 
-def _argument(
+def _read_parameter(
     source: Source, opening: re.Match[str], call: Element, given: Mapping[str, Json]
 ) -> _Argument | None:
     """One parameter; ``None`` if its value has no end.
@@ -185,9 +185,9 @@ def _argument(
     if following and (close is None or following.start() < close.start()):
         other = attribute(following).strip()
         if other != key and other not in given and other in source.offered.parameters(call.name):
-            return _unclosed(source, opening, following.start(), schema)
+            return _unclosed_parameter(source, opening, following.start(), schema)
     if close:
-        value = _value(source, opening, close.start(), schema)
+        value = _parameter_value(source, opening, close.start(), schema)
         swallowed = following is not None and following.start() < close.start()
         odd = swallowed and not mentions(source.text[begin : following.start()]) if following else False
         return _Argument(key, value, close.end(), confused=odd and isinstance(value, str))
@@ -195,17 +195,17 @@ def _argument(
     if close is None:
         return None
     tag = source.text.rindex("<", close.start(), close.end())  # a fence before it may belong to the value
-    return _unclosed(source, opening, tag, schema)
+    return _unclosed_parameter(source, opening, tag, schema)
 
 
-def _unclosed(source: Source, opening: re.Match[str], end: int, schema: Json) -> _Argument:
+def _unclosed_parameter(source: Source, opening: re.Match[str], end: int, schema: Json) -> _Argument:
     """A parameter without a closing tag of its own."""
-    value = _value(source, opening, end, schema)
+    value = _parameter_value(source, opening, end, schema)
     swallowed = isinstance(value, str) and holds_markup(source.text[opening.end() : end])
     return _Argument(attribute(opening).strip(), value, end, closed=False, confused=swallowed)
 
 
-def _value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
+def _parameter_value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
     text = source.text[opening.end() : end]
     if said := _STRING.search(f"{opening['lead'] or ''} {opening['rest']}"):
         return text if said[1].lower() == "true" else decoded(text)
@@ -260,7 +260,7 @@ def function(source: Source, start: int, _end: int) -> Reading:
     if opening is None:
         return None
     spelled = _AS_PARAM if re.search(r"\sname", opening[0]) else _AS_XML
-    return _element(source, opening, spelled, _AS_JSON)
+    return _read_element(source, opening, spelled, _AS_JSON)
 
 
 def invoke(source: Source, start: int, _end: int) -> Reading:
@@ -274,16 +274,16 @@ def invoke(source: Source, start: int, _end: int) -> Reading:
     elif opening[0].lower().startswith("<steptml:"):
         dialects = ("steptml",)
     block = Block(dialects, INVOKE, _INVOKE_END)
-    return _element(source, opening, block, block)
+    return _read_element(source, opening, block, block)
 
 
 def xai(source: Source, start: int, _end: int) -> Reading:
     """Grok's ``<xai:function_call name="f">``, whose closing tag is often misspelled."""
     opening = _XAI.match(source.text, start)
-    return _element(source, opening, _GROK, _GROK) if opening else None
+    return _read_element(source, opening, _GROK, _GROK) if opening else None
 
 
-def _element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
+def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
     name = source.offered.named(attribute(opening))
     void = opening["rest"].rstrip().endswith("/")
     gap = _BEFORE_JSON.match(source.text, opening.end())

@@ -129,7 +129,7 @@ def python_block(key: str, source: Source, _start: int, end: int) -> Reading:
         return enveloped(source, at, block)
     if not _CALLEE.match(source.text, skip_blanks(source.text, at + source.text.startswith("[", at))):
         return None
-    return _read(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
+    return _calls_of_expressions(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
 
 
 def llama(source: Source, _start: int, end: int) -> Reading:
@@ -137,10 +137,14 @@ def llama(source: Source, _start: int, end: int) -> Reading:
     at = skip_blanks(source.text, end)
     if source.text.startswith(("{", "["), at):
         return enveloped(source, at, _PYTHON_TAG)
-    return _read(source, at, _builtins(source, at), _PYTHON_TAG) if _BUILTIN.match(source.text, at) else None
+    return (
+        _calls_of_expressions(source, at, _builtin_calls(source, at), _PYTHON_TAG)
+        if _BUILTIN.match(source.text, at)
+        else None
+    )
 
 
-def _builtins(source: Source, at: int) -> Expression | Flaw:
+def _builtin_calls(source: Source, at: int) -> Expression | Flaw:
     """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
     calls: list[Found] = []
     while builtin := _BUILTIN.match(source.text, at):
@@ -155,16 +159,16 @@ def _builtins(source: Source, at: int) -> Expression | Flaw:
     return Expression(tuple(calls), at)
 
 
-def _read(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
+def _calls_of_expressions(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
     if isinstance(read, Flaw):
-        return _broken(source, begin, read, block)
+        return _broken_call(source, begin, read, block)
     if read.flaw is None:
         return Calls(read.calls, tail(source, read.end, block))
-    broken = _broken(source, read.end, read.flaw, block)
+    broken = _broken_call(source, read.end, read.flaw, block)
     return Calls(read.calls, broken.end, (broken.why,))
 
 
-def _broken(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+def _broken_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
     close = None if source.cut and flaw.unfinished else source.search(block.closing, begin)
     if flaw.unfinished and not close:
         return Broken("truncated", len(source.text))
@@ -183,43 +187,43 @@ _GEMMA4: Final = Block(("gemma4",), lazy_pattern(r"<\|tool_call>"), closers(r"<t
 
 def function_gemma(source: Source, _start: int, end: int) -> Reading:
     """FunctionGemma's call, with ``<escape>`` tokens as quotes."""
-    return _call(source, end, _FUNCTION_GEMMA, "<escape>")
+    return _read_call(source, end, _FUNCTION_GEMMA, "<escape>")
 
 
 def gemma4(source: Source, _start: int, end: int) -> Reading:
     """Gemma 4's call, with ``<|"|>`` tokens as quotes."""
-    return _call(source, end, _GEMMA4, '<|"|>')
+    return _read_call(source, end, _GEMMA4, '<|"|>')
 
 
-def _call(source: Source, at: int, block: Block, quote: str) -> Reading:
+def _read_call(source: Source, at: int, block: Block, quote: str) -> Reading:
     head = _HEAD.match(source.text, at)
     if head is None:
         return None
     style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
     given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
     if isinstance(given, Flaw):
-        return _broken(source, at, given, block)
+        return _broken_call(source, at, given, block)
     name = source.offered.named(head["name"])
     tree = given.tree if isinstance(given.tree, Mapping) else {}
-    values = {key: _value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
+    values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
     call = found(name, values, block.dialects[0])
     end = tail(source, given.end, block)
-    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _tags(block))
+    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _closing_tags(block))
 
 
 @cache
-def _tags(block: Block) -> re.Pattern[str]:
+def _closing_tags(block: Block) -> re.Pattern[str]:
     return re.compile(f"(?P<opens>{block.opening.pattern})|{block.closing.pattern}", re.IGNORECASE)
 
 
-def _value(item: Json, schema: Json) -> Json:
+def _typed_value(item: Json, schema: Json) -> Json:
     """A value; unquoted text gets its type from the schema, or else from its form."""
     match item:
         case Bare():
             return typed(str(item), schema) if schema is not None else decoded(str(item))
         case Mapping():
-            return {key: _value(inner, None) for key, inner in item.items()}
+            return {key: _typed_value(inner, None) for key, inner in item.items()}
         case Sequence() if not isinstance(item, str):
-            return [_value(inner, None) for inner in item]
+            return [_typed_value(inner, None) for inner in item]
         case _:
             return item

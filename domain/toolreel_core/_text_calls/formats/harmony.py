@@ -50,12 +50,12 @@ def message(source: Source, start: int, _end: int) -> Reading:
         return Broken("fabricated_result", len(source.text))
     recipient = _RECIPIENT.search(header[0])
     if channel is None:
-        return _muse(source, header, recipient["to"] if recipient else "user")
+        return _muse_message(source, header, recipient["to"] if recipient else "user")
     if recipient:
-        return _to(source, header, recipient["to"])
+        return _call_to_recipient(source, header, recipient["to"])
     match channel["name"]:
         case "analysis":
-            return _reasoning(source, header.end())
+            return _reasoning_message(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
             # Arguments in the channel of calls, for no tool.
             close = source.search(_BODY_END, header.end())
@@ -73,7 +73,7 @@ def addressed(source: Source, start: int, _end: int) -> Reading:
     openai/codex). The same words may be prose, so the tool must exist.
     """
     if header := _MUSE.match(source.text, start):
-        return _muse(source, header, header["to"])
+        return _muse_message(source, header, header["to"])
     leaked = _LEAKED.match(source.text, start)
     if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
         return None
@@ -101,17 +101,17 @@ def titled(text: str, start: int, reading: Reading) -> int:
 def inkling(source: Source, start: int, end: int) -> Reading:
     """A typed block of Inkling: text, or thinking."""
     kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
-    return _reasoning(source, end) if kind in _THINKING else Frame(end)
+    return _reasoning_message(source, end) if kind in _THINKING else Frame(end)
 
 
-def _muse(source: Source, header: re.Match[str], recipient: str) -> Reading:
+def _muse_message(source: Source, header: re.Match[str], recipient: str) -> Reading:
     """Muse: messages to ``self`` are reasoning; calls follow as markup."""
     if recipient.startswith("functions."):
-        return _to(source, header, recipient) if "harmony" in source.enabled else None
-    return _reasoning(source, header.end()) if recipient == "self" else Frame(header.end())
+        return _call_to_recipient(source, header, recipient) if "harmony" in source.enabled else None
+    return _reasoning_message(source, header.end()) if recipient == "self" else Frame(header.end())
 
 
-def _to(source: Source, header: re.Match[str], recipient: str) -> Reading:
+def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) -> Reading:
     name = recipient.removeprefix("functions.")
     if name == recipient:
         close = source.search(_BODY_END, header.end())
@@ -122,7 +122,7 @@ def _to(source: Source, header: re.Match[str], recipient: str) -> Reading:
     return arguments(source, header.end(), whole, _CALL)
 
 
-def _reasoning(source: Source, begin: int) -> Frame:
+def _reasoning_message(source: Source, begin: int) -> Frame:
     close = source.search(_BODY_END, begin)
     end = close.start() if close else len(source.text)
     return Frame(close.end() if close else end, source.text[begin:end].strip())

@@ -131,7 +131,7 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
         return None
     name = source.offered.named(opening["name"])
     schema: Json = {"properties": source.offered.parameters(name), "additionalProperties": False}
-    inside = _inside(source, name, opening.end(), "invoke", schema, MAX_DEPTH)
+    inside = _element_content(source, name, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
         return Broken("truncated", len(source.text))
     value, end = inside
@@ -141,7 +141,7 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
     return Calls((call,), end) if call else Broken("malformed", end)
 
 
-def _inside(
+def _element_content(
     source: Source, tool: str, at: int, name: str, schema: Json, depth: int
 ) -> tuple[Json, int] | None:
     """The content of an element, elements or text, and its end; ``None`` if it is not closed."""
@@ -157,8 +157,8 @@ def _inside(
             text = one_line_break_less(source.text[begin : tag.start()])
             return items or members or typed(text, schema), tag.end()
         child = tag["name"]
-        meant = source.offered.meant(tool, _schema_of(schema, child))
-        inner = _inside(source, tool, tag.end(), child, meant, depth - 1) if depth else None
+        meant = source.offered.meant(tool, _child_schema(schema, child))
+        inner = _element_content(source, tool, tag.end(), child, meant, depth - 1) if depth else None
         if inner is None:
             return None
         value, at = inner
@@ -169,7 +169,7 @@ def _inside(
     return None
 
 
-def _schema_of(schema: Json, child: str) -> Json:
+def _child_schema(schema: Json, child: str) -> Json:
     """The schema of an inner element; ``{}`` if the outer schema does not restrict it."""
     properties = tree_at(as_tree(schema), "properties")
     if child in properties or not isinstance(schema, Mapping):

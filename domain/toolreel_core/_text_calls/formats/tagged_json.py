@@ -61,28 +61,28 @@ _MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 def bracketed(source: Source, _start: int, end: int) -> Reading:
     """The call between the brackets."""
     at = skip_blanks(source.text, end)
-    return _arrows(source, at) if _MAP.match(source.text, at) else enveloped(source, at, _BLOCK)
+    return _call_in_arrows(source, at) if _MAP.match(source.text, at) else enveloped(source, at, _BLOCK)
 
 
-def _arrows(source: Source, begin: int) -> Reading:
+def _call_in_arrows(source: Source, begin: int) -> Reading:
     head = _HEAD.match(source.text, begin)
     if head is None:
-        return _broken(source, begin)
+        return _broken_call(source, begin)
     name, at = source.offered.named(head["name"]), head.end()
     known = source.offered.parameters(name)
     given: dict[str, Json] = {}
     while option := _OPTION.match(source.text, at):
         key = option["key"]
         if key in given or key not in known:
-            return _broken(source, begin)
+            return _broken_call(source, begin)
         given[key] = option["text"] if option["text"] is not None else decoded(option["plain"])
         at = option.end()
     end = _MAP_END.match(source.text, at)
     call = found(name, given, _BLOCK.dialects[0]) if end else None
-    return Calls((call,), end.end()) if call and end else _broken(source, begin)
+    return Calls((call,), end.end()) if call and end else _broken_call(source, begin)
 
 
-def _broken(source: Source, begin: int) -> Broken:
+def _broken_call(source: Source, begin: int) -> Broken:
     close = source.search(_BLOCK.closing, begin)
     if close is None and source.cut:
         return Broken("truncated", len(source.text))
@@ -127,7 +127,7 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
     return whole(source, reading, _LEFT[tag])
 
 
-def _keyed(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+def _call_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
     for item in items:
@@ -166,7 +166,7 @@ JSON_OPENERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 def json_decoder(key: str) -> Decoder:
     """The decoder of one of the blocks."""
     opener, closer, dialects = _BLOCKS[key]
-    envelopes = _keyed if key == "tools_prefix" else marked_calls
+    envelopes = _call_by_tool_name_key if key == "tools_prefix" else marked_calls
     block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closers(closer), envelopes)
 
     def decode(source: Source, _start: int, end: int) -> Reading:
@@ -244,12 +244,12 @@ def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
     """One call after the opener that both families share; Kimi marks the arguments."""
     kimi = _KIMI_HEAD.match(source.text, end)
     if kimi:
-        return _kimi(source, kimi) if "kimi_k2" in source.enabled else None
+        return _call_after_kimi_id(source, kimi) if "kimi_k2" in source.enabled else None
     head = _DEEPSEEK_HEAD.match(source.text, end)
     if head is None:
         return None
     if head["name"]:
-        return _named(source, head, _DEEPSEEK_3)
+        return _call_after_name(source, head, _DEEPSEEK_3)
     return arguments(source, head.end(), source.offered.named(head["first"]), _DEEPSEEK)
 
 
@@ -259,34 +259,34 @@ def mistral(source: Source, _start: int, end: int) -> Reading:
     if source.text.startswith(("[{", "{", "[ ", "[\n"), at):
         return enveloped(source, at, _MISTRAL_BLOCK)
     head = _MISTRAL.match(source.text, at)
-    return _named(source, head, _MISTRAL_BLOCK, head["id"] or "") if head else None
+    return _call_after_name(source, head, _MISTRAL_BLOCK, head["id"] or "") if head else None
 
 
 def solar(source: Source, _start: int, end: int) -> Reading:
     """Solar's call: its id, its name, its arguments."""
     head = _SOLAR.match(source.text, end)
-    return _named(source, head, _SOLAR_BLOCK, head["id"]) if head else None
+    return _call_after_name(source, head, _SOLAR_BLOCK, head["id"]) if head else None
 
 
 def plamo(source: Source, _start: int, end: int) -> Reading:
     """PLaMo's request, whose arguments may be announced as JSON."""
     head = _PLAMO.match(source.text, end)
-    return _named(source, head, _PLAMO_BLOCK) if head else None
+    return _call_after_name(source, head, _PLAMO_BLOCK) if head else None
 
 
 def flower(source: Source, _start: int, end: int) -> Reading:
     """Qwen-Agent's call; a comment behind its JSON is part of it."""
     head = _FLOWER.match(source.text, end)
-    reading = _named(source, head, _FLOWER_BLOCK) if head else None
+    reading = _call_after_name(source, head, _FLOWER_BLOCK) if head else None
     remark = _REMARK.match(source.text, reading.end) if isinstance(reading, Calls) else None
     return replace(reading, end=remark.end()) if isinstance(reading, Calls) and remark else reading
 
 
-def _named(source: Source, head: re.Match[str], block: Block, call_id: str = "") -> Reading:
+def _call_after_name(source: Source, head: re.Match[str], block: Block, call_id: str = "") -> Reading:
     return arguments(source, head.end(), source.offered.named(head["name"]), block, call_id)
 
 
-def _kimi(source: Source, head: re.Match[str]) -> Reading:
+def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading:
     """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
 
     With a counter, the arguments select the tool, if they fit only one.
@@ -294,7 +294,7 @@ def _kimi(source: Source, head: re.Match[str]) -> Reading:
     call_id = head["id"].strip()
     if _KIMI_COUNTER.fullmatch(call_id):
         reading = arguments(source, head.end(), "?", _KIMI, call_id)
-        return _inferred(source, reading) if isinstance(reading, Calls) else reading
+        return _with_inferred_name(source, reading) if isinstance(reading, Calls) else reading
     parts = _KIMI_ID.fullmatch(call_id)
     bare = parts["name"] if parts else call_id
     whole = f"functions.{bare}"
@@ -302,7 +302,7 @@ def _kimi(source: Source, head: re.Match[str]) -> Reading:
     return arguments(source, head.end(), name, _KIMI, call_id if parts and parts["index"] else "")
 
 
-def _inferred(source: Source, reading: Calls) -> Reading:
+def _with_inferred_name(source: Source, reading: Calls) -> Reading:
     (call,) = reading.calls
     given = parse(call.arguments)
     name = source.offered.taking(given if isinstance(given, Mapping) else {})

@@ -95,8 +95,8 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     name = source.offered.named(raw)
     given: dict[str, Json] = {}
     repeated = lax = False
-    while begin := _key(source, at, name):
-        pair = _pair(source, begin, name, given)
+    while begin := _next_key(source, at, name):
+        pair = _key_and_value(source, begin, name, given)
         if isinstance(pair, Broken):
             return pair
         key, value, end, closed = pair
@@ -104,11 +104,11 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
         if repeated and lax:
             return confused(source, at, _OPEN, _CLOSE)
         given[key], at = value, end
-    reading = _ended(source, name, given, at, dialect, separated=head["sep"] is not None)
+    reading = _end_call(source, name, given, at, dialect, separated=head["sep"] is not None)
     return whole(source, reading, _TAGS)
 
 
-def _ended(
+def _end_call(
     source: Source, name: str, given: Mapping[str, Json], at: int, dialect: str, *, separated: bool
 ) -> Reading:
     at = end_of(_BLANKS, source.text, at)
@@ -127,7 +127,7 @@ def _ended(
     return Calls((call,), end) if call else Broken("malformed", end)
 
 
-def _key(source: Source, at: int, name: str) -> int:
+def _next_key(source: Source, at: int, name: str) -> int:
     """The start of the next key; 0 if there is none.
 
     GLM sometimes opens a key with a second ``<tool_call>``: it is one if the tool has that parameter.
@@ -142,13 +142,13 @@ def _key(source: Source, at: int, name: str) -> int:
     return plain.start("key")
 
 
-def _pair(
+def _key_and_value(
     source: Source, at: int, name: str, given: Mapping[str, Json]
 ) -> tuple[str, Json, int, bool] | Broken:
     """The key and value of a pair, its end, and whether the closing tag of the value is there."""
     key_end = source.search(_KEY_END, at)
     if key_end is None or ((close := source.search(_CLOSE, at)) and close.start() < key_end.start()):
-        return _missing(source, at)
+        return _missing_value(source, at)
     begin = at
     key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
     kind = _TYPE.match(source.text, at)
@@ -156,7 +156,7 @@ def _pair(
     at = opened.end() if opened else (kind.end() if kind else at)
     end = _value_end(source, at, name, {**given, key: None})
     if end is None:
-        return _missing(source, at)
+        return _missing_value(source, at)
     closed = opened is not None and end[0] < end[1]
     text = one_line_break_less(source.text[at : end[0]])
     if not closed:  # then a leaked line break belongs to the tag that is missing
@@ -197,7 +197,7 @@ def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) ->
     return (end.start(), end.start()) if end else None
 
 
-def _missing(source: Source, at: int) -> Broken:
+def _missing_value(source: Source, at: int) -> Broken:
     close = None if source.cut else source.search(_CLOSE, at)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
 
@@ -238,7 +238,7 @@ def tool_call(source: Source, start: int, end: int) -> Reading:
     if INVOKE.match(source.text, at):
         return invoke(source, at, at)
     if source.text.startswith(("{", "[", "```"), at):
-        return _with_code(source, enveloped(source, at, block), block)
+        return _with_interpreter_code(source, enveloped(source, at, block), block)
     if named := _NAMED.match(source.text, at):
         return arguments(source, named.end(), source.offered.named(named["name"]), block)
     likely = "hunyuan_xml" if mark.startswith("tool_call:") else "glm_xml"
@@ -255,7 +255,7 @@ def closed_envelopes(source: Source, at: int) -> Calls | None:
     return reading if _CLOSED.search(source.text[: reading.end][-80:]) else None
 
 
-def _with_code(source: Source, reading: Reading, block: Block) -> Reading:
+def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Reading:
     """Add the code that Qwen's code interpreter writes after the JSON of its call.
 
     The JSON announces it by an empty ``code``, so the call is incomplete without it.
@@ -271,18 +271,18 @@ def _with_code(source: Source, reading: Reading, block: Block) -> Reading:
     if opening is None:
         closed = _CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
-        return _without_last(source, others) if waiting else whole(source, reading, _CODE_TAGS)
+        return _without_incomplete_call(source, others) if waiting else whole(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
     complete = found(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
-        return _without_last(source, others)
+        return _without_incomplete_call(source, others)
     if (again := code.find("<code>")) >= 0 and not mentions(code[:again]):
         return confused(source, opening.end(), _OPEN, block.closing)
     ended = Calls((*others, complete), tail(source, end + len("</code>"), block), reading.broken)
     return whole(source, ended, _CODE_TAGS)
 
 
-def _without_last(source: Source, calls: list[Found]) -> Reading:
+def _without_incomplete_call(source: Source, calls: list[Found]) -> Reading:
     end = len(source.text)
     return Calls(tuple(calls), end, ("truncated",)) if calls else Broken("truncated", end)

@@ -125,7 +125,11 @@ def test_what_else_the_loop_decided_is_told() -> None:
     plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
     twice = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 1, "b": 2}))
     first, second, _ = told(saying("Done."), twice, saying("2"), plan=plan)
-    assert first.remarks == ("the model is asked to call a tool (no_tool_calls)",)
+    asked = (
+        "the model is asked to call a tool (no_tool_calls): You have not called a tool yet. "
+        "The tools are: add, divide. Call the one that you need now."
+    )
+    assert first.remarks == (asked,)
     assert second.remarks == ("ignored: add; max_tool_calls_per_turn allows no more calls in a reply",)
 
 
@@ -136,9 +140,12 @@ def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
     first, second, third, _ = told(adds, adds, saying("2"), saying("2."), plan=plan)
     assert [call.name for turn in (first, second) for call in turn.calls] == ["add", "add"]
     assert second.remarks == ("add has succeeded before with these arguments; it was not run again",)
-    assert third.remarks == ("before its answer is final, the model is asked what is still to be done",)
+    (check,) = third.remarks
+    asked = "before its answer is final, the model is asked what is still to be done"
+    assert check.startswith(f"{asked}: Check this before it is final.")
     claims, _, _ = told(saying("I have added them."), saying("No."), saying("No."), plan=plan)
-    assert claims.remarks == ("the answer claims what no call has done; the model is asked again",)
+    (claim,) = claims.remarks
+    assert claim.startswith("the answer claims what no call has done; the model is asked again: ")
 
 
 def test_tools_that_a_model_was_not_offered_are_told() -> None:

@@ -86,8 +86,8 @@ def book(plan: Plan | None = None, /, **settings: object) -> Playbook:
     return Playbook(replace(plan or PLAN, config=LoopConfig.of(settings)))
 
 
-def nudges(played: Playbook) -> list[ModelNudged]:
-    return [note for note in played.notes if isinstance(note, ModelNudged)]
+def nudges(played: Playbook) -> list[str]:
+    return [note.why for note in played.notes if isinstance(note, ModelNudged)]
 
 
 def in_json(name: str, **arguments: str) -> str:
@@ -290,7 +290,7 @@ def test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done()
         replies("All done."),
         finishes(Completed("All done.")),
     )
-    assert nudges(played) == [ModelNudged(2, "final_check")]
+    assert nudges(played) == ["final_check"]
     assert played.state.tally.turns == 3
 
 
@@ -366,7 +366,7 @@ def test_an_answer_that_claims_what_no_call_has_done_is_asked_about_once() -> No
         replies(claim),
         finishes(Completed(claim)),
     )
-    assert nudges(played) == [ModelNudged(1, "unsupported_claim")]
+    assert nudges(played) == ["unsupported_claim"]
 
 
 def test_an_answer_that_a_call_supports_is_final() -> None:
