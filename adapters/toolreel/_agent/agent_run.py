@@ -29,6 +29,9 @@ from toolreel._driver import (
     Ports,
     ReplyPiece,
     Run,
+    RunEnded,
+    ShownEvent,
+    StreamEvent,
     StreamingEndpoint,
     ago_on,
     arun,
@@ -51,7 +54,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, ReplyReceived, RequestFailed, SendRequest, UserSpoke
 
 if TYPE_CHECKING:
-    from toolreel._driver import RunEnded, ShownEvent, StreamEvent
     from toolreel._replay import RecordedFiles, ResumedFiles
 
     Files: TypeAlias = RecordedFiles | ResumedFiles
@@ -153,7 +155,7 @@ class AgentRun(Run, Generic[Value_co]):
         return cast("AgentRuns", self.continuation)
 
 
-AgentEvent: TypeAlias = "ShownEvent | RunEnded[AgentRun[Value_co]]"
+AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 """Everything that a streamed run of an agent yields."""
 
 
@@ -276,8 +278,6 @@ class AgentRuns:
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> Generator[AgentEvent[Any], None, None]:
-        from toolreel._driver import RunEnded
-
         ended = list[Run]()
         with recording as files, self.agent.ports(_transport(files)) as ports:
             able, journal = _with_decision(ports, decision), files or self.journal
@@ -297,8 +297,6 @@ class AgentRuns:
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
-        from toolreel._driver import RunEnded
-
         ended = list[Run]()
         with recording as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
