@@ -2,7 +2,7 @@
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
 ``valid_history`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
-its provider takes. ``message_rope`` holds the encoded messages so that each is encoded once.
+its provider takes. ``transcript`` holds the encoded messages too, so that each is encoded once.
 """
 
 # mypy: implicit-reexport
@@ -82,19 +82,20 @@ if TYPE_CHECKING:
         messages_of,
         user_message,
     )
-    from toolreel_core._conversation.message_rope import (
+    from toolreel_core._conversation.messages_form import encoded
+    from toolreel_core._conversation.openai_messages import messages_from, messages_to
+    from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
+    from toolreel_core._conversation.transcript import (
         BLOCK,
         HANDFUL,
         Quotable,
         Rope,
         StoredMessages,
+        Transcript,
         memo,
+        tokens_of,
         wire_is_memo,
     )
-    from toolreel_core._conversation.messages_form import encoded
-    from toolreel_core._conversation.openai_messages import messages_from, messages_to
-    from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
-    from toolreel_core._conversation.transcript import Transcript, tokens_of
     from toolreel_core._conversation.valid_history import (
         Outgoing,
         Projection,

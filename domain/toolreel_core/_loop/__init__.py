@@ -1,9 +1,8 @@
 """The reducer: ``start`` and ``step``, and one handler for each thing that can happen.
 
-``reducer`` matches on the event and then on the phase; the handlers next to it decide. A reply goes
-through ``on_reply`` and ``reply_parsing``; its tool calls through ``admission`` and ``tool_calls``; the
-next request is made in ``next_request``, after a ``summary`` if the window is full; the end of the run in
-``final_answer`` and ``finish``.
+``reducer`` matches on the event and then on the phase; the handlers next to it decide. A reply is
+parsed in ``on_reply``; its tool calls are checked and run in ``tool_calls``; the next request is made in
+``next_request``, and a summary is read in ``summary_reply``; the run ends in ``final_answer`` and ``finish``.
 """
 
 # mypy: implicit-reexport
@@ -22,10 +21,12 @@ if TYPE_CHECKING:
     )
     from toolreel_core._loop.on_reply import (
         delay_ms,
+        received,
         refuses_tools,
+        salvaged,
+        transformed,
     )
     from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
-    from toolreel_core._loop.reply_parsing import received, salvaged, transformed
     from toolreel_core._loop.tool_calls import (
         admit,
         call_key,

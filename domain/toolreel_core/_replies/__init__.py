@@ -1,6 +1,6 @@
 """What a reply means: any provider's response, normalised into one ``Reply``.
 
-``normalize`` is the entry point. ``message_location`` finds the message in the body, ``tool_calls`` reads its
+``normalize`` is the entry point. ``reply`` finds the message in the body, ``tool_calls`` reads its
 calls, ``stream`` joins the chunks of a stream, ``wire_forms`` reads the forms besides chat completions,
 ``classification`` decides what kind of answer it is, and ``warning_codes`` lists every repair that can be
 reported.
@@ -28,9 +28,18 @@ if TYPE_CHECKING:
         without_tokens_behind_fence,
     )
     from toolreel_core._replies.classification import (
+        PROBLEM_WORDS,
         Finish,
+        Problem,
+        ProblemCode,
         Verdict,
+        bare_error,
+        error_in,
+        failed_generation,
         finish_of,
+        html_page,
+        in_list,
+        is_out_of_quota,
         judged,
         problem_of,
         says_what_went_wrong,
@@ -40,25 +49,18 @@ if TYPE_CHECKING:
     from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
-    from toolreel_core._replies.provider_errors import (
-        PROBLEM_WORDS,
-        Problem,
-        ProblemCode,
-        bare_error,
-        error_in,
-        failed_generation,
-        html_page,
-        in_list,
-        is_out_of_quota,
-    )
     from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
-    from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
-    from toolreel_core._replies.response_message import (
+    from toolreel_core._replies.reply import (
         Content,
         FoundMessage,
+        Reply,
+        Served,
+        Usage,
         as_documented,
         content_of,
         find_message,
+        served_in,
+        usage_in,
         visible,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
-from toolreel_core._replies.classification import Finish, finish_of, judged
-from toolreel_core._replies.provider_errors import Problem, html_page
+from toolreel_core._replies.classification import Finish, Problem, finish_of, html_page, judged
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
-from toolreel_core._replies.reply import Reply, served_in, usage_in
-from toolreel_core._replies.response_message import (
+from toolreel_core._replies.reply import (
     FoundMessage,
+    Reply,
     as_documented,
     content_of,
     find_message,
+    served_in,
+    usage_in,
     visible,
 )
 from toolreel_core._replies.tool_calls import ToolCall, calls_in

@@ -15,9 +15,9 @@ from typing import Final, Literal, assert_never
 from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import Json, read, sound, tree_at
+from toolreel_core._replies.classification import STREAM_CUT, bare_error
 from toolreel_core._replies.deltas import identity_of, index_of, joined
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
-from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
 from toolreel_core._replies.sse import Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
 

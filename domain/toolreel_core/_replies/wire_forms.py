@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, assert_never
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, canonical, items_of, read, tree_at
+from toolreel_core._replies.classification import STREAM_CUT
 from toolreel_core._replies.event_assembly import Translated
 from toolreel_core._replies.messages import MessageEvents, chat_of_message
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
-from toolreel_core._replies.provider_errors import STREAM_CUT
 from toolreel_core._replies.responses import ResponseEvents, chat_of_response
 from toolreel_core._replies.sse import Frame, Frames
 from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed

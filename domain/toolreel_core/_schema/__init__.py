@@ -5,16 +5,17 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._schema.common_keywords import MAX_LEVELS, compiled
     from toolreel_core._schema.foreign import modern, usable
     from toolreel_core._schema.subsets import (
         gemini_subset,
         grammar_of,
     )
     from toolreel_core._schema.validation import (
+        MAX_LEVELS,
         Violation,
         broken_places,
         check_schema,
+        compiled,
         refused_nulls,
         unknown_keys,
         violations,
