@@ -23,8 +23,8 @@ from toolreel.tools._call_context import (
 )
 from toolreel.tools._hosts import awaited, in_thread
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
-from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
+from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._internal import check_choice
 from toolreel_core._jsontext import Json
@@ -277,7 +277,7 @@ def _log_error(call: CurrentCall, error: Exception) -> None:
 
 
 class Toolbox:
-    """Tools by inner name, with their surface; :class:`~toolreel.tools._python.tools.PythonTools` runs them.
+    """Tools by inner name, with their surface; :class:`~toolreel.tools._python_tools.PythonTools` runs them.
 
     :raises ConfigError: if a signature has no schema, two tools share a name, or a mask matches no tool
     """
