@@ -143,16 +143,6 @@ def test_a_server_that_is_not_there_is_not_there_again(
         assert asks(session, "http://elsewhere.invalid", 2) == live
 
 
-def test_a_certificate_that_nobody_trusts_and_an_unknown_scheme_are_recorded_too(path: Path) -> None:
-    with serving() as server, use_cassette(path, "record") as session:
-        tls = ask(session, server.url.replace("http:", "https:"), 1)
-        scheme = ask(session, "ftp://a.test", 1)
-    assert (tls[0][0], scheme[0][0]) == ("ConnectError", "UnsupportedProtocol")
-    assert "SSL" in tls[0][1]
-    with use_cassette(path) as session:
-        assert ask(session, "http://a.test", 2) == tls + scheme
-
-
 @each
 def test_a_server_that_recovers_does_so_in_the_same_order(
     asks: Callable[[Session, str, int], Heard], path: Path

@@ -69,18 +69,6 @@ def test_anything_else_is_a_difference_and_the_place_that_may_vary_is_not_shown(
     assert "2027" not in said
 
 
-def test_requests_that_are_alike_by_the_rules_are_played_in_order_and_once(tmp_path: Path) -> None:
-    first, second = asked("2026-11-22 14:03"), asked("2026-11-22 14:04")
-    recorded(path := tmp_path / "a.yaml", by_httpx, first, second)
-
-    def replayed() -> None:
-        with use_cassette(path, vary=[NOW]) as session:
-            assert by_httpx(session, NOWHERE, [second, second]) == ["reply 0", "reply 1"]
-            by_httpx(session, NOWHERE, [second])
-
-    assert "was recorded, but is asked for more often than that" in complaint(ReplayMismatch, replayed)
-
-
 def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
     recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03", metadata={"trace": "a1"}))
     rules = (

@@ -259,20 +259,6 @@ async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
 
 
 @pytest.mark.anyio
-async def test_runs_side_by_side_do_not_meet() -> None:
-    outcomes: list[object] = []
-
-    async def go() -> None:
-        ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
-        outcomes.append((await arun(PLAN, ports)).outcome)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(go)
-    assert outcomes == [Completed("It is 42.")] * 20
-
-
-@pytest.mark.anyio
 async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
     class Hanging:
         async def run(self, effect: RunTool) -> ToolReturned:

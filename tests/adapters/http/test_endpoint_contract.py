@@ -10,6 +10,7 @@ from contextlib import (
     contextmanager,
 )
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -374,6 +375,7 @@ def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp
         talk(scene, [asking("hi!")])
 
 
+@cache
 def telling_a_lot() -> SendRequest:
     """A request of more than a megabyte, in many messages."""
     told = [UserMessage(f"{number}: é" * 100) for number in range(2_000)]

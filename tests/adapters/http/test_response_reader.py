@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from typing import Final
@@ -21,24 +20,8 @@ from toolreel_core._replies import Delta
 
 DONE: Final = "data: [DONE]\n\n"
 HELLO: Final = (chunk("Hello."), chunk(None, "stop"), DONE)
-SLOW: Final = (0.15, chunk("Hel"), 0.15, chunk("lo"), 0.15, chunk(None, "stop"), 0.15, DONE)
 
 STREAMED: Final = asking(stream=True)
-
-
-@each
-def test_deltas_are_shown_when_they_come(ask: Ask) -> None:
-    heard: list[tuple[float, str]] = []
-
-    def hear(delta: Delta) -> None:
-        heard.append((time.monotonic() - began, delta.text))
-
-    with serving(streaming(*SLOW)) as server:
-        began = time.monotonic()
-        ask(server.url, STREAMED, on_delta=hear)
-    (first, _), (second, _) = heard
-    assert [text for _, text in heard] == ["Hel", "lo"]
-    assert second - first > 0.1
 
 
 @each

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -203,28 +202,3 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
         "tool 'with_context': an isolated tool cannot have a RunContext; call current_call() for the key, "
         "or do not isolate it"
     )
-
-
-HANGING = """
-from tests.adapters.tools import isolated_things as things
-from tests.adapters.tools.processes import gone
-from tests.adapters.tools.python.test_host import call
-from toolreel.tools import PythonTools
-from toolreel.tools import Tool
-tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)
-print(tools.run(call("hang", marker="m")).output)
-"""
-
-
-def test_nothing_is_left_that_keeps_the_program(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-c", HANGING],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=True,
-    )
-    assert "TOOL_TIMEOUT" in done.stdout

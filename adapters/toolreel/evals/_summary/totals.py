@@ -68,13 +68,18 @@ def warnings(trials: Iterable[Trial]) -> Iterator[str]:
             yield f"{name}: not always the same model answered: {', '.join(served)}"
         if (digests := len({one.digest for one in rows})) > 1:
             yield f"{name}: its runs were made under {digests} configurations; run them again"
-    same, repeated = copies(made)
-    if repeated and 2 * same >= repeated:
-        yield (
-            f"{same} of {repeated} repeated trials are copies of an earlier one, reply by reply: the server "
-            "seems to ignore seeds. They count as trials in all that is about these scenarios alone, which "
-            "is too sure therefore; take what is about scenarios such as these"
-        )
+    # A model that always does right repeats itself too: only where no trial differs are seeds without effect.
+    for (model, endpoint, strategy), rows in grouped(
+        made, lambda one: (one.cell.model, one.cell.endpoint, one.cell.strategy)
+    ).items():
+        same, repeated = copies(rows)
+        if same == repeated > 1:
+            name = ", ".join(filter(None, (model, strategy, endpoint)))
+            yield (
+                f"{name}: all {repeated} repeated trials are copies of an earlier one, reply by reply: the "
+                "server seems to ignore seeds. They count as trials in all that is about these scenarios "
+                "alone, which is too sure therefore; take what is about scenarios such as these"
+            )
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def _gate(table: Table, *, two_sides: bool = False) -> Gate:
     kind: GateKind = "nothing-broke" if test == "nothing_broke_in" else "no-regression"
     kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
     if not 0 < (limit := _number(table, key, _LEVEL)) < 1:
-        raise table.complaint(f"expected a number between 0 and 1, got {limit!r}", key)
+        raise table.complaint(f"expected a number above 0 and below 1, got {limit!r}", key)
     # Of a single scenario there is no other statement.
     about = THESE if parts["scenario"] else SAMPLE
     about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about

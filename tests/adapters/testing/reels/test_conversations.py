@@ -112,16 +112,6 @@ def test_what_the_user_says_otherwise_is_a_drift_of_that_exchange(files: ReelFil
     assert '"And nuts?"' in told
 
 
-@talks
-def test_a_tool_that_says_something_else_is_a_drift_of_that_exchange(
-    files: ReelFiles, talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded(files, talk)
-    monkeypatch.setitem(STOCK, "shim", 9)
-    told = complaint(ReplayMismatch, lambda: talk(Reel(files)))
-    assert told.startswith("exchange 2 of the conversation: ")
-
-
 def test_an_exchange_too_few_or_too_many_fails_the_test(files: ReelFiles) -> None:
     recorded(files)
     reel = Reel(files)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextvars
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -162,29 +161,6 @@ async def test_a_tool_sees_the_context_of_its_caller() -> None:
     USER.set("ada")
     tools = AsyncPythonTools([whoami, awhoami])
     assert await tools.run(call("whoami")) == await tools.run(call("awhoami")) == ToolReturned(4, '"ada"')
-
-
-HANGING = """
-import sys, time, anyio
-from toolreel_core._protocol import RunTool
-from toolreel_core._jsontext import canonical
-from toolreel.tools import AsyncPythonTools
-
-def hang() -> None:
-    time.sleep(900)
-
-tools = AsyncPythonTools([hang], deadline=0.01)
-print(anyio.run(tools.run, RunTool(1, "a", "hang", canonical({})), backend=sys.argv[1]))
-"""
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_tool_that_was_left_behind_does_not_keep_the_process(backend: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HANGING, backend], capture_output=True, text=True, timeout=HANG, check=True
-    )
-    assert "TOOL_TIMEOUT" in done.stdout
-    assert done.stderr == ""
 
 
 def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

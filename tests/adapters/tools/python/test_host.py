@@ -214,8 +214,9 @@ def test_the_thread_of_a_tool_does_not_keep_the_process() -> None:
         thread = threading.current_thread()
         return [thread.name, thread.daemon]
 
-    tools = PythonTools([Tool(ToolDefinition.of("who"), who)])
-    assert tools.run(call("who")) == ToolReturned(4, '["who",true]')
+    tools = [Tool(ToolDefinition.of("who"), who)]
+    assert PythonTools(tools).run(call("who")) == ToolReturned(4, '["who",true]')
+    assert anyio.run(AsyncPythonTools(tools).run, call("who")) == ToolReturned(4, '["who",true]')
 
 
 def test_without_a_deadline_a_tool_runs_in_the_calling_thread() -> None:
