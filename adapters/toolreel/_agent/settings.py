@@ -12,8 +12,8 @@ from toolreel._agent.offered_tools import AgentTools, Approve
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, shown_url
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
 from toolreel_core._settings import LoopConfig, Price

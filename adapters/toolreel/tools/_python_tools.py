@@ -25,8 +25,8 @@ from toolreel.tools._hosts import awaited, in_thread
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
+from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import check_choice
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, Spent, ToolReturned, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked

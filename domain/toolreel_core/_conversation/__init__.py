@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         SystemMessage,
         ToolMessage,
         UserMessage,
+        brief_repr,
         parts_of,
         shown_content,
         wire,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from toolreel_core._config_checks import Registry
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -18,7 +19,6 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._internal import Registry
 from toolreel_core._jsontext import (
     Json,
     Tree,

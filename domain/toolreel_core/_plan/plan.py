@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Final, cast
 
+from toolreel_core._config_checks import check_registered
 from toolreel_core._conversation import (
     Form,
     Message,
@@ -19,7 +20,6 @@ from toolreel_core._conversation import (
     wire,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import check_registered
 from toolreel_core._jsontext import (
     MAX_DEPTH,
     NOTHING,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from toolreel_core._config_checks import unknown_name, unregistered
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._internal import unknown_name, unregistered
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
-from toolreel_core._internal import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
     Json,
     Tree,

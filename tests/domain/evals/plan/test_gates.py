@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core.evals import THESE, Gate, Options, gate_option, gates_of
 
 BOTH = {"no_regression_of": "production", "against": "raw"}

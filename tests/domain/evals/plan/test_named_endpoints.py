@@ -9,8 +9,8 @@ import pytest
 
 from tests.evals_values import CATALOGUE, CHAT, READ
 from tests.samples import complaint
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core.evals import Cell, EvalPlan, Options, layered
 

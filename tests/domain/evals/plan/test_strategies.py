@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
 from tests.samples import complaint
-from toolreel_core._internal import PlaceError
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._jsontext import JsonText, canonical, parse
 from toolreel_core._plan import LISTS, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Provider
