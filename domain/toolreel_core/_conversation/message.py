@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, NamedTuple, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation.content_on_the_wire import wire_part
 from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of
@@ -209,8 +209,7 @@ def _with_extras(tree: Tree, extras: JsonText) -> Tree:
 # are the message's own, since ids, arguments and text may have been repaired.
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """How a form writes the items of a reply."""
 
     key: str

@@ -8,7 +8,6 @@ what was approved is exactly what runs (coder#28044).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
@@ -149,8 +148,7 @@ def _open_envelope(
     return outer._replace(doubt=f"an object inside {key!r}, which the schema does not declare")
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(NamedTuple):
     """Walks arguments together with their schema."""
 
     text: JsonText
