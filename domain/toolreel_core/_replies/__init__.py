@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         ArgumentError,
         ArgumentErrorCode,
         Arguments,
-        ArgumentsRead,
         Reading,
         Unreadable,
         is_cut,
@@ -32,51 +31,32 @@ if TYPE_CHECKING:
         Finish,
         Problem,
         ProblemCode,
-        Verdict,
-        bare_error,
-        error_in,
         failed_generation,
         finish_of,
         html_page,
-        in_list,
         is_out_of_quota,
-        judged,
-        problem_of,
-        says_what_went_wrong,
     )
     from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
-    from toolreel_core._replies.deltas import joined, joined_calls, joined_function
+    from toolreel_core._replies.deltas import joined, joined_calls
     from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
-    from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
+    from toolreel_core._replies.provider_fields import of_call, of_message
     from toolreel_core._replies.reply import (
-        Content,
-        FoundMessage,
         Reply,
         Served,
         Usage,
-        as_documented,
-        content_of,
-        find_message,
         served_in,
         usage_in,
-        visible,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
     from toolreel_core._replies.sse import Frame, Frames
     from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
     from toolreel_core._replies.tool_calls import (
-        CallEntry,
-        CallsRead,
-        EntriesFound,
-        Oddity,
         ToolCall,
         calls_in,
-        entries_in,
         identified,
         meant_name,
-        unbundled,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
     from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import (
-        Broken,
-        Calls,
         Found,
         Made,
         Offered,
-        Reading,
         Rejection,
         Source,
         Unread,
@@ -25,25 +22,15 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
     from toolreel_core._text_calls.payloads import (
-        Block,
-        arguments,
-        arguments_of,
-        bare_calls,
-        closers,
         decoded,
-        enveloped,
-        marked_calls,
         typed,
         unwrapped,
-        wrapped_calls,
     )
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
-    from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
+    from toolreel_core._text_calls.reasoning import thoughts
     from toolreel_core._text_calls.scanner import Span, scan
-    from toolreel_core._text_calls.surroundings import Place, is_in_a_sentence, lead_in, shows_an_example
     from toolreel_core._text_calls.unread_calls import (
         LABELS,
-        has_skeleton,
         has_think_tags,
         is_plain,
         looks_like_a_call,

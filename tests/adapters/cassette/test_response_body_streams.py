@@ -20,11 +20,6 @@ EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]
 each_encoding = pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd"])
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
-
-
 def got(session: Session, url: str) -> tuple[int, dict[str, str], bytes]:
     with httpx.Client(transport=session.transport()) as client:
         response = client.post(f"{url}/v1/chat/completions", json={})

@@ -355,16 +355,6 @@ def test_an_exchange_that_broke_off_is_refused_or_left_out(tmp_path: Path) -> No
     assert exported(source, target, skip_broken=True) == Exported(source, target, 1, left, (1,))
 
 
-def test_several_values_of_a_header_are_kept(tmp_path: Path) -> None:
-    tape = Recording.blank(tmp_path / "a.yaml")
-    twice = (("content-type", "a"), ("content-type", "b"))
-    tape.append("POST", URL, JSON, b"{}", StoredResponse(200, "OK", twice, b"{}"))
-    tape.save({}, NO_RULES)
-    exported(tmp_path / "a.yaml", tmp_path / "b.yaml")
-    import_cassette(tmp_path / "b.yaml", tmp_path / "c.yaml", known={}, rules=NO_RULES)
-    assert (tmp_path / "c.yaml").read_bytes() == (tmp_path / "a.yaml").read_bytes()
-
-
 def test_a_file_that_is_there_or_missing_is_named(tmp_path: Path) -> None:
     source = recorded(tmp_path / "a.yaml", b"{}")
     said = complaint(CassetteError, lambda: exported(source, source))

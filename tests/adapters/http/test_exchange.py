@@ -7,7 +7,6 @@ import re
 import ssl
 import time
 from collections.abc import Callable
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -17,17 +16,17 @@ import pytest
 import trio
 
 from tests.adapters.http.ways import WAYS, Ask, Said, each
-from tests.patience import HANG, NEVER
-from tests.servers.chat_server import asking, replying
+from tests.patience import HANG
+from tests.servers.chat_server import asking
 from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
 from tests.servers.http2_server import certificate_in
 from toolreel._driver import AsyncPorts, Ports, Resting, arun, run
 from toolreel.cassette import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing import ScriptedTools, saying
+from toolreel.testing import ScriptedTools
 from toolreel.tools import AsyncPythonTools
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Outcome, ReplyReceived, RequestFailed, TransportFailed
+from toolreel_core._protocol import Outcome, RequestFailed, TransportFailed
 from toolreel_core._settings import LoopConfig
 
 SOON: Final = 0.5
@@ -102,19 +101,6 @@ def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about() -> 
 
     assert isinstance(trio.run(send), RequestFailed)
     gc.collect()  # the warning would come here
-
-
-def test_an_endpoint_with_one_connection_goes_on_after_a_deadline() -> None:
-    body = replying(saying("hello")).body
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    answers = chain([b""], repeat(head.encode() + body))
-    with (
-        dripping(lambda: Endless(next(answers), b"", NEVER)) as url,
-        HttpEndpoint(url, connections=1, deadline=SOON) as endpoint,
-    ):
-        assert isinstance(endpoint.send(asking()), RequestFailed)
-        # On a busy machine an answer may take longer than the deadline, but not each time.
-        assert any(isinstance(endpoint.send(asking(ref=ref)), ReplyReceived) for ref in range(2, 100))
 
 
 LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))

@@ -31,18 +31,6 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed
 KEY = "not-a-real-key-4711"
 
 
-@each
-def test_a_request_is_posted_with_the_headers_of_a_chat_completion(ask: Ask) -> None:
-    with serving(replying(saying("hello"))) as server:
-        ask(server.url)
-    (seen,) = server.seen
-    assert seen.path == "/v1/chat/completions"
-    assert seen.body == b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
-    assert seen.headers["content-type"] == seen.headers["accept"] == "application/json"
-    assert seen.headers["accept-encoding"] == "gzip, deflate"
-    assert "authorization" not in seen.headers
-
-
 def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
     with serving(Answer(b"x" * 10)) as server, HttpEndpoint(server.url, max_response_bytes=10) as endpoint:
         assert endpoint.send(asking()) == ReplyReceived(1, 200, "x" * 10)

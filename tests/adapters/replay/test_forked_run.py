@@ -10,10 +10,10 @@ from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
-from toolreel._driver import Always, Ports, ago_on, run
+from toolreel._driver import Always, Ports, ago_on
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Changes, Rehearsal, Stop, Underway, beginning, counterfactual, fork
+from toolreel._replay import Changes, Stop, Underway, beginning, counterfactual, fork
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
@@ -44,16 +44,6 @@ def scripted(*script: Mapping[str, Json], outputs: tuple[int, ...] = ()) -> tupl
 
 
 # What is kept, and what is new.
-
-
-def test_another_result_is_what_the_model_is_told_and_all_before_it_stays() -> None:
-    endpoint, ports = scripted(saying("So it is 7."))
-    forked = fork(RUN, 2, Changes(tool_result="7"), performer=ports)
-    assert forked.outcome == Completed("So it is 7.")
-    assert forked.begun.plan == ADDING
-    assert forked.recorded.events[:2] == (RUN.events[0], ToolReturned(2, "7"))
-    assert forked.recorded.records[1].fp == RUN.records[1].fp
-    assert '\\"value\\":7' in endpoint.asked[0].request.messages.texts[-1]
 
 
 def test_a_limit_can_be_raised_where_it_ended_the_run() -> None:
@@ -100,29 +90,6 @@ def test_a_run_that_was_stopped_goes_on_from_before_that() -> None:
 
 
 # A fork is a record like any other.
-
-
-def test_the_journal_of_a_fork_replays_and_can_be_forked_again() -> None:
-    _, ports = scripted(saying("Enough."))
-    forked = fork(RUN, 2, Changes(model="other"), performer=ports).recorded
-    again = MemoryJournal(forked.plan)
-    run(forked.plan, Rehearsal(forked), journal=again)
-    assert again.text == forked.text
-    back = fork(forked, 2, Changes(model="m"), answers=RUN)
-    assert back.recorded.text == RUN.text
-
-
-def test_a_journal_of_the_users_own_is_told_the_kept_events_first() -> None:
-    made: list[MemoryJournal] = []
-
-    def make(plan: Plan) -> MemoryJournal:
-        made.append(MemoryJournal(plan))
-        return made[-1]
-
-    _, ports = scripted(saying("Enough."))
-    live = fork(RUN, 2, Changes(seed=5), performer=ports, journal=make)
-    told = fork(RUN, 2, Changes(seed=5), journal=make)
-    assert [journal.text for journal in made] == [live.recorded.text, told.recorded.text]
 
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,11 +72,6 @@ talks = pytest.mark.parametrize(
     [blocking, awaiting(lambda begun: asyncio.run(begun())), awaiting(trio.run)],
     ids=["sync", "asyncio", "trio"],
 )
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> ReelFiles:
-    return ReelFiles(tmp_path / "reels" / "talk.yaml")
 
 
 def recorded(files: ReelFiles, talk: Talk = blocking, script: tuple[Answer, ...] = TALK) -> list[Run]:

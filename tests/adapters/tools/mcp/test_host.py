@@ -38,7 +38,7 @@ from toolreel.tools.mcp import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, SchemaReduced, ToolReturned
+from toolreel_core._protocol import Completed, SchemaReduced
 
 AS_EVER = "As it ever was."
 BERLIN = {"timezone": "Europe/Berlin"}
@@ -143,21 +143,6 @@ def test_texts_structures_and_parts_that_are_not_text(tools: McpTools) -> None:
 
 def test_a_server_is_told_the_key_of_a_call(tools: McpTools) -> None:
     assert data(tools.run(called("mcp_good_key"))) == {"value": "key"}
-
-
-def test_several_calls_are_under_way_at_once(tools: McpTools) -> None:
-    texts = [f"text {number}" for number in range(20)]
-    answers: dict[str, ToolReturned] = {}
-
-    def ask(text: str) -> None:
-        answers[text] = tools.run(called("mcp_good_echo", text=text))
-
-    threads = [threading.Thread(target=ask, args=[text]) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANG)
-    assert {text: data(answer)["value"] for text, answer in answers.items()} == {text: text for text in texts}
 
 
 def test_a_run_with_two_servers_replays_from_its_journal_with_none(tools: McpTools) -> None:

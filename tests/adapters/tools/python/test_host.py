@@ -96,17 +96,6 @@ def test_the_surface_shows_the_tools_in_order() -> None:
     assert tools.run(call("ping")) == ToolReturned(4, '"pong"')
 
 
-@pytest.mark.parametrize(
-    "value", [None, True, 1.5, "é\u2028", [1, {"a": []}], {"ok": True, "data": {"n": 1}}]
-)
-def test_whatever_is_json_comes_back_as_it_is(value: Json) -> None:
-    def give() -> Json:
-        return value
-
-    tools = PythonTools([Tool(ToolDefinition.of("give"), give)])
-    assert tools.run(call("give")) == ToolReturned(4, canonical(value))
-
-
 def endless() -> list[object]:
     values: list[object] = []
     values.append(values)

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import anyio
 import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
 from toolreel._internal import SkillError
-from toolreel.tools import AsyncPythonTools, PythonTools
+from toolreel.tools import PythonTools
 from toolreel.tools.skills import Skills, read_skills, skill_tools, skills_message
 from toolreel_core._protocol import ToolReturned
 
@@ -243,22 +242,6 @@ def test_a_script_sees_nothing_of_the_environment_but_where_programs_are(
     )
     home = Path(seen.rsplit(maxsplit=1)[-1])
     assert (home.exists(), home != Path.home()) == (False, True)
-
-
-@pytest.mark.anyio
-async def test_a_script_ends_when_its_run_is_cancelled(folder: Path) -> None:
-    write_skill(folder / "zip", front(name="zip"), {"wait.sh": "echo $$ > pid; sleep 60"})
-    tools = AsyncPythonTools(skill_tools(read_skills(folder), allow_scripts=["zip/wait.sh"]))
-    pid = folder / "zip" / "pid"
-    with anyio.move_on_after(20) as scope:
-        async with anyio.create_task_group() as group:
-            group.start_soon(tools.run, call("skills_run_script", name="zip", script="wait.sh"))
-            while not (pid.exists() and pid.read_text()):
-                await anyio.sleep(0.01)
-            group.cancel_scope.cancel()
-        while Path(f"/proc/{pid.read_text().strip()}").exists():
-            await anyio.sleep(0.01)
-    assert not scope.cancelled_caught
 
 
 def test_an_argument_that_cannot_be_passed_is_told(skills: Skills) -> None:
