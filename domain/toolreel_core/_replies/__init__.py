@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         Finish,
         Problem,
         ProblemCode,
+        bare_error,
+        error_in,
         failed_generation,
         finish_of,
         html_page,

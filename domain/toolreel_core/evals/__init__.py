@@ -69,10 +69,9 @@ from toolreel_core.evals._plan.eval_plan import (
 )
 from toolreel_core.evals._plan.filters import (
     comma_separated,
-    profiles_for,
+    profiles_by_model,
     select,
     select_models,
-    select_profiles,
 )
 from toolreel_core.evals._plan.gates import (
     METRICS,
@@ -127,7 +126,7 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.draws import check_placeholders, drawn, escaped, filled
+from toolreel_core.evals._scenarios.draws import drawn, escaped, filled
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -159,7 +158,7 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
     scripted_stream,
 )
-from toolreel_core.evals._scenarios.workspace import Mishaps, Workspace
+from toolreel_core.evals._scenarios.workspace import Workspace
 from toolreel_core.evals._scenarios.world import (
     Row,
     TableWorld,
@@ -216,7 +215,6 @@ __all__ = [
     "EvalPlan",
     "Evidence",
     "Gate",
-    "Mishaps",
     "ObservedCall",
     "ObservedTurn",
     "Options",

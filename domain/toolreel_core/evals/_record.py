@@ -165,27 +165,24 @@ def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a 
     return {each.name: (hints[each.name], each.default) for each in fields(kind)}
 
 
-@cache
-def _names_of(kind: type) -> tuple[str, ...]:
-    """The keys of an object, those of its parts too."""
-    found = _fields_of(kind).items()
-    return tuple(key for name, (hint, _) in found for key in (_names_of(hint) if hint in _PARTS else (name,)))
-
-
-def _read(kind: type, tree: Json, place: str, *, part: bool = False) -> object:
+def _read(kind: type, tree: Json, place: str) -> object:
     if not isinstance(tree, Mapping):
         raise _wrong(place, "an object", tree)
-    for key in () if part else tree:
-        if key not in (known := _names_of(kind)):
-            raise CodecError(f"{place}: {unknown_name('field', key, known)}")
+    left = dict(tree)
+    value = _taken(kind, left, place)
+    for key in left:
+        raise CodecError(f"{place}: {unknown_name('field', key, tree.keys() - left.keys())}")
+    return value
+
+
+def _taken(kind: type, tree: dict[str, Json], place: str) -> object:
+    """What the fields of a kind, and of its parts, say; they are taken out of the tree."""
     values = {}
     for name, (hint, default) in _fields_of(kind).items():
         if hint in _PARTS:
-            values[name] = _read(hint, tree, place, part=True)
+            values[name] = _taken(hint, tree, place)
         elif name in tree:
-            values[name] = _value(hint, tree[name], f"{place}.{name}")
-        elif get_origin(hint) is tuple or NoneType in get_args(hint):
-            values[name] = () if get_origin(hint) is tuple else None
+            values[name] = _value(hint, tree.pop(name), f"{place}.{name}")
         elif default is MISSING:
             raise CodecError(f"{place}: {name} is missing")
     return kind(**values)

@@ -11,13 +11,12 @@ reference takes the 20th, which is the maximum.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import fsum
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chain
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._plan.options import Options
@@ -311,17 +310,12 @@ _Number = TypeVar("_Number", int, float)
 
 
 def nearest_rank(values: Iterable[_Number], percent: int) -> _Number | None:
-    """The nearest-rank percentile: the smallest value that is at least ``percent`` % of the values.
-
-    It is the element of rank ``ceil(n * percent / 100)``, counted from 1, of the sorted values; ``None`` if
-    there are no values.
+    """The smallest value that is at least ``percent`` (1 to 100) % of the values; ``None`` if there are none.
 
     >>> nearest_rank(range(1, 21), 95)
     19
-
-    :param percent: 1 to 100
     """
-    ordered = _sorted(values, percent)
+    ordered = sorted(values)
     return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
 
 
@@ -332,15 +326,6 @@ def reference_percentile(values: Iterable[int], percent: int) -> int:
 
     >>> reference_percentile(range(1, 21), 50), reference_percentile(range(1, 21), 95)
     (11, 20)
-
-    :param percent: 1 to 100
     """
-    ordered = _sorted(values, percent)
+    ordered = sorted(values)
     return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)] if ordered else 0
-
-
-def _sorted(values: Iterable[_Number], percent: int) -> Sequence[_Number]:
-    # A share such as 0.95 would pick the smallest value, and nobody would notice.
-    if not 1 <= percent <= 100:
-        raise ConfigError(f"percent: expected a whole number from 1 to 100, got {percent!r}")
-    return sorted(values)

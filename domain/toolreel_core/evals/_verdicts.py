@@ -7,7 +7,7 @@ are counted and recorded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -34,7 +34,7 @@ from toolreel_core._protocol import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies import ProblemCode
+from toolreel_core._replies import ProblemCode, bare_error, error_in
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY: Final = 1
@@ -159,22 +159,12 @@ def provider_hint(body: Json) -> str:
 
     :param body: the body of an error response: parsed, or as text
     """
-    metadata = tree_at(tree_at(as_tree(_parsed(body)), "error"), "metadata")
+    metadata = tree_at(as_tree(_parsed(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
-    said = _said(_parsed(raw)) or (raw if isinstance(raw, str) else "")
-    return ": ".join(filter(None, (name.strip() if isinstance(name, str) else "", said.strip())))
-
-
-def _said(value: Json) -> str:
-    """What an error object, the first of a list or a text says."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
-        return _said(next((item for item in value if isinstance(item, Mapping)), None))
-    tree = as_tree(value)
-    error = tree.get("error")
-    words = (as_tree(error).get("message"), tree.get("message"), error)
-    return next((word for word in words if isinstance(word, str) and word), "")
+    inner = as_tree(_parsed(raw))
+    problem = error_in(inner) or bare_error(inner)
+    words = (name, problem.detail if problem else raw)
+    return ": ".join(word.strip() for word in words if isinstance(word, str) and word.strip())
 
 
 def _parsed(value: Json) -> Json:
@@ -232,11 +222,10 @@ def judge(  # noqa: PLR0912 - one sentence an outcome
             return _because("loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}")
         case RepeatedCall():
             return _because("loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike")
-        case BudgetSpent():
-            return _because("loop.budget", f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}")
-        case ConversationSpent():
-            spent = f"{outcome.used:g} of {outcome.limit:g} for the conversation"
-            return _because("loop.budget", f"{outcome.kind}: {spent}")
+        case BudgetSpent() | ConversationSpent():
+            spent = f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
+            more = " for the conversation" if isinstance(outcome, ConversationSpent) else ""
+            return _because("loop.budget", f"{spent}{more}")
         case CostUnknown():
             unknown = f"the cost of {outcome.replies} replies is unknown"
             return _because("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")

@@ -16,7 +16,7 @@ from toolreel.presets import shipped
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset, changes
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core.evals import profiles_for, select_models, select_profiles
+from toolreel_core.evals import profiles_by_model, select_models
 
 SHIPPED: Final = shipped()
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -174,8 +174,8 @@ def test_the_catalogue_is_the_same_in_every_process() -> None:
 def test_the_filter_of_the_case_study_leaves_its_29_pairs() -> None:
     """Its harness takes whole names, vendors and tags: with parts of names as well, there are 30."""
     words = ("default", "recommended", "conversation", "creative", "tool_calling")
-    chosen, models = select_profiles(SHIPPED, words), select_models(SHIPPED, ("all",), ())
+    models = select_models(SHIPPED, ("all",), ())
     assert len(models) == 17
-    assert sum(len(profiles_for(SHIPPED, model, chosen)) for model in models) == 29
+    assert sum(map(len, profiles_by_model(SHIPPED, words, models).values())) == 29
     assert select_models(SHIPPED, ("openai/gpt-5.2",), ()) == ("openai/gpt-5.2:nitro",)
     assert select_models(SHIPPED, ("qwen3-next",), ()) == ("qwen/qwen3-next-80b-a3b-instruct:nitro",)

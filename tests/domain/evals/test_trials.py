@@ -8,8 +8,6 @@ from random import Random
 import pytest
 
 from tests.evals.made import cell, record
-from tests.samples import complaint
-from toolreel_core._errors import ConfigError
 from toolreel_core.evals import (
     Cell,
     Options,
@@ -131,7 +129,3 @@ def test_percentiles_are_measured_values(
 ) -> None:
     assert nearest_rank(values, percent) == nearest
     assert reference_percentile(values, percent) == reference
-
-
-def test_a_share_is_no_percentile() -> None:
-    assert "from 1 to 100, got 0" in complaint(ConfigError, lambda: nearest_rank([1], 0))

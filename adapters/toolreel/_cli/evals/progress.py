@@ -44,7 +44,7 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
             err.print(notice, style="yellow")
     unnamed = not all(each.provider for each in plan.endpoints.values())
     asks = not all(map(kind_of, plan.models))
-    if asks and unnamed and any(each.provider_defaults for each in plan.strategies):
+    if asks and unnamed and any(each.defaults for each in plan.strategies):
         err.print(NO_PRESETS, style="yellow")
     return connection
 

@@ -229,6 +229,7 @@ def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> 
     credentials = header_values(variables, environ)
     request_headers(key_env, environ, credentials, endpoint.api_key_header)  # says at once what is wrong
     held = {name: environ.get(name, "") for name in (endpoint.api_key_env, *variables.values())}
+    jobs = plan.options.jobs
     return Connection(
         endpoint.chat_url,
         key_env,
@@ -239,9 +240,7 @@ def _connect(plan: EvalPlan, endpoint: Endpoint, environ: Mapping[str, str]) -> 
             read=endpoint.read_timeout or None,
         ),
         reduce(or_, starmap(key_as_secret, held.items()), known_secrets(environ)),
-        httpx.HTTPTransport(
-            limits=httpx.Limits(max_connections=plan.jobs, max_keepalive_connections=plan.jobs)
-        ),
+        httpx.HTTPTransport(limits=httpx.Limits(max_connections=jobs, max_keepalive_connections=jobs)),
         environ,
         credentials=credentials,
         api_key_header=endpoint.api_key_header,

@@ -220,7 +220,7 @@ def evaluate(
         if why := spent.over(plan.budget, 0):
             stop.set()
         jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
-        for ended in ended_in_threads(jobs, plan.jobs, run_one, stop):
+        for ended in ended_in_threads(jobs, plan.options.jobs, run_one, stop):
             for record in journal.append(*ended):
                 made += 1
                 spent = spent.after(record, prices)

@@ -169,8 +169,6 @@ def _complete(result: GateResult, lacking: int, valid: int, asked: int, min_cove
 def _figure(gate: Gate, sides: Sides) -> GateResult:
     rows = counted(_part_of(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
-    if gate.metric not in metrics:
-        raise ConfigError(unknown_name("metric", gate.metric, metrics))
     value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
     side = "at least" if gate.sign == ">=" else "at most"
     asked = f"{gate.metric} of {of} has to be {side} {gate.limit:g}"

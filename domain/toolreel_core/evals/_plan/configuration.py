@@ -127,10 +127,8 @@ class Strategy:
     name: str
     about: str
     tags: tuple[str, ...] = ()
-    infrastructure: bool = False
-    """Whether replies are repaired and one call a turn is asked for (preset ``default_tool_calling``)."""
-    provider_defaults: bool = False
-    """Whether the provider's presets apply."""
+    defaults: bool = False
+    """Whether replies are repaired, one call a turn is asked for, and the provider's presets apply."""
     workarounds: bool = False
     """Whether the model's workarounds apply."""
     presets: tuple[str, ...] = ()
@@ -167,16 +165,14 @@ STRATEGIES: Final = (
         "baseline",
         "Replies are mended, and the provider is known.",
         ("base",),
-        infrastructure=True,
-        provider_defaults=True,
+        defaults=True,
         presets=("baseline",),
     ),
     Strategy(
         "production",
         "All that toolreel knows: the provider, and the model's workarounds.",
         ("prod", "recommended"),
-        infrastructure=True,
-        provider_defaults=True,
+        defaults=True,
         workarounds=True,
     ),
 )
@@ -221,11 +217,11 @@ def configuration_for(
     """
     server, none = endpoint.provider, Preset()
     layers = (
-        presets.base if strategy.infrastructure else none,
-        presets.defaults(server) if strategy.provider_defaults else none,
+        presets.base if strategy.defaults else none,
+        presets.defaults(server) if strategy.defaults else none,
         presets.merged(strategy.presets),
         harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
-        presets.get(_TAGS) if strategy.provider_defaults and options.content_tag_fallback else none,
+        presets.get(_TAGS) if strategy.defaults and options.content_tag_fallback else none,
         presets.workaround(server, model) if strategy.workarounds else none,
         strategy.own,
     )

@@ -20,14 +20,7 @@ from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
 from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.filters import (
-    AUTO,
-    DEFAULT,
-    profiles_for,
-    select,
-    select_models,
-    select_profiles,
-)
+from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
@@ -164,8 +157,10 @@ class EvalPlan:
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
         models = _at("models", lambda: select_models(presets, options.models, options.add_models))
-        chosen = _at("profiles", lambda: select_profiles(presets, options.profiles))
-        auto, enforce = AUTO in map(str.lower, options.profiles), options.enforce_applicability
+        enforce = options.enforce_applicability
+        profiles = _at(
+            "profiles", lambda: profiles_by_model(presets, options.profiles, models, enforce=enforce)
+        )
         known = strategies_of(parse(options.own_strategies), presets)
         words = options.strategies or ("production",)
         strategies = _at(
@@ -185,7 +180,6 @@ class EvalPlan:
         if disabled and not scenarios:
             what = "with tool_use_mode disabled only chat_only can be run, and it is not chosen"
             raise PlaceError(("eval", "scenarios"), what)
-        profiles = {each: profiles_for(presets, each, chosen, auto=auto, enforce=enforce) for each in models}
         derived = {"models": models, "profiles": profiles, "strategies": strategies, "scenarios": scenarios}
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -203,13 +197,8 @@ class EvalPlan:
     @property
     def whole_count(self) -> int:
         """How many runs there are in all shards together."""
-        return self.task_count * len(self.scenarios) * self.trials
-
-    @property
-    def task_count(self) -> int:
-        """How many tasks there are."""
-        axes = (self.pairs, self.strategies, self.endpoints)
-        return prod(map(len, axes))
+        axes = (self.pairs, self.strategies, self.endpoints, self.scenarios)
+        return prod(map(len, axes)) * self.trials
 
     def tasks(self) -> Iterator[Cell]:
         """The tasks: models, then strategies, profiles and endpoints; cells without a scenario."""
@@ -286,11 +275,6 @@ class EvalPlan:
     def trials(self) -> int:
         """Runs of each cell."""
         return self.options.trials
-
-    @property
-    def jobs(self) -> int:
-        """Runs at the same time."""
-        return self.options.jobs
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -435,20 +419,19 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
     """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
     controls = sum(scenario.control for scenario in plan.scenarios)
     kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
-    shares = plan.task_count // len(plan.pairs) * plan.trials
+    places = [(model, place) for model, _ in plan.pairs for place in plan.endpoints]
     requests, prompt, completion, seconds = (
-        sum(getattr(assumed, what) * scenarios for assumed, scenarios in kinds) * shares
+        sum(getattr(assumed, what) * runs for assumed, runs in kinds) * len(plan.strategies) * plan.trials
         for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
     )
-    pairs, places = len(plan.pairs), len(plan.endpoints)
-    prices = [plan.options.price(model, place) for model, _ in plan.pairs for place in plan.endpoints]
-    costs = [price.cost(prompt / places, completion / places) for price in prices if price]
+    prices = [plan.options.price(*place) for place in places]
+    costs = [price.cost(prompt, completion) for price in prices if price]
     return Estimate(
         plan.count,
-        requests * pairs,
-        prompt * pairs,
-        completion * pairs,
-        seconds * pairs / 60 / plan.jobs,
+        requests * len(places),
+        prompt * len(places),
+        completion * len(places),
+        seconds * len(places) / 60 / plan.options.jobs,
         sum(costs) if costs else None,
         _unpriced(plan, plan.models, plan.endpoints),
     )

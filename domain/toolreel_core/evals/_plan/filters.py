@@ -96,46 +96,31 @@ def select_models(
     return tuple(dict.fromkeys((*(model.name for model in chosen), *further)))
 
 
-def select_profiles(presets: Presets, words: tuple[str, ...]) -> tuple[SamplingProfile, ...]:
-    """The profiles that a filter leaves; ``auto`` is none of them.
+def profiles_by_model(
+    presets: Presets, words: tuple[str, ...], models: Iterable[str], *, enforce: bool = True
+) -> dict[str, tuple[SamplingProfile, ...]]:
+    """The profiles that each model is run with, in catalogue order.
 
+    :param words: of a filter; ``auto`` is the first profile of the catalogue that is recommended for a model
+    :param enforce: whether those are left out that are not for the model; if nothing is left then, the
+        default is taken
     :raises ConfigError: if a word means no profile, or nothing is left
     """
     named = tuple(word for word in words if word.lower() != AUTO)
-    if len(named) < len(words) and all(word.startswith("!") for word in named):
-        if named:
-            raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
-        return ()
-    return select(named, "sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
-
-
-def profiles_for(
-    presets: Presets,
-    model: str,
-    chosen: tuple[SamplingProfile, ...],
-    *,
-    auto: bool = False,
-    enforce: bool = True,
-) -> tuple[SamplingProfile, ...]:
-    """The profiles that a model is run with, in catalogue order.
-
-    :param chosen: those that the filter leaves
-    :param auto: whether what ``auto`` chooses is among them
-    :param enforce: whether those are left out that are not for the model; if nothing is left then, the
-        default is taken
-    """
-    fit = [profile for profile in chosen if not enforce or applies(profile, model)]
-    wanted = [*fit, *([auto_profile(presets, model)] if auto else [])]
-    names = {profile.name for profile in wanted} or {DEFAULT}
-    return tuple(profile for profile in presets.profiles if profile.name in names)
-
-
-def auto_profile(presets: Presets, model: str) -> SamplingProfile:
-    """The profile that ``auto`` selects for a model: the first one in the catalogue recommended for it."""
-    for profile in presets.profiles:
-        if "recommended" in profile.tags and applies(profile, model):
-            return profile
-    return presets.profile(DEFAULT)
+    auto = len(named) < len(words)
+    if auto and named and all(word.startswith("!") for word in named):
+        raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
+    chosen: tuple[SamplingProfile, ...] = ()
+    if named or not auto:
+        chosen = select(named, "sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
+    found = {}
+    for model in models:
+        fitting = [profile for profile in presets.profiles if applies(profile, model)]
+        recommended = [profile.name for profile in fitting if "recommended" in profile.tags]
+        names = {profile.name for profile in chosen if profile in fitting or not enforce}
+        names |= {*(recommended or [DEFAULT])[:1]} if auto else set()
+        found[model] = tuple(one for one in presets.profiles if one.name in (names or {DEFAULT}))
+    return found
 
 
 def applies(profile: SamplingProfile, model: str) -> bool:

@@ -26,6 +26,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
+from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options
 
 GateKind: TypeAlias = Literal["figure", "no-regression", "margin", "nothing-broke"]
@@ -84,18 +85,19 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
     :raises PlaceError: if one is none; names the place and what is allowed
     """
     trees = parse(options.gates)
-    found = tuple(_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
-    for metric in (gate.metric for gate in found if gate.metric and gate.metric not in METRICS):
-        raise PlaceError(("gate",), unknown_name("metric", metric, METRICS))
-    return found
+    return tuple(_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
 
 
 _WORDS: Final = re.compile(
-    r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>[^\s=]+))?"
+    r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>-?\d*\.?\d+(?:e-?\d+)?))?"
 )
 """A gate of the command line: its name, the part that it is about, and the bound."""
-_TESTS: Final = {"no-regression": "alpha", "nothing-broke": "alpha", "margin": "margin"}
-"""Gates that compare, with what bounds them."""
+_TESTS: Final = {
+    "no-regression": ("no_regression_of", "alpha"),
+    "margin": ("no_regression_of", "margin"),
+    "nothing-broke": ("nothing_broke_in", "alpha"),
+}
+"""Gates that compare, with the keys that a plan has for them and for what bounds them."""
 
 
 def gate_option(text: str) -> Gate:
@@ -104,27 +106,19 @@ def gate_option(text: str) -> Gate:
     :raises ConfigError: if they are none; says what would be one
     """
     found = _WORDS.fullmatch(text.strip())
+    name, part, sign, number = found.group("name", "part", "sign", "number") if found else ("",) * 4
     tree = dict[str, Any]()
-    for word in filter(None, map(str.strip, ((found and found["part"]) or "").split(","))):
+    for word in comma_separated(part or ""):
         axis, _, value = map(str.strip, word.partition("="))
-        if word != THESE and axis not in _PARTS:
-            raise ConfigError(f"{text!r}: {unknown_name('axis', axis, (*_PARTS, THESE))}")
-        if word != THESE and not value:
-            raise ConfigError(f"{text!r}: {axis} has no value")
+        if word != THESE and not (axis in _PARTS and value):
+            what = f"write {THESE}, or {', '.join(_PARTS)} with a value, such as strategy=production"
+            raise ConfigError(f"{text!r}: {word!r} is no part; {what}")
         tree |= {"about": THESE} if word == THESE else {axis: value}
-    name, sign, number = found.group("name", "sign", "number") if found else ("", None, None)
-    if number is not None:
-        try:
-            number = float(number)
-        except ValueError:
-            raise ConfigError(f"{text!r}: {number!r} is no number") from None
-    bound = _TESTS.get(name.replace("_", "-"), "")
-    lacks = (bound == "margin" and number is None) or len({*tree} - {"about"}) > 1
-    if bound and sign in {None, "="} and not lacks:
-        tree |= {"nothing_broke_in" if name.startswith("nothing") else "no_regression_of": ""}
-        tree |= {} if number is None else {bound: number}
-    elif sign in {">=", "<="} and not bound:
-        tree |= {"metric": name, "at_least" if sign == ">=" else "at_most": number}
+    if name in _TESTS and sign in {None, "="} and (number or name != "margin"):
+        test, bound = _TESTS[name]
+        tree |= {test: "", **({bound: float(number)} if number else {})}
+    elif name not in _TESTS and sign in {">=", "<="}:
+        tree |= {"metric": name, "at_least" if sign == ">=" else "at_most": float(number)}
     else:
         what = "no-regression, margin=0.1, nothing-broke, or a metric with a bound, such as lower_bound>=0.85"
         raise ConfigError(f"{text!r} is no gate; write {what}")
@@ -147,6 +141,8 @@ def _gate(table: Table, *, two_sides: bool = False) -> Gate:
             raise table.complaint("a gate has a metric, no_regression_of, or nothing_broke_in")
         if ("at_least" in table.values) == ("at_most" in table.values):
             raise table.complaint("a gate about a metric has either at_least or at_most")
+        if metric not in METRICS:
+            raise table.complaint(unknown_name("metric", metric, METRICS))
         side = "at_least" if "at_least" in table.values else "at_most"
         return Gate("figure", _number(table, side), metric, ">=" if side == "at_least" else "<=", **parts)
     table.only(test, "alpha", "margin", "about", "model", "scenario", "strategy" if two_sides else "against")

@@ -5,12 +5,11 @@ The wording of answers matters as little as possible. What a check finds is stor
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast, get_args
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
@@ -35,7 +34,7 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall, ObservedTurn, Sent
+from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
 from toolreel_core.evals._scenarios.world import Compared, alike, at, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
@@ -50,53 +49,37 @@ def signed(seen: Evidence) -> str:
 
 
 def came_back(seen: Evidence) -> str:
-    """All of it is in the request that follows, letter by letter and in its order."""
-    if not seen.reasoning_replayed:
-        return ""
-    for number, (one, following) in enumerate(pairwise(seen.sent), 1):
-        answers = _answers(following)
+    """All of it is in the request that follows, letter by letter."""
+    for number, (one, following) in enumerate(pairwise(seen.sent if seen.reasoning_replayed else ()), 1):
+        before, body = one.request.body, following.request.body
         # A reply that was no good is asked for again, without it.
-        if len(answers) == len(_answers(one)):
-            continue
-        returned = iter([text for message in answers for text in _texts(_fields(message))])
-        # Each `in` goes on where the one before has stopped.
-        missing = [text for text in _required(_message(one.reply)) if text not in returned]
-        if missing:
-            return f"the request after reply {number} does not have {missing[0]!r}, which the model had sent"
+        if body.count(_ANSWER) > before.count(_ANSWER):
+            for text in _required(_message(one.reply)):
+                if canonical(text) not in body:
+                    return f"the request after reply {number} does not have {text!r} of it"
     return ""
 
 
-def _answers(one: Sent) -> list[Tree]:
-    """The model's messages in a request."""
-    messages: list[Tree] = json.loads(one.request.body)["messages"]
-    return [message for message in messages if message.get("role") == "assistant"]
+_ANSWER: Final = '"role":"assistant"'
+"""What a request has once for each of the model's messages; in a text, its quotes are escaped."""
 
 
 def _required(message: Mapping[str, Any]) -> list[str]:
-    fields = _fields(message)
-    return [*_texts(fields, of=_SIGNATURES)] or [*_texts(fields)]
+    """The signatures in the provider's own fields of a message and its calls; without any, all texts."""
+    calls = [call for call in items_of(message, "tool_calls") if isinstance(call, Mapping)]
+    of_calls = [parse(of_call(call, as_tree(call.get("function")))) for call in calls]
+    found = [*_texts([parse(of_message(message)), *of_calls])]
+    return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
 
 
-def _fields(message: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
-    """The fields of a provider's own in a message and its calls."""
-    calls = message.get("tool_calls")
-    entries = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, Sequence) else []
-    inner = [(call, call.get("function")) for call in entries]
-    of_calls = [parse(of_call(call, each if isinstance(each, Mapping) else {})) for call, each in inner]
-    return [parse(of_message(message)), *of_calls]
-
-
-def _texts(value: Any, *, of: frozenset[str] = frozenset()) -> Iterator[str]:  # noqa: ANN401 - a JSON value
-    """The texts in a value; with ``of``, those under keys of these names."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if isinstance(item, str):
-                yield from [item] if item and (not of or key in of) else []
-            else:
-                yield from _texts(item, of=of)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for item in value:
-            yield from _texts(item, of=of)
+def _texts(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts in a value, each with the key that it stands under."""
+    if isinstance(value, str):
+        yield from [(key, value)] if key and value else []
+    elif isinstance(value, Mapping):
+        yield from (found for name, item in value.items() for found in _texts(item, name))
+    elif isinstance(value, Sequence):
+        yield from (found for item in value for found in _texts(item))
 
 
 def _message(reply: str) -> Tree:
@@ -124,8 +107,6 @@ ANY: Final = "any"
 """All answers together, where a check is about an exchange."""
 ANSWERED: Final = "answer"
 """The check that every scenario has: the final text is not blank."""
-_LAYERS: Final[tuple[Layer, ...]] = ("outcome", "exercise")
-_COMPARED: Final[tuple[Compared, ...]] = ("folded", "trimmed", "exact")
 _QUOTES: Final = "\"'`"
 
 
@@ -170,75 +151,84 @@ def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: 
     if len(kinds) > 1:
         raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
     if not kinds:
-        beside = {"name", "layer", *(key for kind in _KINDS.values() for key in kind.beside)}
-        for key in table.values:
-            if key not in beside:
-                raise table.complaint(unknown_name("check", key, _KINDS))
-        raise table.complaint(f"says nothing to check; write one of {', '.join(_KINDS)}")
+        raise table.only(*_KINDS, *_BESIDE, "name").complaint(
+            f"says nothing to check; write one of {', '.join(_KINDS)}"
+        )
     (key,) = kinds
-    kind, values = _KINDS[key], table.values
-    about, fits = _FORMS[kind.form]
-    if not fits(values[key]):
-        raise table.complaint(f"expected {about}, got {values[key]!r}", key)
-    for name, expected in zip(kind.beside, kind.needed, strict=False):
-        if name not in values:
-            raise table.complaint(f"write {expected}", name)
-    _check_beside(table.only(key, "name", "layer", *kind.beside), len(user))
-    own = [one["tool"] for one in values[key]] if kind.form == "effects" else _listed(values[key])
-    named = [(key, tool) for tool in own] if kind.form in _OF_TOOLS else []
-    named += [(place, tool) for place in ("of", "before") for tool in _listed(values.get(place, []))]
-    for place, tool in named:
-        if tool not in tools:
-            raise table.complaint(unknown_name("tool", tool, tools), place)
-    layer = table.choice("layer", _LAYERS) if "layer" in values else "outcome"
-    given = cast("Tree", Table.of(values, *table.place).checked(canonical).values)
+    finding, form, further = _KINDS[key]
+    table = table.only(key, "name", "layer", *further).checked(canonical)
+    for place, value in table.values.items():
+        what = form if place == key else _BESIDE.get(place, "text")
+        about, fits = _FORMS[what]
+        if not fits(value):
+            raise table.complaint(f"expected {about}, got {value!r}", place)
+        for one in _listed(value) if what in _OF_TOOLS else ():
+            tool = one.get("tool") if isinstance(one, Mapping) else one
+            if tool is not None and tool not in tools:
+                raise table.complaint(unknown_name("tool", tool, tools), place)
+    if (exchange := table.values.get("exchange", ANY)) not in (ANY, *range(1, len(user) + 1)):
+        what = f"the user speaks {len(user)} times, so there is no exchange {exchange!r}"
+        raise table.complaint(what, "exchange")
     others = tuple(check for check in before if check.layer == "outcome")
     return Check(
         _name(table, key, {ANSWERED, *(check.name for check in before)}),
-        cast("Layer", layer),
-        partial(_untrue, given, others, tools, user) if key == "truthful" else partial(kind.finding, given),
+        table.values.get("layer", "outcome"),
+        partial(_untrue, table.values, others, tools, user)
+        if key == "truthful"
+        else partial(finding, table.values),
     )
 
 
-def _check_beside(table: Table, exchanges: int) -> None:
-    table.table("with").json()
-    if "times" in table.values:
-        table.whole("times", 1)
-    if "texts" in table.values:
-        table.choice("texts", _COMPARED)
-    for fact in table.values.get("facts", ()):
-        Table.of(fact, *table.place, "facts").only("true", "false")
-    number = exchanges if table.values.get("exchange") == ANY else table.whole("exchange", 1, exchanges)
-    if number > exchanges:
-        raise table.complaint(
-            f"the user speaks {exchanges} times, so there is no exchange {number}", "exchange"
-        )
-
-
 def _name(table: Table, key: str, taken: set[str]) -> str:
-    if name := table.text("name"):
-        if name in taken:
-            raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
-        return name
-    base = f"{key}_{table.values[key]}" if key in {"called", "never"} else key
-    names = [base, *(f"{base}_{number}" for number in range(2, len(taken) + 3))]
-    return next(each for each in names if each not in taken)
+    if (name := table.text("name")) in taken:
+        raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
+    tool = table.values[key]
+    base = f"{key}_{tool}" if key in {"called", "never"} and isinstance(tool, str) else key
+    names = (base, *(f"{base}_{number}" for number in range(2, len(taken) + 3)))
+    return name or next(each for each in names if each not in taken)
+
+
+def _fits(call: ObservedCall, wanted: Json) -> bool:
+    """Whether a call is one of a tool, or what a table says: ``{ tool = "pay", with = {…}, ok = false }``."""
+    if not isinstance(wanted, Mapping):
+        return call.name == wanted
+    return (
+        wanted.get("tool", call.name) == call.name
+        and wanted.get("ok", call.ok) == call.ok
+        and has_arguments(arguments_of(call), wanted.get("with", {}))
+    )
 
 
 def _called(values: Tree, seen: Evidence) -> str:
-    name, wanted = str(values["called"]), values.get("with", {})
-    times = values.get("times")
-    made = [call for call in _calls(seen, name) if call.ok and has_arguments(arguments_of(call), wanted)]
-    how = f" with {_short(wanted)}" if wanted else ""
-    if times is not None and len(made) != times:
-        return f"{name}{how} was called {len(made)} times with success, not {times}"
-    return "" if made else f"{name}{how} was never called with success"
+    """The calls were made, in this order if not within one reply; a name alone is a call that worked."""
+    each_with, within = {"ok": True, "with": values.get("with", {})}, values.get("within")
+    wanted = [
+        one if isinstance(one, Mapping) else {"tool": one, **each_with} for one in _listed(values["called"])
+    ]
+    replies = [turn.calls for turn in seen.turns if turn.calls]
+    before = [place for place, call in enumerate(seen.calls) if _fits(call, values.get("before"))]
+    groups = {"one reply": replies, "first reply": replies[:1]}.get(
+        str(within), [seen.calls[: before[0]] if before else seen.calls]
+    )
+    if any(_makes(group, wanted, in_order=within is None) for group in groups):
+        return ""
+    what = " and ".join(
+        f"{one.get('tool', 'a tool')}{f' with {_short(arguments)}' if (arguments := one.get('with')) else ''}"
+        for one in wanted
+    )
+    success = " with success" if all(one.get("ok") for one in wanted) else ""
+    limit = f" within {within}" if within else f" before {_short(values['before'])}" if before else ""
+    return f"{what} was never called{success}{limit}"
 
 
-def _never(values: Tree, seen: Evidence) -> str:
-    name, unwanted = str(values["never"]), values.get("with", {})
-    made = [call for call in _calls(seen, name) if has_arguments(arguments_of(call), unwanted)]
-    return f"{name} was called with {made[0].arguments}" if made else ""
+def _makes(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
+    left = [*calls]
+    for one in wanted:
+        place = next((place for place, call in enumerate(left) if _fits(call, one)), None)
+        if place is None:
+            return False
+        left = left[place + 1 :] if in_order else [*left[:place], *left[place + 1 :]]
+    return True
 
 
 def _omits(values: Tree, seen: Evidence) -> str:
@@ -257,47 +247,17 @@ def _effects(values: Tree, seen: Evidence) -> str:
     return "" if fine else f"expected the effects {_short(wanted)}, got {_short(done)}"
 
 
-def _order(values: Tree, seen: Evidence) -> str:
-    names = [*cast("Sequence[str]", values["order"])]
-    made = iter([call.name for call in seen.calls if call.ok])
-    # Each `in` goes on where the one before has stopped.
-    missing = next((name for name in names if name not in made), "")
-    return f"{missing} was not called in the order {', '.join(names)}" if missing else ""
-
-
-def _called_before(values: Tree, seen: Evidence) -> str:
-    name, before = cast("Sequence[str]", values["called_before"])
-    made = [call.name for call in seen.calls]
-    earlier = made[: made.index(before)] if before in made else made
-    return "" if name in earlier else f"{name} was not called before {before}"
-
-
-def _followed_by(values: Tree, seen: Evidence) -> str:
-    first, following = cast("Sequence[str]", values["followed_by"])
-    names = [call.name for call in seen.calls]
-    after = names[names.index(first) + 1 :] if first in names else []
-    return "" if after[:1] == [following] else f"{following} was not called right after the first {first}"
-
-
-def _first_calls(values: Tree, seen: Evidence) -> str:
-    names = sorted(cast("Sequence[str]", values["first_calls"]))
-    first = next((turn.calls for turn in seen.turns if turn.calls), ())
-    made = sorted(call.name for call in first)
-    return "" if made == names else f"the first calls were {made}, not {names}"
-
-
-def _tried(values: Tree, seen: Evidence) -> str:
-    name, wanted = str(values["tried"]), values.get("with", {})
-    made = _calls(seen, name)[:1]
-    fine = bool(made) and has_arguments(arguments_of(made[0]), wanted)
-    return "" if fine else f"{name} was not first tried with {_short(wanted)}"
+def _never(values: Tree, seen: Evidence) -> str:
+    unwanted: Tree = {"tool": values["never"], "with": values.get("with", {})}
+    made = [call for call in seen.calls if _fits(call, unwanted)]
+    return f"{made[0].name} was called with {made[0].arguments}" if made else ""
 
 
 def _failed_first(values: Tree, seen: Evidence) -> str:
     name = str(values["failed_first"])
-    fates = [call.ok for call in _calls(seen, name)]
-    failed = False in (fates[: fates.index(True)] if True in fates else fates)
-    return "" if failed else f"no {name} failed before one worked, so there was nothing to recover from"
+    first = next((call for call in seen.calls if call.name == name), None)
+    fine = first is not None and not first.ok
+    return "" if fine else f"no {name} failed before one worked, so there was nothing to recover from"
 
 
 def _error(values: Tree, seen: Evidence) -> str:
@@ -306,56 +266,23 @@ def _error(values: Tree, seen: Evidence) -> str:
     return "" if met else f"{code} never came up"
 
 
-def _at_once(values: Tree, seen: Evidence) -> str:
-    wanted, name = cast("int", values["at_once"]), values.get("of", "")
-    counts = (sum(name in ("", call.name) for call in turn.calls) for turn in seen.turns)
-    most = max(counts, default=0)
-    what = f"{wanted} calls{f' of {name}' if name else ''}"
-    return "" if most >= wanted else f"no reply made {what} at once, at most {most}"
-
-
-def _one_reply(values: Tree, seen: Evidence) -> str:
-    wanted = set(cast("Mapping[str, bool]", values["one_reply"]).items())
-    if any(wanted <= {(call.name, call.ok) for call in turn.calls} for turn in seen.turns):
-        return ""
-    fates = (f"{name} that {'worked' if worked else 'failed'}" for name, worked in sorted(wanted))
-    return f"no reply had a {' and a '.join(fates)}"
-
-
 def _at_most(values: Tree, seen: Evidence) -> str:
-    limit, name = cast("int", values["at_most"]), str(values.get("of", ""))
-    made = len(_calls(seen, name) if name else seen.calls)
+    limit, name = cast("int", values["at_most"]), values.get("of", "")
+    made = sum(name in ("", call.name) for call in seen.calls)
     return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
 
 
-def _used_unread(values: Tree, seen: Evidence) -> str:
-    """Each of the values that a call has was in the result of an earlier turn."""
-    wanted, tools = _listed(values["read_before_used"]), _listed(values["of"])
-    for told, turn in _told(seen):
-        for call in turn.calls:
-            guessed = [each for each in map(str, wanted) if each in call.arguments and each not in told]
-            if call.name in tools and guessed:
-                return f"{call.name} was called with {guessed[0]} before any result told it"
-    return ""
-
-
 def _unread(values: Tree, seen: Evidence) -> str:
-    """All values were in results before the tool is called, if it is."""
-    wanted, tool = cast("list[Value]", _listed(values["read"])), str(values["before"])
-    for told, turn in _told(seen):
-        missing = [value for value in wanted if not mentions(told, value)]
-        if missing and any(call.name == tool for call in turn.calls):
-            return f"{tool} was called before any result told {missing[0]}"
-    return ""
-
-
-def _told(seen: Evidence) -> list[tuple[str, ObservedTurn]]:
-    """Each turn, after all that results had told before it."""
-    told, turns = "", list[tuple[str, ObservedTurn]]()
+    """The values were in results before a call, or before any call that has them in its arguments."""
+    told = ""
     for turn in seen.turns:
-        turns.append((told, turn))
+        unknown = [value for value in _listed(values["read"]) if not mentions(told, value)]
+        for call in turn.calls:
+            for value in unknown:
+                if _fits(call, values["before"]) if "before" in values else mentions(call.arguments, value):
+                    return f"{call.name} was called before any result told {value}"
         told += "\n".join(call.result for call in turn.calls)
-    return turns
+    return ""
 
 
 def _world(values: Tree, seen: Evidence) -> str:
@@ -377,19 +304,19 @@ def _answer_is(values: Tree, seen: Evidence) -> str:
 
 def _says(values: Tree, seen: Evidence) -> str:
     text = _answer(seen, values)
-    missing = [each for each in _listed(values["says"]) if not _contains(text, each)]
+    missing = [each for each in _listed(values["says"]) if not contains(text, each)]
     return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
 
 
 def _says_one_of(values: Tree, seen: Evidence) -> str:
     wanted, text = _listed(values["says_one_of"]), _answer(seen, values)
-    fine = any(_contains(text, each) for each in wanted)
+    fine = any(contains(text, each) for each in wanted)
     return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
 
 
 def _says_not(values: Tree, seen: Evidence) -> str:
     text = _answer(seen, values)
-    found = [each for each in _listed(values["says_not"]) if _contains(text, each)]
+    found = [each for each in _listed(values["says_not"]) if contains(text, each)]
     return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
 
 
@@ -445,10 +372,6 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     return "" if said.strip() and asks else "the first answer is no question"
 
 
-def _calls(seen: Evidence, name: str) -> list[ObservedCall]:
-    return [call for call in seen.calls if call.name == name]
-
-
 def _answer(seen: Evidence, values: Tree) -> str:
     number = values.get("exchange")
     if number == ANY:
@@ -462,14 +385,8 @@ def _compared(values: Tree) -> Compared:
     return cast("Compared", values.get("texts", "folded"))
 
 
-def _contains(text: str, wanted: Json) -> bool:
-    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
-        return contains(text, wanted)
-    return contains(text, str(wanted))
-
-
 def _listed(value: Json) -> list[Any]:
-    return [*value] if isinstance(value, list | tuple | Mapping) else [value]
+    return [*value] if isinstance(value, list | tuple) else [value]
 
 
 def _short(value: Json) -> str:
@@ -489,19 +406,27 @@ def _is_said(value: object) -> bool:
     return bool(items) and all(type(item) in {int, float} or _is_text(item) for item in items)
 
 
-def _are_tools(value: object) -> bool:
-    return isinstance(value, list | tuple) and bool(value) and all(map(_is_text, value))
+def _is_call(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return _is_text(value)
+    forms = {"tool": str, "with": Mapping, "ok": bool}
+    return all(isinstance(each, forms.get(key, ())) for key, each in value.items())
+
+
+def _are_calls(value: object) -> bool:
+    return value != [] and all(map(_is_call, _listed(cast("Json", value))))
 
 
 def _are_effects(value: object) -> bool:
     return isinstance(value, list | tuple) and all(
-        isinstance(one, Mapping) and _is_text(one.get("tool")) and set(one) <= {"tool", "with"}
-        for one in value
+        isinstance(one, Mapping) and _is_call(one) and {"tool"} <= {*one} <= {"tool", "with"} for one in value
     )
 
 
-def _are_fates(value: object) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(type(each) is bool for each in value.values())
+def _are_facts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(one, Mapping) and {*one} == {"true", "false"} for one in value
+    )
 
 
 def _is_pattern(value: object) -> bool:
@@ -513,59 +438,57 @@ def _is_pattern(value: object) -> bool:
 
 _FORMS: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
     "tool": ("the name of a tool", _is_text),
-    "tools": ("a list of tools", _are_tools),
-    "two tools": ("two tools", lambda value: _are_tools(value) and len(cast("list[str]", value)) == _TWO),
+    "call": ('a tool, or a table such as { tool = "…", with = {…}, ok = false }', _is_call),
+    "calls": ('tools, or tables such as { tool = "…", with = {…}, ok = false }', _are_calls),
     "effects": ('a list of { tool = "…", with = {…} }', _are_effects),
-    "fates": ("a table of tools, true for one that worked", _are_fates),
     "text": ("a text", _is_text),
     "said": ("a text, a number, or a list of them", _is_said),
     "number": ("a number of calls", lambda value: type(value) is int and value >= 0),
     "pattern": ("a regular expression of Python", _is_pattern),
-    "table": ("a table of pointers and values", lambda value: isinstance(value, Mapping)),
+    "table": ("a table", lambda value: isinstance(value, Mapping)),
     "true": ("true", lambda value: value is True),
-    "wire": (f"one of {', '.join(WIRE_CHECKS)}", WIRE_CHECKS.__contains__),
+    "exchange": (f"the number of an exchange, or {ANY!r}", lambda value: value == ANY or type(value) is int),
+    "facts": ("a list of { true = …, false = [ … ] }", _are_facts),
+    **{
+        name: (f"one of {', '.join(words)}", words.__contains__)
+        for name, words in {
+            "layer": get_args(Layer),
+            "texts": get_args(Compared),
+            "within": ("one reply", "first reply"),
+            "wire": tuple(WIRE_CHECKS),
+        }.items()
+    },
 }
-"""What stands under the key of a check, in words, and whether a value is that."""
-_OF_TOOLS: Final = ("tool", "tools", "two tools", "effects", "fates")
-_TWO: Final = 2
-
-
-class _Kind(NamedTuple):
-    finding: Callable[[Tree, Evidence], str]
-    """What is wrong, in words; empty if nothing is."""
-    form: str
-    beside: tuple[str, ...] = ()
-    """Further keys that it takes."""
-    needed: tuple[str, ...] = ()
-    """Of the first of them, which it cannot do without, what stands there."""
-
-
-_KINDS: Final[Mapping[str, _Kind]] = {
-    "called": _Kind(_called, "tool", ("with", "times")),
-    "never": _Kind(_never, "tool", ("with",)),
-    "tried": _Kind(_tried, "tool", ("with",)),
-    "omits": _Kind(_omits, "text"),
-    "effects": _Kind(_effects, "effects", ("texts",)),
-    "order": _Kind(_order, "tools"),
-    "called_before": _Kind(_called_before, "two tools"),
-    "followed_by": _Kind(_followed_by, "two tools"),
-    "first_calls": _Kind(_first_calls, "tools"),
-    "failed_first": _Kind(_failed_first, "tool"),
-    "error": _Kind(_error, "text", ("of",)),
-    "at_once": _Kind(_at_once, "number", ("of",)),
-    "one_reply": _Kind(_one_reply, "fates"),
-    "at_most": _Kind(_at_most, "number", ("of",)),
-    "read_before_used": _Kind(_used_unread, "said", ("of",), ('the tools that use them: of = ["…"]',)),
-    "read": _Kind(_unread, "said", ("before",), ('the tool that needs them: before = "…"',)),
-    "world": _Kind(_world, "table", ("texts",)),
-    "answer_is": _Kind(_answer_is, "text", ("exchange",)),
-    "says": _Kind(_says, "said", ("exchange",)),
-    "says_one_of": _Kind(_says_one_of, "said", ("exchange",)),
-    "says_not": _Kind(_says_not, "said", ("exchange",)),
-    "matches": _Kind(_matches, "pattern", ("exchange",)),
-    "truthful": _Kind(lambda _, seen: says_something(seen), "true", ("facts", "tells")),
-    "admits": _Kind(_unadmitted, "true"),
-    "asks_first": _Kind(_unasked, "true"),
-    "wire": _Kind(lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen), "wire"),
+"""What stands under a key of a check, in words, and whether a value is that."""
+_OF_TOOLS: Final = ("tool", "call", "calls", "effects")
+_BESIDE: Final = {
+    **{key: key for key in ("layer", "texts", "within", "facts", "exchange")},
+    "with": "table",
+    "before": "call",
+    "of": "tool",
+    "tells": "said",
 }
-"""The kinds of checks, by the key that makes a table one of them."""
+"""What stands under the further keys of a check."""
+
+_KINDS: Final[Mapping[str, tuple[Callable[[Tree, Evidence], str], str, tuple[str, ...]]]] = {
+    "called": (_called, "calls", ("with", "before", "within")),
+    "never": (_never, "tool", ("with",)),
+    "omits": (_omits, "text", ()),
+    "effects": (_effects, "effects", ("texts",)),
+    "failed_first": (_failed_first, "tool", ()),
+    "error": (_error, "text", ("of",)),
+    "at_most": (_at_most, "number", ("of",)),
+    "read": (_unread, "said", ("before",)),
+    "world": (_world, "table", ("texts",)),
+    "answer_is": (_answer_is, "text", ("exchange",)),
+    "says": (_says, "said", ("exchange",)),
+    "says_one_of": (_says_one_of, "said", ("exchange",)),
+    "says_not": (_says_not, "said", ("exchange",)),
+    "matches": (_matches, "pattern", ("exchange",)),
+    "truthful": (lambda _, seen: says_something(seen), "true", ("facts", "tells")),
+    "admits": (_unadmitted, "true", ()),
+    "asks_first": (_unasked, "true", ()),
+    "wire": (lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen), "wire", ()),
+}
+"""The kinds of checks, by the key that makes a table one of them: what is wrong in words (empty if nothing
+is), what stands under the key, and further keys."""

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain
-from toolreel_core.evals._scenarios.world import at, identifier
+from toolreel_core.evals._scenarios.world import as_text, at, identifier, with_texts
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "first_names": (
@@ -97,8 +97,8 @@ def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, J
             raise table.complaint(
                 "write a name of letters, digits and _, so that {name} can stand for it", name
             )
-        check_placeholders(table.values[name], values, "draw", name)
-        values[name] = _drawn(table, name, given, values)
+        known = Table.of({name: filled(table.values[name], values, "draw", name)}, "draw")
+        values[name] = _drawn(known, name, given, values)
     return values
 
 
@@ -109,7 +109,7 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
             raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
         return _PHRASES[value](name, seed)
     if isinstance(value, list | tuple):
-        return _choice(table, name, seed, before)(name, ())
+        return _choice(table, name, seed)(name, ())
     if not isinstance(value, Mapping):
         raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
     inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
@@ -118,9 +118,9 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
     taken = [_earlier(inner, "unlike", other, before) for other in others]
     match kind:
         case "one_of":
-            pick = _choice(inner.only(kind, *_BESIDE), kind, seed, before)
+            pick = _choice(inner.only(kind, *_BESIDE), kind, seed)
         case "pattern":
-            pick = _pattern(str(filled(inner.only(kind, *_BESIDE).text(kind), before)), seed)
+            pick = _pattern(inner.only(kind, *_BESIDE).text(kind), seed)
         case "from" | "to":
             pick = _range(inner.only("from", "to", *_BESIDE), seed, len(taken))
         case "largest_first":
@@ -140,7 +140,7 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
 _BESIDE: Final = ("unlike", "several")
 
 
-def _choice(table: Table, key: str, seed: Seed, before: Mapping[str, Json]) -> _Pick:
+def _choice(table: Table, key: str, seed: Seed) -> _Pick:
     given = table.values[key]
     items = LISTS.get(given) if isinstance(given, str) else given
     if not isinstance(items, list | tuple) or not items:
@@ -150,11 +150,10 @@ def _choice(table: Table, key: str, seed: Seed, before: Mapping[str, Json]) -> _
         canonical(list(items))
     except (TypeError, ValueError):
         raise table.complaint("expected values that JSON can hold", key) from None
-    pool = [filled(item, before) for item in items]
 
     def pick(label: str, taken: Sequence[Json]) -> Json:
         # Where all are taken, one is drawn twice rather than none.
-        left = [item for item in pool if item not in taken] or pool
+        left = [item for item in items if item not in taken] or items
         return left[seed.below(label, len(left))]
 
     return pick
@@ -223,39 +222,37 @@ def _earlier(inner: Table, key: str, name: object, before: Mapping[str, Json]) -
 
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|\{{({_NAME})((?:\.\w+)*)\}}")
+_PLACE: Final = rf"\{{(?P<name>{_NAME})(?P<path>(?:\.\w+)*)\}}"
+_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|{_PLACE}")
 """A placeholder, or the doubled braces that stand for the text itself; ``{rooms.0}`` is a part of a value."""
-_BARE: Final = re.compile(rf"\{{({_NAME})((?:\.\w+)*)\}}")
+_BARE: Final = re.compile(_PLACE)
 """A placeholder alone: its value keeps its type."""
 
 
-def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
-    """A value whose texts, keys among them, are changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {_written(change(key)): with_texts(item, change) for key, item in value.items()}
-    if isinstance(value, Sequence):
-        return [with_texts(item, change) for item in value]
-    return value
-
-
-def filled(value: Json, values: Mapping[str, Json]) -> Json:
+def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
     """A value with the drawn values in it; a text that is one placeholder takes the value's type.
 
     >>> filled({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
     {'pieces': 3, 'note': '3 of {n}, hall'}
+
+    :param place: where it stands, for errors
+    :raises PlaceError: at a placeholder that nothing is drawn for
     """
 
-    def value_of(name: str, path: str) -> Json:
-        return at(values[name], path.replace(".", "/"))
-
-    def put(found: re.Match[str]) -> str:
-        return f"{{{found[1]}}}" if found[1] else _written(value_of(found[2], found[3]))
+    def value_of(found: re.Match[str]) -> Json:
+        name, path = found["name"], found["path"]
+        if name not in values:
+            what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+            raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
+        part = at(values[name], path.replace(".", "/"))
+        if path and part is None:
+            raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
+        return part
 
     def change(text: str) -> Json:
-        bare = _BARE.fullmatch(text)
-        return value_of(bare[1], bare[2]) if bare else _ANY.sub(put, text)
+        if bare := _BARE.fullmatch(text):
+            return value_of(bare)
+        return _ANY.sub(lambda found: f"{{{found[1]}}}" if found[1] else as_text(value_of(found)), text)
 
     return with_texts(value, change)
 
@@ -267,26 +264,3 @@ def escaped(value: Json) -> Json:
     'as {name}'
     """
     return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
-
-
-def check_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> None:
-    """Refuse a placeholder that nothing is drawn for.
-
-    :raises PlaceError: at the place
-    """
-
-    def check(text: str) -> str:
-        for found in _ANY.finditer(text):
-            name, path = found[2], found[3]
-            if name and name not in values:
-                what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
-                raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
-            if path and at(values[name], path.replace(".", "/")) is None:
-                raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
-        return text
-
-    with_texts(value, check)
-
-
-def _written(value: Json) -> str:
-    return value if isinstance(value, str) else canonical(value)

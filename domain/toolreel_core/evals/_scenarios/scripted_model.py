@@ -7,14 +7,14 @@ continuation after a crash, and a thousand concurrent runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse, read
-from toolreel_core.evals._scenarios.world import at
+from toolreel_core.evals._scenarios.world import at, with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -185,25 +185,23 @@ def _entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]
 
 
 def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:
-    arguments = canonical(_filled(parse(call.arguments), messages))
+    arguments = canonical(_with_results(parse(call.arguments), messages))
     function: Tree = {"name": call.name, "arguments": arguments}
     return {"id": identifier, "type": "function", "function": function}
 
 
-def _filled(value: Json, messages: Sequence[Tree]) -> Json:
+def _with_results(value: Json, messages: Sequence[Tree]) -> Json:
     """A value with the results of earlier calls in it; ``None`` where there is no such result yet."""
-    match value:
-        case str() if found := _RESULT.fullmatch(value):
-            results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
-            place = int(found[1])
-            return at(_parsed(results[place]), found[2]) if place < len(results) else None
-        case Mapping():
-            return {key: _filled(item, messages) for key, item in value.items()}
-        case list() | tuple():
-            return [_filled(item, messages) for item in value]
-        case _:
-            return value
+    results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
 
+    def put(text: str) -> Json:
+        found = _RESULT.fullmatch(text)
+        if not found:
+            return text
+        place = int(found[1])
+        if place >= len(results):
+            return None
+        result: Json = read(results[place]).value_or(None)
+        return at(result, found[2])
 
-def _parsed(text: str) -> Json:
-    return read(text).value_or(None)
+    return with_texts(value, put)

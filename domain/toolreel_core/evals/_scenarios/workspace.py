@@ -7,9 +7,9 @@ rejection.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, parse
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -23,16 +23,9 @@ _PLACEHOLDER: Final = "workspace_id"
 _QUOTES: Final = "\"'`"
 
 
-@dataclass(frozen=True, slots=True)
-class Mishaps:
-    """What goes wrong in a world without a tool's doing, by the number of the call, from 1 on."""
-
-    failing_patches: tuple[int, ...] = ()
-    """Patches that fail although they are right, and would work the next time."""
-    cut_reads: tuple[int, ...] = ()
-    """Reads of which only the first half arrives."""
-    huge_reads: tuple[int, ...] = ()
-    """Reads that also return 50,000 bytes of unrequested data."""
+Mishap: TypeAlias = Literal["", "failing_patch", "cut_read", "huge_read"]
+"""What goes wrong once, without a tool's doing: the first patch fails, though it is right; of the first read,
+only half arrives, or it also returns 50,000 bytes of unrequested data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,7 @@ class Workspace:
 
     id: str
     draft: JsonText = NOTHING
-    mishaps: Mishaps = field(default_factory=Mishaps)
+    mishap: Mishap = ""
     draft_version: int = 0
     """Counted up by every patch that changes something."""
     reads: int = 0
@@ -73,11 +66,11 @@ class Workspace:
             return asked, failure("state_get", "ARGUMENT_ERROR", select)
         whole = self._whole()
         data: Tree = {"snapshot": {pointer: at(whole, pointer) for pointer in select} if select else whole}
-        if asked.reads in self.mishaps.huge_reads:
+        if asked.reads == 1 and self.mishap == "huge_read":
             data = {**data, "history": "0" * 50_000}
         text = success("state_get", data)
         # No JSON any more, as when a connection breaks off in the middle.
-        cut = asked.reads in self.mishaps.cut_reads
+        cut = asked.reads == 1 and self.mishap == "cut_read"
         return asked, JsonText(text[: len(text) // 2]) if cut else text
 
     def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
@@ -87,7 +80,7 @@ class Workspace:
         operations = arguments.get("ops")
         if why := _forbidden(operations, self.allowed):
             return asked, failure("state_patch", "ARGUMENT_ERROR", why)
-        if asked.patches in self.mishaps.failing_patches:
+        if asked.patches == 1 and self.mishap == "failing_patch":
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
             return asked, failure("state_patch", "UNAVAILABLE", why)
         draft, items = parse(self.draft), _items(operations)

@@ -7,7 +7,8 @@ answers, a state that they read and set, and the effects so far; places in it ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -176,7 +177,7 @@ class TableWorld:
                 return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
             return after, canonical(found)
         if row.then is not None:
-            return after, canonical(_given(parse(row.then), arguments))
+            return after, canonical(_given(row.then, arguments))
         return after, success(name, {"noted": len(after.done)})
 
     def _noted(self, name: str, arguments: Tree) -> TableWorld:
@@ -187,7 +188,7 @@ class TableWorld:
     def _set(self, row: Row, arguments: Tree) -> TableWorld:
         state = parse(self.state)
         for pointer, value in row.sets:
-            state = with_value(state, steps(_pointer(pointer, arguments)), _given(parse(value), arguments))
+            state = with_value(state, steps(_pointer(pointer, arguments)), _given(value, arguments))
         return replace(self, state=canonical(state))
 
     def contents(self) -> Json:
@@ -234,24 +235,35 @@ def _plain(value: Json, texts: Compared) -> Json:
             return value
 
 
-def _given(value: Json, arguments: Tree) -> Json:
+def as_text(value: Json) -> str:
+    """A value where only a text can stand."""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
+    """A value whose texts, keys among them, are changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {as_text(change(key)): with_texts(item, change) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [with_texts(item, change) for item in value]
+    return value
+
+
+def _given(value: JsonText, arguments: Tree) -> Json:
     """A value with the arguments of a call in it."""
-    match value:
-        case str():
-            return at(arguments, value.removeprefix("$arguments")) if value.startswith(_ARGUMENT) else value
-        case Mapping():
-            return {key: _given(item, arguments) for key, item in value.items()}
-        case Sequence():
-            return [_given(item, arguments) for item in value]
-        case _:
-            return value
+
+    def put(text: str) -> Json:
+        return at(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
+
+    return with_texts(parse(value), put)
 
 
 def _pointer(pointer: str, arguments: Tree) -> str:
     """A pointer in which ``/$name`` is the argument of that name."""
-    steps = list[str]()
-    for step in pointer.split("/")[1:]:
-        value = arguments.get(step[1:])
-        text = value if isinstance(value, str) else canonical(value)
-        steps.append(text.replace("~", "~0").replace("/", "~1") if step.startswith("$") else step)
-    return "".join(f"/{step}" for step in steps)
+
+    def put(found: re.Match[str]) -> str:
+        return as_text(arguments.get(found[1])).replace("~", "~0").replace("/", "~1")
+
+    return re.sub(r"(?<=/)\$([^/]*)", put, pointer)

@@ -22,7 +22,6 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
     plan = plan_of(READ, CHAT, eval={**ALL, "models": "a/one,b"})
     samples = [*plan.samples()]
     assert len(samples) == plan.count == 8 * 2 * 2
-    assert plan.task_count == 8
     tasks = [*dict.fromkeys(sample.cell.task for sample in samples)]
     first = "a/one:fast"
     assert [(task.model, task.strategy, task.profile) for task in tasks[:3]] == [

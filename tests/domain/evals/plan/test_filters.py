@@ -12,10 +12,9 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import (
     comma_separated,
-    profiles_for,
+    profiles_by_model,
     select,
     select_models,
-    select_profiles,
 )
 
 ITEMS: Final = {
@@ -115,21 +114,27 @@ def test_models_are_chosen_by_name_vendor_and_tag_or_named(
     assert select_models(CATALOGUE, words, further) == left
 
 
-def test_profiles_are_chosen_by_name_and_tag() -> None:
-    assert names(select_profiles(CATALOGUE, ("creative", "default"))) == ["default", "hot"]
-    assert names(select_profiles(CATALOGUE, ("auto", "hot"))) == ["hot"]
-    assert names(select_profiles(CATALOGUE, ("Auto",))) == []
-    assert names(select_profiles(CATALOGUE, ())) == ["default", "one_recommended", "hot"]
+@pytest.mark.parametrize(
+    ("words", "model", "left"),
+    [
+        (("creative", "default"), "a/two", ["default", "hot"]),
+        (("auto", "hot"), "a/one:fast", ["one_recommended", "hot"]),
+        (("auto", "hot"), "a/two", ["default", "hot"]),
+        (("Auto",), "a/two", ["default"]),
+        ((), "a/two", ["default", "hot"]),
+        (("hot",), "b/three", ["default"]),
+    ],
+)
+def test_a_model_is_run_with_the_chosen_profiles_that_are_for_it_or_the_default(
+    words: tuple[str, ...], model: str, left: list[str]
+) -> None:
+    assert names(profiles_by_model(CATALOGUE, words, [model])[model]) == left
+
+
+def test_profiles_that_are_for_other_models_can_be_wanted() -> None:
+    assert names(profiles_by_model(CATALOGUE, ("hot",), ["b/three"], enforce=False)["b/three"]) == ["hot"]
 
 
 def test_there_is_nothing_to_take_from_what_auto_chooses() -> None:
-    said = complaint(ConfigError, lambda: select_profiles(CATALOGUE, ("auto", "!hot")))
+    said = complaint(ConfigError, lambda: profiles_by_model(CATALOGUE, ("auto", "!hot"), ["a/two"]))
     assert said == "!hot takes nothing from auto; leave it out"
-
-
-def test_a_model_is_run_with_the_profiles_that_are_for_it_or_the_default() -> None:
-    everything = select_profiles(CATALOGUE, ())
-    hot = select_profiles(CATALOGUE, ("hot",))
-    assert names(profiles_for(CATALOGUE, "a/two", everything)) == ["default", "hot"]
-    assert names(profiles_for(CATALOGUE, "b/three", hot)) == ["default"]
-    assert names(profiles_for(CATALOGUE, "b/three", hot, enforce=False)) == ["hot"]

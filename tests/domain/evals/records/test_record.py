@@ -132,11 +132,20 @@ def broken(record: Record, /, **changes: object) -> str:
         (broken(PASSED, world="gone"), "line 3: world is missing"),
         (broken(PASSED, configuration=[]), "configuration: expected an object, got []"),
         (broken(PASSED, attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
-        (broken(PASSED, attempts=[{"ms": 1, "result": "pass", "why": 1}]), "there is no field 'why'"),
+        (
+            broken(PASSED, attempts=[{"ms": 1, "result": "pass", "asked": [], "why": 1}]),
+            "there is no field 'why'",
+        ),
         (
             broken(
                 PASSED,
-                attempts=[{"ms": 1, "result": "pass", "asked": [{"turn": 1, "ms": 1, "cost": "x" * 90}]}],
+                attempts=[
+                    {
+                        "ms": 1,
+                        "result": "pass",
+                        "asked": [{"turn": 1, "ms": 1, "status": 200, "cost": "x" * 90}],
+                    }
+                ],
             ),
             'line 3.attempts[0].asked[0].cost: expected a number of at least 0, got "xxx',
         ),

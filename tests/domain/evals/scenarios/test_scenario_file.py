@@ -41,7 +41,7 @@ TREE: dict[str, Any] = {
         {"effects": [{"tool": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}]},
         {"says": "{stock}", "exchange": 1},
         {"world": {"/reserved/{sku}": "{wanted}"}},
-        {"order": ["stock_of", "reserve"], "layer": "exercise", "name": "looked"},
+        {"called": "stock_of", "before": "reserve", "layer": "exercise", "name": "looked"},
     ],
     "script": {
         "good": [
@@ -180,15 +180,15 @@ def test_the_workspace_brings_its_own_tools() -> None:
     tree = {
         "name": "patch",
         "user": "Go.",
-        "workspace": {"path": "/draft/name", "draft": {"name": "old"}, "cut_reads": [1]},
+        "workspace": {"path": "/draft/name", "draft": {"name": "old"}, "mishap": "cut_read"},
         "check": [{"world": {"/draft/name": "new"}}],
     }
     one = scenario_of(tree)
     ops: Json = [{"op": "set", "path": "/draft/name", "value": "new"}]
     patch = call("state_patch", request_id="r", ops=ops)
     assert rehearse(one, script(patch, "Done.")).verdict.result == "pass"
-    with pytest.raises(PlaceError, match=r"workspace.cut_reads: expected the numbers of calls"):
-        scenario_of({**tree, "workspace": {"cut_reads": [0]}})
+    with pytest.raises(PlaceError, match=r"workspace.mishap: expected one of "):
+        scenario_of({**tree, "workspace": {"mishap": "cut"}})
 
 
 def test_short_forms_are_schemas() -> None:
