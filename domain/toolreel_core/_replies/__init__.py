@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
     from toolreel_core._replies.sse import Frame, Frames
-    from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
+    from toolreel_core._replies.stream import Delta, Stream, unstreamed
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,
