@@ -12,8 +12,8 @@ from functools import cache
 from types import NoneType
 from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import CodecError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._verdicts import Verdict
