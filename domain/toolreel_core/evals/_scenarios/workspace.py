@@ -50,44 +50,44 @@ class Workspace:
         """Answer a call as the reference's executor does."""
         match name:
             case "state_get":
-                return self._read(arguments)
+                asked = replace(self, reads=self.reads + 1)
             case "state_patch":
-                return self._patched(arguments)
+                asked = replace(self, patches=self.patches + 1)
             case _:
                 why = f"{name} was not run: this workspace has no such tool."
                 return self, failure(name, "TOOL_NOT_IMPLEMENTED", why)
+        given = arguments.get("workspace_id")
+        meant = given.strip() if isinstance(given, str) else given
+        if meant not in (None, "", _PLACEHOLDER, self.id):
+            why = f"There is no workspace {meant!r}. Leave workspace_id out to use the current one."
+            return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
+        return asked._read(arguments) if name == "state_get" else asked._patched(arguments)
 
     def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        asked = replace(self, reads=self.reads + 1)
-        if why := self._elsewhere(arguments):
-            return asked, failure("state_get", "WORKSPACE_NOT_FOUND", why)
         select = _pointers(arguments.get("select"))
         if isinstance(select, str):
-            return asked, failure("state_get", "ARGUMENT_ERROR", select)
+            return self, failure("state_get", "ARGUMENT_ERROR", select)
         whole = self._whole()
         data: Tree = {"snapshot": {pointer: at(whole, pointer) for pointer in select} if select else whole}
-        if asked.reads == 1 and self.mishap == "huge_read":
+        if self.reads == 1 and self.mishap == "huge_read":
             data = {**data, "history": "0" * 50_000}
         text = success("state_get", data)
         # No JSON any more, as when a connection breaks off in the middle.
-        cut = asked.reads == 1 and self.mishap == "cut_read"
-        return asked, JsonText(text[: len(text) // 2]) if cut else text
+        cut = self.reads == 1 and self.mishap == "cut_read"
+        return self, JsonText(text[: len(text) // 2]) if cut else text
 
     def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        asked = replace(self, patches=self.patches + 1)
-        if why := self._elsewhere(arguments):
-            return asked, failure("state_patch", "WORKSPACE_NOT_FOUND", why)
         operations = arguments.get("ops")
         if why := _forbidden(operations, self.allowed):
-            return asked, failure("state_patch", "ARGUMENT_ERROR", why)
-        if asked.patches == 1 and self.mishap == "failing_patch":
+            return self, failure("state_patch", "ARGUMENT_ERROR", why)
+        if self.patches == 1 and self.mishap == "failing_patch":
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
-            return asked, failure("state_patch", "UNAVAILABLE", why)
+            return self, failure("state_patch", "UNAVAILABLE", why)
         draft, items = parse(self.draft), _items(operations)
         for item in items:
             value = item.get("value") if isinstance(item, Mapping) else None
             draft = with_value(draft, steps(self.allowed)[1:], value)
-        after = replace(asked, draft=canonical(draft), draft_version=self.draft_version + 1)
+        after = replace(self, draft=canonical(draft), draft_version=self.draft_version + 1)
         done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(items)}
         return after, success("state_patch", done)
 
@@ -99,14 +99,6 @@ class Workspace:
             "ui_state": {},
             "versions": {"facts": "facts:0", "draft": f"draft:{self.draft_version}"},
         }
-
-    def _elsewhere(self, arguments: Tree) -> str:
-        """Why the call is about another workspace; empty if it is about this one."""
-        given = arguments.get("workspace_id")
-        name = given.strip() if isinstance(given, str) else given
-        if name in (None, "", _PLACEHOLDER, self.id):
-            return ""
-        return f"There is no workspace {name!r}. Leave workspace_id out to use the current one."
 
 
 def _pointers(select: Json) -> tuple[str, ...] | str:

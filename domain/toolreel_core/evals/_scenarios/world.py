@@ -157,9 +157,9 @@ class TableWorld:
             if row.fits(name, arguments) and (not row.times or used[place] < row.times):
                 counted = (*used[:place], used[place] + 1, *used[place + 1 :])
                 return replace(self, used=counted)._answered(row, name, arguments)
-        if name not in self.effects:
-            return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
-        return self._noted(name, arguments), success(name, {"noted": len(self.done) + 1})
+        if name in self.effects:
+            return self._answered(Row(name, NOTHING), name, arguments)
+        return self, _not_found(name)
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
@@ -174,7 +174,7 @@ class TableWorld:
         if row.read:
             found = at(parse(after.state), _pointer(row.read, arguments))
             if found is None:
-                return self, failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
+                return self, _not_found(name)
             return after, canonical(found)
         if row.then is not None:
             return after, canonical(_given(row.then, arguments))
@@ -195,6 +195,10 @@ class TableWorld:
         """The effects in order, and the state."""
         done = [{"tool": tool, "arguments": parse(arguments)} for tool, arguments in self.done]
         return {"orders": done, "state": parse(self.state)}
+
+
+def _not_found(name: str) -> JsonText:
+    return failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
 
 
 def has_arguments(arguments: Tree, wanted: Json) -> bool:
