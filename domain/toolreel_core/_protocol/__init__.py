@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from toolreel_core._protocol.codec import (
         VERSION,
         Stored,
+        codec_error,
         decode,
         decode_event,
         decode_plan,
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
         load_note,
         load_plan,
         load_state,
+        reader_for,
         tag,
         to_json,
     )
@@ -160,6 +162,7 @@ else:
             case (
                 "Stored"
                 | "VERSION"
+                | "codec_error"
                 | "decode"
                 | "decode_event"
                 | "decode_plan"
@@ -171,6 +174,7 @@ else:
                 | "load_note"
                 | "load_plan"
                 | "load_state"
+                | "reader_for"
                 | "tag"
                 | "to_json"
             ):

@@ -362,10 +362,10 @@ def check_cost_cap(plan: EvalPlan) -> None:
     }
     for place in (place for place, cap in caps.items() if unknown and cap is not None):
         where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
+        prices = f'write [prices."MODEL"]{where} with prompt and completion'
         what = (
-            f'nobody knows what {", ".join(unknown)} will cost; write [prices."MODEL"]{where} with prompt '
-            "and completion, name a provider that reports costs, such as openrouter, or leave max_cost out and "
-            "limit max_tokens"
+            f"nobody knows what {', '.join(unknown)} will cost; {prices}, name a provider that reports "
+            "costs, such as openrouter, or leave max_cost out and limit max_tokens"
         )
         raise PlaceError(place, what)
 

@@ -125,12 +125,12 @@ def broken(record: Record, /, **changes: object) -> str:
         (broken(PASSED, record=2), "line 3: of version 2; this toolreel reads version 1"),
         (broken(PASSED, trail=1), "line 3: there is no field 'trail'; did you mean 'trial'?"),
         (broken(PASSED, key="gone"), "line 3: key is missing"),
-        (broken(PASSED, key=7), "line 3.key: expected a text, got 7"),
-        (broken(PASSED, trial=-1), "line 3.trial: expected a whole number of at least 0, got -1"),
+        (broken(PASSED, key=7), "line 3.key: expected str, got 7"),
+        (broken(PASSED, trial=-1), "line 3.trial: expected a number of at least 0, got -1"),
         (broken(PASSED, result="passed"), "line 3.result: expected one of pass, pass_unexercised"),
         (broken(PASSED, reasons="why"), 'line 3.reasons: expected a list, got "why"'),
         (broken(PASSED, world="gone"), "line 3: world is missing"),
-        (broken(PASSED, configuration=[]), "configuration: expected an object, got []"),
+        (broken(PASSED, configuration=[]), "configuration: expected canonical JSON text, got []"),
         (broken(PASSED, attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
         (
             broken(PASSED, attempts=[{"ms": 1, "result": "pass", "asked": [], "why": 1}]),
@@ -147,7 +147,7 @@ def broken(record: Record, /, **changes: object) -> str:
                     }
                 ],
             ),
-            'line 3.attempts[0].asked[0].cost: expected a number of at least 0, got "xxx',
+            'line 3.attempts[0].asked[0].cost: expected float, got "xxx',
         ),
     ],
 )
