@@ -164,7 +164,6 @@ from toolreel_core.evals._scenarios.world import (
     Workspace,
     World,
     alike,
-    at,
     failure,
     has_arguments,
     steps,

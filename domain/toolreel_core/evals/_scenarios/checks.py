@@ -19,6 +19,7 @@ from toolreel_core._jsontext import (
     canonical,
     items_of,
     parse,
+    pointed,
     read,
     read_tolerant,
     tree_at,
@@ -35,7 +36,7 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
-from toolreel_core.evals._scenarios.world import Compared, alike, at, has_arguments
+from toolreel_core.evals._scenarios.world import Compared, alike, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
@@ -238,7 +239,7 @@ def _omits(values: Tree, seen: Evidence) -> str:
 
 def _effects(values: Tree, seen: Evidence) -> str:
     wanted = [*cast("Sequence[Tree]", values["effects"])]
-    done = [*cast("Sequence[Tree]", at(seen.world.contents(), "/orders") or ())]
+    done = [*cast("Sequence[Tree]", pointed(seen.world.contents(), "/orders") or ())]
     fine = len(done) == len(wanted) and all(
         one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}), _compared(values))
         for one, other in zip(done, wanted, strict=True)
@@ -288,7 +289,7 @@ def _world(values: Tree, seen: Evidence) -> str:
     contents = cast("Tree", seen.world.contents())
     state = contents.get("state", contents)
     for pointer, value in cast("Tree", values["world"]).items():
-        if not alike(there := at(state, pointer), value, _compared(values)):
+        if not alike(there := pointed(state, pointer), value, _compared(values)):
             return f"{pointer} should be {_short(value)}, it is {_short(there)}"
     return ""
 
@@ -355,7 +356,7 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
-    orders = cast("Sequence[Mapping[str, str]]", at(seen.world.contents(), "/orders"))
+    orders = cast("Sequence[Mapping[str, str]]", pointed(seen.world.contents(), "/orders"))
     acting = {order["tool"] for order in orders}
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:

@@ -16,7 +16,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, chain, parse, read
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    chain,
+    parse,
+    pointed,
+    read,
+)
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
 
 
@@ -67,22 +78,6 @@ def steps(pointer: str) -> tuple[str, ...]:
     ('draft', 'a/b', '0')
     """
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def at(tree: Json, pointer: str) -> Json:
-    """What a pointer points to; ``None`` where there is nothing.
-
-    >>> at({"draft": {"list": [1, 2]}}, "/draft/list/1"), at({}, "/draft")
-    (2, None)
-    """
-    for step in steps(pointer):
-        if isinstance(tree, Mapping):
-            tree = tree.get(step)
-        else:
-            items = tree if isinstance(tree, list | tuple) else ()
-            index = _index(items, step)
-            tree = items[index] if index is not None and index < len(items) else None
-    return tree
 
 
 def with_value(tree: Json, path: Sequence[str], value: Json) -> Json:
@@ -176,7 +171,7 @@ class TableWorld:
         if row.code:
             return after, failure(name, row.code, row.message)
         if row.read:
-            found = at(parse(after.state), _pointer(row.read, arguments))
+            found = pointed(parse(after.state), _pointer(row.read, arguments))
             if found is None:
                 return self, _not_found(name)
             return after, canonical(found)
@@ -263,7 +258,7 @@ def _given(value: JsonText, arguments: Tree) -> Json:
     """A value with the arguments of a call in it."""
 
     def put(text: str) -> Json:
-        return at(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
+        return pointed(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
 
     return with_texts(parse(value), put)
 
@@ -330,7 +325,9 @@ class Workspace:
         if isinstance(select, str):
             return self, failure("state_get", "ARGUMENT_ERROR", select)
         whole = self._whole()
-        data: Tree = {"snapshot": {pointer: at(whole, pointer) for pointer in select} if select else whole}
+        data: Tree = {
+            "snapshot": {pointer: pointed(whole, pointer) for pointer in select} if select else whole
+        }
         if self.reads == 1 and self.mishap == "huge_read":
             data = {**data, "history": "0" * 50_000}
         text = success("state_get", data)

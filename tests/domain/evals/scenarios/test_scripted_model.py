@@ -6,11 +6,10 @@ from typing import Any, cast
 import pytest
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, Tree, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, parse, pointed
 from toolreel_core.evals import (
     KINDS,
     Script,
-    at,
     call,
     kind_of,
     script,
@@ -63,7 +62,7 @@ def test_a_script_begins_where_the_task_does() -> None:
 
 
 def said_in(body: Tree) -> Json:
-    return at(body, "/choices/0/message/content")
+    return pointed(body, "/choices/0/message/content")
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:
