@@ -59,17 +59,14 @@ class Shard:
 
     def trials(self, cell: Cell, trials: int) -> range:
         """Those of a cell's trials that are in this shard."""
-        first = (self.number - 1 - _turn(cell)) % self.of_all
+        # Where the first trial of the cell is dealt out, so that no shard has all first ones.
+        turn = int(chain("shard", *cell.axes)[:12], 16)
+        first = (self.number - 1 - turn) % self.of_all
         return range(first + 1, trials + 1, self.of_all)
 
     def __str__(self) -> str:
         """As the command line has it."""
         return f"{self.number}/{self.of_all}"
-
-
-def _turn(cell: Cell) -> int:
-    """How far from shard 1 the first trial of a cell is dealt out."""
-    return int(chain("shard", *cell.axes)[:12], 16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,8 @@ def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: 
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.complaint(unknown_name("tool", tool, tools), place)
+    if {"before", "within"} <= {*table.values}:
+        raise table.complaint("write before or within, not both", "within")
     if (exchange := table.values.get("exchange", ANY)) not in (ANY, *range(1, len(user) + 1)):
         what = f"the user speaks {len(user)} times, so there is no exchange {exchange!r}"
         raise table.complaint(what, "exchange")
@@ -201,9 +203,10 @@ def _fits(call: ObservedCall, wanted: Json) -> bool:
 
 def _called(values: Tree, seen: Evidence) -> str:
     """The calls were made, in this order if not within one reply; a name alone is a call that worked."""
-    each_with, within = {"ok": True, "with": values.get("with", {})}, values.get("within")
+    within, arguments = values.get("within"), values.get("with", {})
     wanted = [
-        one if isinstance(one, Mapping) else {"tool": one, **each_with} for one in _listed(values["called"])
+        {"with": arguments, **(one if isinstance(one, Mapping) else {"tool": one, "ok": True})}
+        for one in _listed(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
     before = [place for place, call in enumerate(seen.calls) if _fits(call, values.get("before"))]
@@ -213,7 +216,7 @@ def _called(values: Tree, seen: Evidence) -> str:
     if any(_makes(group, wanted, in_order=within is None) for group in groups):
         return ""
     what = " and ".join(
-        f"{one.get('tool', 'a tool')}{f' with {_short(arguments)}' if (arguments := one.get('with')) else ''}"
+        f"{one.get('tool', 'a tool')}{f' with {_short(more)}' if (more := one.get('with')) else ''}"
         for one in wanted
     )
     success = " with success" if all(one.get("ok") for one in wanted) else ""
