@@ -67,6 +67,24 @@ def test_every_invariant_names_tests_that_exist() -> None:
         assert [path for path in paths if not (ROOT / path).is_file()] == []
 
 
+def test_every_path_and_module_that_the_guide_for_contributors_names_exists() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    words = {word for code in re.findall(r"`([^`\n]+)`", guide) for word in code.split()}
+    # A word with capitals, such as `evals/scenarios/PACK/NAME.toml`, stands for many paths.
+    paths = {word for word in words if re.fullmatch(r"[a-z0-9_.-]+/[a-z0-9_./-]*", word)}
+    modules = {word for word in words if re.fullmatch(r"(tests|benchmarks)(\.[a-z_]+)+", word)}
+    assert paths
+    assert modules
+    named = {path for path in paths if not path.startswith(".venv/")}
+    named |= {module.replace(".", "/") for module in modules}
+    places = (".", "adapters", "adapters/toolreel", "domain", "domain/toolreel_core")
+    files = {
+        path: [ROOT / place / f"{path}{end}" for place in places for end in ("", ".py")] for path in named
+    }
+    missing = [path for path in sorted(named) if not any(file.exists() for file in files[path])]
+    assert not missing, f"CONTRIBUTING.md names what is not there: {', '.join(missing)}"
+
+
 def test_a_reply_stays_in_few_folders() -> None:
     folders = steps(without_building_blocks(plain().reply), folders=True)
     assert len(set(folders)) <= MOST_FOLDERS

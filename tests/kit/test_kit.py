@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.kit.scripts import SCRIPTS
-from tests.kit.write import FOLDER, Play
+from tests.kit.write import FOLDER, SCHEMA, Play, schema_text
 from toolreel import replay
 from toolreel.journals import read_journal
 from toolreel_core._host_session import message_schema
@@ -29,6 +29,10 @@ def test_the_conversations_are_those_of_the_scripts() -> None:
     written = {file.stem: file.read_text("utf-8") for file in FILES}
     played = {name: Play(name, script).text for name, script in SCRIPTS.items()}
     assert written == played, "run `python -m tests.kit.write`"
+
+
+def test_the_schema_in_the_docs_is_that_of_the_code() -> None:
+    assert SCHEMA.read_text("utf-8") == schema_text(), "run `python -m tests.kit.write`"
 
 
 def test_one_process_answers_all_conversations_at_once() -> None:

@@ -1,4 +1,4 @@
-"""Play the scripts with the core, and write the conversations: ``python -m tests.kit.write``."""
+"""Write the schema, and the conversations as the core plays them: ``python -m tests.kit.write``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.kit.scripts import OTHER, SCRIPTS, Event, Script
-from toolreel_core._host_session import HostSession
+from toolreel_core._host_session import HostSession, message_schema
 from toolreel_core._jsontext import Json, canonical, digest
 from toolreel_core._protocol import encode
 
 FOLDER: Final = Path(__file__).parent / "conversations"
+SCHEMA: Final = Path(__file__).resolve().parents[2] / "docs" / "protocol.schema.json"
 _ANSWERED_BY: Final = {
     "http_response": "send_request",
     "http_chunk": "send_request",
@@ -70,8 +71,14 @@ class Play:
         return json.loads(answer)
 
 
+def schema_text() -> str:
+    """The schema of all messages, as ``python -m toolreel_core --schema`` prints it."""
+    return json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
-    """Write all conversations."""
+    """Write all conversations, and the schema."""
+    SCHEMA.write_text(schema_text(), "utf-8")
     for path in FOLDER.glob("*.txt"):
         path.unlink()
     for name, script in SCRIPTS.items():

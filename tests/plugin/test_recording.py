@@ -224,7 +224,7 @@ async def test_net(anyio_backend):
         await client.get("http://example.invalid/")
 """
     )
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["test_agent.py:*: there is no network in a replay, *example.invalid."] * 2)
     result.stdout.no_fnmatch_line("*Traceback*")
@@ -271,7 +271,7 @@ def test_the_project_says_where_to_record_from_and_where_recordings_are(
     with serving(*SESSION) as server:
         table = f'[tool.toolreel]\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\nrecordings = "tapes"\n'
         (project.path / "pyproject.toml").write_text(table)
-        project.run("--reel=record").assert_outcomes(passed=1)
+        project.here("--reel=record").assert_outcomes(passed=1)
         assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer abcdefgh-1234"}
     assert (project.path / "tapes" / "test_agent" / "test_pins.yaml").exists()
-    project.run().assert_outcomes(passed=1)
+    project.here().assert_outcomes(passed=1)

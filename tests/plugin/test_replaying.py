@@ -39,7 +39,7 @@ def test_a_request_that_has_changed_is_shown_without_a_stack_trace(
 ) -> None:
     recorded(ASKS)
     project.edit("agent.py", "How many pins", "How many pens")
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -137,16 +137,6 @@ def client(reel):
 def test_pins(client):
     client.post("/chat/completions", json={"step": "test"})
 """,
-    "teardown_method": """
-class TestPins:
-    def test_pins(self, reel):
-        self.client = httpx.Client(transport=reel.transport, base_url=reel.base_url)
-        self.client.post("/chat/completions", json={"step": "test"})
-
-    def teardown_method(self):
-        self.client.post("/chat/completions", json={"step": "teardown"})
-        self.client.close()
-""",
     "an async fixture": """
 @pytest.fixture
 async def client(reel):
@@ -161,17 +151,6 @@ def anyio_backend():
 @pytest.mark.anyio
 async def test_pins(client):
     await client.post("/chat/completions", json={"step": "test"})
-""",
-    "a finalizer": """
-def test_pins(reel, request):
-    client = httpx.Client(transport=reel.transport, base_url=reel.base_url)
-
-    def leave():
-        client.post("/chat/completions", json={"step": "teardown"})
-        client.close()
-
-    request.addfinalizer(leave)
-    client.post("/chat/completions", json={"step": "test"})
 """,
 }
 
@@ -371,4 +350,4 @@ def test_open():
     assert (socket.getaddrinfo, socket.socket.connect) == REAL
 """
     )
-    project.run().assert_outcomes(passed=2)
+    project.here().assert_outcomes(passed=2)

@@ -281,7 +281,7 @@ def test_a_frozen_clock_and_seeded_ids_replay_without_a_rule(project: Project) -
     project.tests(FROZEN)
     script = (replying(calling(("order", {"part": "pin"}))), replying(saying("Done.")))
     project.record(script=script).assert_outcomes(passed=1)
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*what may vary*")
     text = (project.path / "reels/test_agent/test_order.yaml").read_text()

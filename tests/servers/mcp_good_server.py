@@ -36,7 +36,6 @@ options = argparse.ArgumentParser()
 options.add_argument("--words", type=Path)
 options.add_argument("--log", type=Path)
 options.add_argument("--legacy", action="store_true")
-options.add_argument("--forget", help="how it rejects a call in a session that it has forgotten")
 options.add_argument("--http", choices=["json", "events"], help="how it answers there")
 given = options.parse_args([])
 
@@ -177,10 +176,12 @@ async def over_stdio() -> None:
 
 
 class Forgetful:
-    """Forgets its sessions when `/forget` is asked for, and rejects their calls as some servers do."""
+    """Forgets its sessions when `/forget?WAY` is asked for, and rejects their calls in this way.
+
+    After `/forget?always`, it forgets each session at its first call.
+    """
 
     ANSWERS: ClassVar[dict[str, tuple[int, str, str]]] = {
-        "empty": (404, "text/plain", ""),
         "text": (404, "text/plain", "Session not found"),
         "page": (404, "text/html", "<html>"),
         "json": (404, "application/json", '{"error": "gone"}'),
@@ -196,22 +197,21 @@ class Forgetful:
         ),
     }
 
-    def __init__(self, app: Any, how: str) -> None:  # noqa: ANN401 - an application of ASGI
+    def __init__(self, app: Any) -> None:  # noqa: ANN401 - an application of ASGI
         self.app = app
-        self.how = how.removesuffix("_always")
-        self.always = how.endswith("_always")
+        self.how = ""
         self.known = set[bytes]()
         self.forgotten = set[bytes]()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
-        headers = dict(scope.get("headers", ()))
-        session = headers.get(b"mcp-session-id", b"")
+        session = dict(scope.get("headers", ())).get(b"mcp-session-id", b"")
         if scope.get("path") == "/forget":
+            self.how = scope["query_string"].decode()
             self.forgotten |= self.known
         else:
             first = [await receive()]
             calls = b'"tools/call"' in first[0].get("body", b"")
-            if session not in self.forgotten and not (self.always and calls):
+            if session not in self.forgotten and not (self.how == "always" and calls):
                 self.known |= {session} - {b""}
 
                 async def again() -> object:
@@ -219,7 +219,7 @@ class Forgetful:
 
                 await self.app(scope, again, send)
                 return
-        status, kind, answer = self.ANSWERS[self.how]
+        status, kind, answer = self.ANSWERS.get(self.how, (404, "text/plain", ""))
         told = [(b"content-type", kind.encode())]
         await send({"type": "http.response.start", "status": status, "headers": told})
         await send({"type": "http.response.body", "body": answer.encode()})
@@ -228,9 +228,7 @@ class Forgetful:
 def over_http() -> None:
     import uvicorn
 
-    app: Any = server.streamable_http_app(json_response=given.http == "json")
-    if given.forget:
-        app = Forgetful(app, given.forget)
+    app = Forgetful(server.streamable_http_app(json_response=given.http == "json"))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="critical")).run([listening])

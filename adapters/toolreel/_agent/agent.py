@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast, overload
@@ -20,7 +20,6 @@ from toolreel._agent.offered_tools import (
     check_approve,
 )
 from toolreel._agent.settings import (
-    KEY_VARIABLE,
     AgentSettings,
     Fallback,
     PresetLike,
@@ -40,16 +39,19 @@ from toolreel._driver import (
     Ports,
     Resting,
     Run,
+    arun,
+    astream,
     check_given,
+    run,
     secrets_of,
+    stream,
 )
-from toolreel._journal import companion
 from toolreel._secrets import Secret, shown_url
 from toolreel.tools import Adapter, Output, Tool, ToolError, current_call, output_of, spending
-from toolreel_core._conversation import Message, Messages, SystemMessage, messages_of
+from toolreel_core._conversation import Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse
-from toolreel_core._plan import FallbackPlan, Plan, Preset, exact_config, refusal_of_unknown_cost
+from toolreel_core._plan import Plan, Preset, exact_config, refusal_of_unknown_cost
 from toolreel_core._protocol import Completed
 from toolreel_core._settings import LoopConfig, Price
 from toolreel_core._tools import ToolFlags
@@ -176,11 +178,17 @@ class Agent(Generic[Value_co]):
         :param streams: whether it is that of :meth:`stream`, whose replies are streamed unless ``config`` or
             a preset say otherwise
         """
-        config = self._config()
+        told = "\n\n".join(filter(None, (self.instructions, self._offered.message)))
+        messages, system = messages_of(prompt), SystemMessage(told)
+        if told and messages[:1] != (system,):  # a prompt that goes on with an earlier run begins with it
+            messages = (system, *messages)
+        config = self.config or {}
+        if isinstance(config, LoopConfig):
+            config = as_tree(parse(exact_config(config)))
         always = streams and "stream" not in self._preset.changes()["config"]
         plan = self._preset.plan(
             model=self.model,
-            messages=self._messages(prompt),
+            messages=messages,
             tools=self._offered.surface,
             options=self.options,
             settings={**({"stream": "always"} if always else {}), **config},
@@ -188,9 +196,17 @@ class Agent(Generic[Value_co]):
             output=None if self._output is None else self._output.spec,
             price=self.price,
         )
-        if plan.cost_is_unknown and plan.provider.reports_cost != "yes":
-            raise ConfigError(refusal_of_unknown_cost(plan.config, plan.model))
-        return _with_fallbacks(plan, self, prompt, streams=streams) if self.fallbacks else plan
+        if self.fallbacks:
+            others = zip(self.fallbacks, self.at_fallbacks.items(), strict=True)
+            fallbacks = [
+                at.plan(prompt, streams=streams).as_fallback(name, there.on, there.foreign_reasoning)
+                for there, (name, at) in others
+            ]
+            plan = replace(plan, fallbacks=tuple(fallbacks))
+        for each in (plan, *plan.at_fallbacks):
+            if each.cost_is_unknown and each.provider.reports_cost != "yes":
+                raise ConfigError(refusal_of_unknown_cost(each.config, each.model))
+        return plan
 
     def run(
         self,
@@ -219,7 +235,8 @@ class Agent(Generic[Value_co]):
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
-        return self._runs(record, journal, observe, inbox, overwrite=overwrite).run(self.plan(prompt))
+        runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        return runs.finished(runs.recorded(plan), partial(run, plan))
 
     async def arun(
         self,
@@ -232,7 +249,8 @@ class Agent(Generic[Value_co]):
         inbox: Incoming | None = None,
     ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
-        return await self._runs(record, journal, observe, inbox, overwrite=overwrite).arun(self.plan(prompt))
+        runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        return await runs.afinished(runs.recorded(plan), partial(arun, plan))
 
     def stream(
         self,
@@ -249,7 +267,8 @@ class Agent(Generic[Value_co]):
         the recording then ends with a ``CancelRequested``.
         """
         runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
-        return runs.stream(self.plan(prompt, streams=True))
+        plan = self.plan(prompt, streams=True)
+        return runs.streamed(runs.recorded(plan, streams=True), partial(stream, plan))
 
     def astream(
         self,
@@ -265,7 +284,8 @@ class Agent(Generic[Value_co]):
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
         runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
-        return runs.astream(self.plan(prompt, streams=True))
+        plan = self.plan(prompt, streams=True)
+        return runs.astreamed(runs.recorded(plan, streams=True), partial(astream, plan))
 
     def as_tool(
         self,
@@ -286,10 +306,23 @@ class Agent(Generic[Value_co]):
         :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
         """
         check_kinds(name=name, description=description, record=record)
-        runs = _InnerRuns(self, None if record is None else Path(record))
+        folder = None if record is None else Path(record)
+
+        def ask(prompt: str) -> dict[str, Json]:
+            bill = spending()
+            run = self.run(prompt, record=_free_path(folder))
+            bill.settle(run.spent)
+            return _told(run)
+
+        async def aask(prompt: str) -> dict[str, Json]:
+            bill = spending()
+            run = await self.arun(prompt, record=_free_path(folder))
+            bill.settle(run.spent)
+            return _told(run)
+
         is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
         told = description or self.instructions or "Ask an assistant; it does not know this conversation."
-        return Tool.of(runs.aask if is_async else runs.ask, name=name, description=told, **flags)
+        return Tool.of(aask if is_async else ask, name=name, description=told, **flags)
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - of httpx, an extra
@@ -377,31 +410,12 @@ class Agent(Generic[Value_co]):
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
         return AgentRuns(self, self._output, journal, observe, inbox, path, overwrite)
 
-    def _messages(self, prompt: Messages) -> tuple[Message, ...]:
-        told = "\n\n".join(filter(None, (self.instructions, self._offered.message)))
-        given = messages_of(prompt)
-        system = SystemMessage(told)
-        # A prompt that goes on with the messages of an earlier run begins with them.
-        return given if not told or given[:1] == (system,) else (system, *given)
-
-    def _config(self) -> Mapping[str, Any]:
-        """The settings that the agent was given."""
-        if isinstance(self.config, LoopConfig):
-            return as_tree(parse(exact_config(self.config)))
-        return self.config or {}
-
     def _connection(self) -> dict[str, Any]:
         """The arguments of an endpoint."""
-        key = Secret(self.api_key) if self.api_key is not None else None
-        kept = (KEY_VARIABLE,) if self._keyless else ()
-        environ = {name: value for name, value in os.environ.items() if name not in kept}
-        server = server_of(self.base_url, key, self.api_key_env, environ)
-        return {
-            "base_url": server.base_url,
-            "api_key": server.api_key,
-            "api_key_env": server.api_key_env,
-            "headers": {name: Secret(value).reveal() for name, value in (self.headers or {}).items()},
-        }
+        given = None if self.api_key is None else Secret(self.api_key)
+        url, key, variable = server_of(self.base_url, given, self.api_key_env, own_key=not self._keyless)
+        headers = {name: Secret(value).reveal() for name, value in (self.headers or {}).items()}
+        return {"base_url": url, "api_key": key, "api_key_env": variable, "headers": headers}
 
 
 def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
@@ -450,62 +464,17 @@ def _agent_at(agent: Agent[Any], there: Fallback) -> Agent[Any]:
     return made
 
 
-def _with_fallbacks(plan: Plan, agent: Agent[Any], prompt: Messages, *, streams: bool) -> Plan:
-    """The plan of an agent with its fallbacks.
-
-    :raises ConfigError: if one contradicts the plan, or its costs are limited and unknown
-    """
-    others = list[FallbackPlan]()
-    for there, (name, at) in zip(agent.fallbacks, agent.at_fallbacks.items(), strict=True):
-        own = at.plan(prompt, streams=streams)
-        others.append(own.as_fallback(name, there.on, there.foreign_reasoning))
-    whole = replace(plan, fallbacks=tuple(others))
-    for at_other in whole.at_fallbacks:
-        if at_other.cost_is_unknown and at_other.provider.reports_cost != "yes":
-            raise ConfigError(refusal_of_unknown_cost(at_other.config, at_other.model))
-    return whole
-
-
-@dataclass(frozen=True, slots=True)
-class _InnerRuns:
-    """Runs an agent for the calls of a tool."""
-
-    agent: Agent[Any]
-    record: Path | None
-    """The folder of their recordings."""
-
-    def ask(self, prompt: str) -> dict[str, Json]:
-        """Run the agent, blocking."""
-        bill = spending()
-        run = self.agent.run(prompt, record=self._path())
-        bill.settle(run.spent)
-        return _told(run)
-
-    async def aask(self, prompt: str) -> dict[str, Json]:
-        """Run the agent."""
-        bill = spending()
-        run = await self.agent.arun(prompt, record=self._path())
-        bill.settle(run.spent)
-        return _told(run)
-
-    def _path(self) -> Path | None:
-        """A free name for the recording: the key of the outer call, which its journal has too."""
-        if self.record is None:
-            return None
-        self.record.mkdir(parents=True, exist_ok=True)
-        path, number = self.record / current_call().key, 1
-        # A call that is repeated after a crash, or in a fork, has the same key: no recording is replaced.
-        while _is_taken(path):
-            number += 1
-            path = self.record / f"{current_call().key}-{number}"
-        return path
-
-
-def _is_taken(path: Path) -> bool:
-    cassette = path.with_name(f"{path.name}.yaml")
-    journal = companion(cassette)
-    part = journal.with_name(f"{journal.name}.part")
-    return cassette.exists() or journal.exists() or part.exists()
+def _free_path(folder: Path | None) -> Path | None:
+    """A free name for the recording of an inner run: the key of the outer call, which its journal has too."""
+    if folder is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path, number = folder / current_call().key, 1
+    # A call that is repeated after a crash, or in a fork, has the same key: no recording is replaced.
+    while any(folder.glob(f"{path.name}.*")):
+        number += 1
+        path = folder / f"{current_call().key}-{number}"
+    return path
 
 
 def _told(run: Run) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from toolreel._agent.offered_tools import AsyncDecided, Decided
+from toolreel._agent.offered_tools import AsyncDecidingBy, DecidingBy
 from toolreel._driver import (
     AsyncEndpoint,
     AsyncPorts,
@@ -32,18 +32,14 @@ from toolreel._driver import (
     RunEnded,
     ShownEvent,
     StreamEvent,
-    StreamingEndpoint,
     ago_on,
-    arun,
     aspeak,
-    astream,
     astream_on,
     go_on,
     message_of,
-    run,
+    pieces_of,
     secrets_of,
     speak,
-    stream,
     stream_on,
 )
 from toolreel._secrets import Secret, known_secrets, scrubbed
@@ -51,7 +47,7 @@ from toolreel.tools import Output, awaited, in_thread
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import ApprovalGiven, ReplyReceived, RequestFailed, SendRequest, UserSpoke
+from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
 if TYPE_CHECKING:
     from toolreel._replay import RecordedFiles, ResumedFiles
@@ -61,7 +57,6 @@ if TYPE_CHECKING:
 
 
 _Run = TypeVar("_Run", bound=Run)
-_Value = TypeVar("_Value")
 Value_co = TypeVar("Value_co", covariant=True)
 """Type of the output of an agent and its runs; a text without one."""
 
@@ -80,7 +75,7 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        return cast("Value_co", self._methods_or_error("output_of(YourType).value(run)").value(self))
+        return cast("Value_co", self._runs("output_of(YourType).value(run)").value(self))
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
@@ -91,11 +86,13 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return self._methods_or_error("speak(run, content, ports)").reply(self, message_of(content))
+        runs = self._runs("speak(run, content, ports)")
+        return runs.finished(runs.resumed(self), partial(speak, self, message_of(content)), self)
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._methods_or_error("aspeak(run, content, ports)").areply(self, message_of(content))
+        runs = self._runs("aspeak(run, content, ports)")
+        return await runs.afinished(runs.resumed(self), partial(aspeak, self, message_of(content)), self)
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -103,15 +100,15 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return self._methods_or_error("stream_on(run.state, ports, say=content)").stream_on(
-            self, message_of(content), None
-        )
+        runs = self._runs("stream_on(run.state, ports, say=content)")
+        drive = partial(stream_on, self.state, say=message_of(content))
+        return runs.streamed(runs.resumed(self), drive, self)
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._methods_or_error("astream_on(run.state, ports, say=content)").astream_on(
-            self, message_of(content), None
-        )
+        runs = self._runs("astream_on(run.state, ports, say=content)")
+        drive = partial(astream_on, self.state, say=message_of(content))
+        return runs.astreamed(runs.resumed(self), drive, self)
 
     def approve_stream(self) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`approve`, and yield what there is to show, as :meth:`reply_stream` does.
@@ -133,14 +130,12 @@ class AgentRun(Run, Generic[Value_co]):
         return self._adecided_stream(ApprovalGiven(self._asked().ref, False, reason))
 
     def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
-        return self._methods_or_error("stream_on(run.state, ports) with an approver").stream_on(
-            self, None, decision
-        )
+        runs = self._runs("stream_on(run.state, ports) with an approver")
+        return runs.streamed(runs.resumed(self), partial(stream_on, self.state), self, decision)
 
     def _adecided_stream(self, decision: ApprovalGiven) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        return self._methods_or_error("astream_on(run.state, ports) with an approver").astream_on(
-            self, None, decision
-        )
+        runs = self._runs("astream_on(run.state, ports) with an approver")
+        return runs.astreamed(runs.resumed(self), partial(astream_on, self.state), self, decision)
 
     def _recording(self) -> Path | None:
         return None if self.continuation is None else cast("AgentRuns", self.continuation).record
@@ -149,7 +144,7 @@ class AgentRun(Run, Generic[Value_co]):
     __getstate__ = Run.__getstate__
     __setstate__ = Run.__setstate__
 
-    def _methods_or_error(self, instead: str) -> AgentRuns:
+    def _runs(self, instead: str) -> AgentRuns:
         if self.continuation is None:
             raise ConfigError(f"the run was pickled and knows no agent; write {instead}")
         return cast("AgentRuns", self.continuation)
@@ -191,60 +186,29 @@ class AgentRuns:
     sent: Mapping[str, Secret] = field(default_factory=dict)
     """The credentials that were sent, by name: a server may say them back in an error."""
 
-    def run(self, plan: Plan) -> AgentRun[Any]:
-        """Run a plan."""
-        return self._finished(self._recorded(plan), partial(run, plan))
-
-    async def arun(self, plan: Plan) -> AgentRun[Any]:
-        """The async version of :meth:`run`."""
-        return await self._afinished(self._recorded(plan), partial(arun, plan))
-
-    def stream(self, plan: Plan) -> Generator[AgentEvent[Any], None, None]:
-        """Run a plan, and yield what happens."""
-        return self._streamed(self._recorded(plan, streams=True), partial(stream, plan))
-
-    def astream(self, plan: Plan) -> AsyncGenerator[AgentEvent[Any], None]:
-        """The async version of :meth:`stream`."""
-        return self._astreamed(self._recorded(plan, streams=True), partial(astream, plan))
-
     def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """Go on with a decision, and append to the recording if there is one."""
-        return cast("_Run", self._finished(self._resumed(run), partial(go_on, run.state), run, decision))
+        return cast("_Run", self.finished(self.resumed(run), partial(go_on, run.state), run, decision))
 
     async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
         """The async version of :meth:`go_on`."""
-        more = self._afinished(self._resumed(run), partial(ago_on, run.state), run, decision)
+        more = self.afinished(self.resumed(run), partial(ago_on, run.state), run, decision)
         return cast("_Run", await more)
 
-    def reply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
-        """Say something to a run, in its recording if there is one."""
-        return self._finished(self._resumed(run), partial(speak, run, said), run)
-
-    async def areply(self, run: AgentRun[_Value], said: UserSpoke) -> AgentRun[_Value]:
-        """The async version of :meth:`reply`."""
-        return await self._afinished(self._resumed(run), partial(aspeak, run, said), run)
-
-    def stream_on(
-        self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
-    ) -> Generator[AgentEvent[_Value], None, None]:
-        """Say something to a run or go on with a decision, and yield what happens."""
-        return self._streamed(self._resumed(run), partial(stream_on, run.state, say=said), run, decision)
-
-    def astream_on(
-        self, run: AgentRun[_Value], said: UserSpoke | None, decision: ApprovalGiven | None
-    ) -> AsyncGenerator[AgentEvent[_Value], None]:
-        """The async version of :meth:`stream_on`."""
-        return self._astreamed(self._resumed(run), partial(astream_on, run.state, say=said), run, decision)
-
-    # Each of the four takes the files of the recording, and the driver's function without its ports.
-
-    def _finished(
+    def finished(
         self,
         recording: _Recording,
         drive: Callable[..., Run],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> AgentRun[Any]:
+        """Perform a run, or go on with one.
+
+        :param recording: its files
+        :param drive: the driver's function, without its ports
+        :param before: the run that goes on
+        :param decision: about the call at which that run rests
+        """
         with recording as files, self.agent.ports(_transport(files)) as ports:
             ended = drive(
                 _with_decision(ports, decision),
@@ -254,13 +218,14 @@ class AgentRuns:
             )
         return self._made_of(ended, before, ports)
 
-    async def _afinished(
+    async def afinished(
         self,
         recording: _Recording,
         drive: Callable[..., Awaitable[Run]],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> AgentRun[Any]:
+        """The async version of :meth:`finished`."""
         with recording as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
                 ended = await drive(
@@ -271,13 +236,14 @@ class AgentRuns:
                 )
         return self._made_of(ended, before, ports)
 
-    def _streamed(
+    def streamed(
         self,
         recording: _Recording,
         drive: Callable[..., Generator[StreamEvent, None, None]],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> Generator[AgentEvent[Any], None, None]:
+        """Perform it like :meth:`finished`, and yield what happens."""
         ended = list[Run]()
         with recording as files, self.agent.ports(_transport(files)) as ports:
             able, journal = _with_decision(ports, decision), files or self.journal
@@ -290,13 +256,14 @@ class AgentRuns:
         # Only now, since a recording that was refused raises at the end of its block.
         yield RunEnded(self._made_of(ended[0], before, ports))
 
-    async def _astreamed(
+    async def astreamed(
         self,
         recording: _Recording,
         drive: Callable[..., AsyncGenerator[StreamEvent, None]],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
+        """The async version of :meth:`streamed`."""
         ended = list[Run]()
         with recording as files:
             async with self.agent.aports(_transport(files, is_async=True)) as ports:
@@ -326,7 +293,7 @@ class AgentRuns:
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
 
     @contextmanager
-    def _recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
+    def recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
         """The files of a new recording, both written or neither.
 
         :param streams: whether a run that is interrupted is kept too: its journal ends with the cancellation
@@ -348,7 +315,7 @@ class AgentRuns:
         _raise_refusal(files)
 
     @contextmanager
-    def _resumed(self, run: Run) -> Generator[ResumedFiles | None]:
+    def resumed(self, run: Run) -> Generator[ResumedFiles | None]:
         """The files of a recording that goes on.
 
         :raises ConfigError: if it has gone on without this run
@@ -384,11 +351,22 @@ def _raise_refusal(files: Files) -> None:
 
 
 def _with_decision(ports: Ports, decision: ApprovalGiven | None) -> Ports:
-    return ports if decision is None else replace(ports, approver=Decided(ports.approver, decision))
+    if decision is None:
+        return ports
+    others = ports.approver.decide
+    approver = DecidingBy(lambda effect: decision if effect.ref == decision.ref else others(effect))
+    return replace(ports, approver=approver)
 
 
 def _with_async_decision(ports: AsyncPorts, decision: ApprovalGiven | None) -> AsyncPorts:
-    return ports if decision is None else replace(ports, approver=AsyncDecided(ports.approver, decision))
+    if decision is None:
+        return ports
+    others = ports.approver.decide
+
+    async def decide(effect: AskApproval) -> ApprovalGiven | None:
+        return decision if effect.ref == decision.ref else await others(effect)
+
+    return replace(ports, approver=AsyncDecidingBy(decide))
 
 
 # An endpoint that may block, in an async run.
@@ -411,11 +389,7 @@ class ThreadedEndpoint:
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, from a thread, and last the event."""
-        if not isinstance(self.endpoint, StreamingEndpoint):
-            event = await self.send(effect)
-            yield event
-            return
-        pieces = self.endpoint.stream(effect)
+        pieces = pieces_of(self.endpoint, effect)
         try:
             while (piece := await awaited(in_thread("request", partial(next, pieces, None)))) is not None:
                 yield piece

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction, signature
@@ -190,73 +190,60 @@ Approve: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Asks a function."""
+class DecidingBy:
+    """An approver that is one function."""
 
-    function: Callable[[str, Mapping[str, Any]], object]
-
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """What the function says.
-
-        :raises ConfigError: if it is async, or says something else than a decision
-        """
-        said = self.function(effect.name, _arguments(effect))
-        if isawaitable(said):
-            cast("Any", said).close()
-            raise ConfigError("approve: the function is async; write await agent.arun(...)")
-        return _given(effect, said)
+    decide: Callable[[AskApproval], ApprovalGiven | None]
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncAsked:
-    """Asks a function, in a thread where it blocks."""
+class AsyncDecidingBy:
+    """The async version of :class:`DecidingBy`."""
 
-    function: Callable[[str, Mapping[str, Any]], object]
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """What the function says.
-
-        :raises ConfigError: if it says something else than a decision
-        """
-        ask = partial(self.function, effect.name, _arguments(effect))
-        said = ask() if iscoroutinefunction(self.function) else await awaited(in_thread("approve", ask))
-        return _given(effect, await said if isawaitable(said) else said)
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadedApprover:
-    """Async version of an approver that may block."""
-
-    approver: Approver
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Ask it in a thread."""
-        return await awaited(in_thread("approve", partial(self.approver.decide, effect)))
+    decide: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
 
 
 def approver_of(given: Approve | None) -> Approver:
     """What approves calls in a sync run; without any, a run rests at the first.
 
-    :raises ConfigError: if it is async
+    :raises ConfigError: if it is async, or a function returns something other than a decision
     """
     if given is None:
         return Later()
-    if _deciding(given) is None:
-        return Asked(cast("Callable[..., object]", given))
-    if iscoroutinefunction(_deciding(given)):
+    if iscoroutinefunction(_decide_of(given)):
         raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
-    return cast("Approver", given)
+    if _decide_of(given):
+        return cast("Approver", given)
+    function = cast("Callable[..., Any]", given)
+
+    def ask(effect: AskApproval) -> ApprovalGiven | None:
+        said = function(effect.name, parse(effect.arguments))
+        if isawaitable(said):
+            cast("Any", said).close()
+            raise ConfigError("approve: the function is async; write await agent.arun(...)")
+        return _given(effect, said)
+
+    return DecidingBy(ask)
 
 
 def async_approver_of(given: Approve | None) -> AsyncApprover:
-    """What approves calls in an async run."""
+    """What approves calls in an async run; what may block is asked in a thread."""
     if given is None:
         return AsyncLater()
-    if _deciding(given) is None:
-        return AsyncAsked(cast("Callable[..., object]", given))
-    if iscoroutinefunction(_deciding(given)):
+    decide = _decide_of(given)
+    if iscoroutinefunction(decide):
         return cast("AsyncApprover", given)
-    return ThreadedApprover(cast("Approver", given))
+    function = cast("Callable[..., Any]", given)
+
+    async def ask(effect: AskApproval) -> ApprovalGiven | None:
+        if decide:
+            decided: ApprovalGiven | None = await awaited(in_thread("approve", partial(decide, effect)))
+            return decided
+        asking = partial(function, effect.name, parse(effect.arguments))
+        said = asking() if iscoroutinefunction(function) else await awaited(in_thread("approve", asking))
+        return _given(effect, await said if isawaitable(said) else said)
+
+    return AsyncDecidingBy(ask)
 
 
 def check_approve(given: object) -> None:
@@ -265,7 +252,7 @@ def check_approve(given: object) -> None:
     :raises ConfigError: if it is neither
     """
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
-    if given is None or (_deciding(given) is not None and not isinstance(given, type)):
+    if given is None or (_decide_of(given) and not isinstance(given, type)):
         return
     if isinstance(given, type) or not callable(given):
         kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
@@ -278,12 +265,8 @@ def check_approve(given: object) -> None:
         return
 
 
-def _deciding(given: object) -> object:
+def _decide_of(given: object) -> Callable[[AskApproval], Any] | None:
     return getattr(given, "decide", None)
-
-
-def _arguments(effect: AskApproval) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", parse(effect.arguments))
 
 
 def _given(effect: AskApproval, said: object) -> ApprovalGiven | None:
@@ -296,27 +279,3 @@ def _given(effect: AskApproval, said: object) -> ApprovalGiven | None:
             return ApprovalGiven(effect.ref, False, said)
         case _:
             raise ConfigError(f"approve: expected True, False, a reason or None, got {type(said).__name__}")
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """An approver that has the answer to one approval."""
-
-    approver: Approver
-    decision: ApprovalGiven
-
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The decision, if it is about this call; else what the approver says."""
-        return self.decision if effect.ref == self.decision.ref else self.approver.decide(effect)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncDecided:
-    """The async version of :class:`Decided`."""
-
-    approver: AsyncApprover
-    decision: ApprovalGiven
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The decision, if it is about this call; else what the approver says."""
-        return self.decision if effect.ref == self.decision.ref else await self.approver.decide(effect)

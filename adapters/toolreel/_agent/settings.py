@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -165,39 +166,30 @@ OPENAI_KEY_VARIABLE: Final = "OPENAI_API_KEY"
 _OPENAI: Final = "https://api.openai.com"
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A base URL, and the key or the name of its variable."""
-
-    base_url: str
-    api_key: Secret | None
-    api_key_env: str | None
-
-
 def server_of(
-    base_url: str | None, api_key: Secret | None, api_key_env: str | None, environ: Mapping[str, str]
-) -> Server:
-    """The server that the arguments name, else ``TOOLREEL_*``, else ``OPENAI_*``.
+    base_url: str | None, api_key: Secret | None, api_key_env: str | None, *, own_key: bool
+) -> tuple[str, Secret | None, str | None]:
+    """The server that the arguments name, else ``TOOLREEL_*``, else ``OPENAI_*``: URL, key and its variable.
 
     ``OPENAI_API_KEY`` goes to OpenAI and to the server of ``OPENAI_BASE_URL`` only: it is in many
     environments, and no other server shall get it.
 
+    :param own_key: whether ``TOOLREEL_API_KEY`` is the key of this server
     :raises EndpointConfigError: if no URL is named
     """
-    url = base_url or next((environ[name] for name in URL_VARIABLES if environ.get(name, "").strip()), "")
+    said = {name: value for name, value in os.environ.items() if value.strip()}
+    url = base_url or next((said[name] for name in URL_VARIABLES if name in said), "")
     if not url.strip():
         raise EndpointConfigError(
             'no server is named: write Agent(..., base_url="http://127.0.0.1:8080/v1"), or set '
             f"{' or '.join(URL_VARIABLES)}"
         )
     if api_key is not None or api_key_env is not None:
-        return Server(url, api_key, api_key_env)
-    if environ.get(KEY_VARIABLE, "").strip():
-        return Server(url, None, KEY_VARIABLE)
-    of_openai = {_origin(_OPENAI), _origin(environ.get("OPENAI_BASE_URL", ""))}
-    if environ.get(OPENAI_KEY_VARIABLE, "").strip() and _origin(url) in of_openai:
-        return Server(url, None, OPENAI_KEY_VARIABLE)
-    return Server(url, None, None)
+        return url, api_key, api_key_env
+    if own_key and KEY_VARIABLE in said:
+        return url, None, KEY_VARIABLE
+    is_openai = _origin(url) in {_origin(_OPENAI), _origin(said.get("OPENAI_BASE_URL", ""))}
+    return url, None, OPENAI_KEY_VARIABLE if OPENAI_KEY_VARIABLE in said and is_openai else None
 
 
 def _origin(url: str) -> tuple[str, str]:

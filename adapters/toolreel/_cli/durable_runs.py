@@ -267,7 +267,7 @@ def shown(done: DurableRun, *, as_machine: bool) -> int:
 def summary_tree(summary: RunSummary) -> dict[str, Json]:
     """A line of the list as JSON."""
     times = {"created": summary.created.isoformat(), "updated": summary.updated.isoformat()}
-    waits: list[Json] = [dict(call.tree()) for call in summary.waits_for]
+    waits: list[Json] = [asdict(call) for call in summary.waits_for]
     return {**asdict(summary), "waits_for": waits, **times}
 
 

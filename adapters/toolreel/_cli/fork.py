@@ -176,7 +176,10 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         complain(f"the fork was not saved: {live.refused}", hint=resume_hint(live.left))
         return USAGE
     if outcome is None:
-        hint = "continue with --base-url or --from where the recording has no answer"
+        hint = (
+            "with --recorded nothing is sent and no tool runs: continue with --base-url, or with --from and "
+            "another recording"
+        )
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
     return exit_code(live.run, server)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         shortened,
         visible,
     )
+    from toolreel._internal.prometheus import Durations, histogram, metric
     from toolreel._internal.pyproject_table import (
         EVERY,
         PYPROJECT,

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         RecordTransport,
         ReplayTransport,
         areplayed,
-        broken_off,
         is_stream,
         pieces_of,
         recording,

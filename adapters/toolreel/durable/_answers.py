@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from toolreel._driver import EffectScopes, Lap, Performer, Wanted
 from toolreel.durable._book import Book
-from toolreel.durable._store.claims import Claimed, InboxEntry, Written, now_ms
+from toolreel.durable._store import Claimed, InboxEntry, Written, now_ms
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import uncertain
 from toolreel_core._protocol import (
@@ -127,7 +127,9 @@ class Answers:
 
     def _decided(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
         """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
-        decision = _decision(effect, said)
+        about = fingerprint(effect) if isinstance(effect, AskApproval | RunTool) else None
+        given = (one.event for one in said if one.answers == about)
+        decision = next((event for event in given if isinstance(event, ApprovalGiven)), None)
         match effect:
             case AskApproval() if decision is not None:
                 return decision, None
@@ -141,26 +143,19 @@ class Answers:
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
         self._scopes.renew(self.book.state)
-        began = time.monotonic()
-        event = self._event(effect)
+        began, wanted = time.monotonic(), effect
+        event: Event | None = None
+        if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
+            wanted = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
+        elif isinstance(effect, Wait):
+            left = int(self.left_of(effect))
+            wanted, event = replace(effect, ms=left), None if left else self._woken(effect)
+        if event is None:
+            with self._scopes.around(wanted):
+                event = self._performer.perform(wanted)
+            event = self._scopes.answered(wanted, event)
         ms = round((time.monotonic() - began) * 1000)
         return event, Lap(ms, ms)
-
-    def _event(self, effect: Wanted) -> Event | None:
-        match effect:
-            case RunTool():  # with a key of this run's own: two runs of one plan are two tasks
-                key = digest(f"{self._claimed.run_id} {effect.key}")
-                return self._perform(replace(effect, key=key))
-            case Wait():
-                left = self.left_of(effect)
-                return self._perform(replace(effect, ms=int(left))) if left else self._woken(effect)
-            case _:
-                return self._perform(effect)
-
-    def _perform(self, effect: Wanted) -> Event | None:
-        with self._scopes.around(effect):
-            event = self._performer.perform(effect)
-        return self._scopes.answered(effect, event)
 
     def _woken(self, wait: Wait) -> WaitElapsed:
         """The end of a wait that no worker sat through: it counts as time of the run all the same."""
@@ -183,12 +178,3 @@ class Answers:
             return Written(
                 (), self.inbox_read, f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
             )
-
-
-def _decision(effect: Wanted, said: Iterable[InboxEntry]) -> ApprovalGiven | None:
-    """What was decided about exactly this effect, if anything."""
-    if not isinstance(effect, AskApproval | RunTool):
-        return None
-    about = fingerprint(effect)
-    given = (one.event for one in said if one.answers == about)
-    return next((event for event in given if isinstance(event, ApprovalGiven)), None)

@@ -11,10 +11,10 @@ from toolreel._internal import DurableError, SecretFound
 from toolreel._journal import Recorded, event_line, parse_journal, withheld
 from toolreel._replay import retrace
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
-from toolreel.durable._store.claims import Written
+from toolreel.durable._store import Written
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, either, read
-from toolreel_core._loop import pending, start, step
+from toolreel_core._loop import pending, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CancelRequested,
@@ -105,20 +105,16 @@ def retold(text: str, source: str) -> tuple[Recorded, State]:
 class Book:
     """A run under way: its state, and the lines that its next step stores."""
 
-    def __init__(self, plan: Plan, secrets: Mapping[str, str], source: str) -> None:
-        self.state = start(plan).state
-        self.events = 0
-        self._blobs: dict[str, str] = blob_lines(plan)
-        self._secrets = secrets
-        self._source = source
-        self.watches: Watches | None = None
-        """What watches the run while its effects are performed."""
-
-    def go_on_from(self, recorded: Recorded, state: State) -> None:
-        """Take what is recorded as done."""
-        self.state, self.events = state, len(recorded.records)
+    def __init__(self, recorded: Recorded, state: State, secrets: Mapping[str, str]) -> None:
+        self.state = state
+        self.events = len(recorded.records)
+        self._blobs: dict[str, str] = blob_lines(recorded.plan)
         for event in recorded.events:
             self._blobs |= blob_lines(event, self._blobs)
+        self._secrets = secrets
+        self._source = recorded.source
+        self.watches: Watches | None = None
+        """What watches the run while its effects are performed."""
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:

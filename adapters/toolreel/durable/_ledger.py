@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Engine, delete, event, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from toolreel.durable._account_limits import Estimate, Limits, Started, seconds_to_wait
+from toolreel.durable._engine import database_url, engine_of, exclusive
 
-_BUSY_SECONDS: Final = 60
-"""How long SQLite waits for another process's transaction."""
 _METADATA: Final = sa.MetaData()
 
 ACCOUNTS: Final = sa.Table(
@@ -55,52 +53,12 @@ _CLOCKS: Final = {
 }
 
 
-def opened(database: str | Path) -> sa.Engine:
-    """An engine over the database, with its tables made.
-
-    :param database: a SQLite file, or a URL
-    """
-    engine = sa.create_engine(_url(database), **_arguments(_url(database)))
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _connected)
-        event.listen(engine, "begin", _began)
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            # Two processes that make a table at the same time would both fail to find it.
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('toolreel_limits'))"))
-        _METADATA.create_all(connection)
-    return engine
-
-
 def seconds_now(connection: sa.Connection) -> float:
     """The time of the database, in seconds."""
     return float(connection.execute(sa.text(_CLOCKS[connection.dialect.name])).scalar_one())
 
 
-def _url(database: str | Path) -> str:
-    given = str(database)
-    for scheme in ("postgresql://", "postgres://"):
-        if given.startswith(scheme):
-            return f"postgresql+psycopg://{given.removeprefix(scheme)}"
-    return given if "://" in given else f"sqlite:///{given}"
-
-
-def _arguments(url: str) -> dict[str, Any]:
-    if url.startswith("sqlite"):
-        return {"connect_args": {"timeout": _BUSY_SECONDS}}
-    return {"pool_pre_ping": True}
-
-
-def _connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of sqlite3, through SQLAlchemy
-    # Without this, sqlite3 begins a transaction implicitly, and too late to be the only writer.
-    connection.isolation_level = None
-    connection.execute("PRAGMA journal_mode=WAL")
-
-
-def _began(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
+_CONNECTIONS: Final = 5
 LEASE: Final = 15.0
 """Seconds after which a process that waits and does not ask again counts as gone."""
 _ABANDONED: Final = 3_600.0
@@ -163,13 +121,15 @@ class Ledger:
     @classmethod
     def of(cls, limits: Limits) -> Ledger:
         """The ledger in the limits' database, whose tables are made if they are missing."""
-        made = cls(limits, opened(limits.database))
-        with made.engine.begin() as connection:
+        given = str(limits.database)
+        engine = engine_of(database_url(given if "://" in given else f"sqlite:///{given}"), _CONNECTIONS)
+        with exclusive(engine) as connection:
+            _METADATA.create_all(connection)
             # The dialects have the same method, each for itself.
             inserting: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
             row = {"account": limits.account, "clock": 0.0, "blocked_until": 0.0, "spent": 0.0}
             connection.execute(inserting(ACCOUNTS).values(row).on_conflict_do_nothing())
-        return made
+        return cls(limits, engine)
 
     def close(self) -> None:
         """Close the connections."""
@@ -290,7 +250,9 @@ class Ledger:
         """A transaction that alone may change the account, its time, and the account's row."""
         with self.engine.begin() as connection:
             own = ACCOUNTS.c.account == self.limits.account
-            account = connection.execute(select(ACCOUNTS).where(own).with_for_update()).one()
+            # A change comes first: it takes the row, or SQLite's only place for a writer, before one reads.
+            taken = update(ACCOUNTS).where(own).values(clock=ACCOUNTS.c.clock).returning(*ACCOUNTS.c)
+            account = connection.execute(taken).one()
             now = max(seconds_now(connection), account.clock)
             self._change(connection, clock=now)
             yield connection, now, account

@@ -14,14 +14,14 @@ from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
+from typing import Final, TypeAlias, assert_never, cast, overload
 
 from toolreel._driver import (
     AsyncEndpoint,
-    AsyncStreamingEndpoint,
     Endpoint,
     ReplyPiece,
-    StreamingEndpoint,
+    async_pieces_of,
+    pieces_of,
     secrets_of,
     time_left,
 )
@@ -31,7 +31,7 @@ from toolreel.durable._ledger import Granted, Ledger, Queued, Refused, TicketLos
 from toolreel.tools import awaited, in_thread
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
-from toolreel_core._replies import Delta, Usage, as_chat, usage_in
+from toolreel_core._replies import Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
 
 _POLL: Final = 0.25
@@ -43,7 +43,7 @@ _NO_RETRY_MS: Final = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn | None, int | RequestFailed]
+Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn, int | RequestFailed]
 """Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
 
 
@@ -53,81 +53,46 @@ def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
     Closing it before its end gives the ticket up. It joins the queue without a thread: a ticket
     that a cancelled task never got to know could not be given up.
     """
-    estimate = ledger.limits.estimate(effect)
-    place = _Place.of(ledger.limits, effect, ledger.join(estimate))
+    limits, began = ledger.limits, time.monotonic()
+    estimate = limits.estimate(effect)
+    allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())
+    ticket = ledger.join(estimate)
     granted = waited = False
     try:
         while True:
             since = time.monotonic()
-            turn = yield partial(ledger.attempt, place.ticket)
+            turn = yield partial(ledger.attempt, ticket)
             match turn:
                 case Granted():
-                    if not place.is_late(since):
+                    # A turn that took too long to arrive may be in no window any more.
+                    if time.monotonic() - since <= limits.slack / 2:
                         granted = True
-                        return place.ticket
-                    ledger.give_back(place.ticket)
+                        return ticket
+                    ledger.give_back(ticket)
                 case Queued():
-                    pause = place.after(turn)
-                    if isinstance(pause, RequestFailed):
-                        return pause
+                    left = allowed - (time.monotonic() - began)
+                    if turn.seconds >= left:
+                        why = (
+                            f"the account {limits.account!r} is at its limits for {turn.seconds:.1f} s or "
+                            f"more, and the request may wait {max(0.0, left):.1f} s"
+                        )
+                        return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
                     waited = True
-                    yield pause
+                    pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
+                    yield min(pause, _POLL_NEXT, left)
                 case Refused():
-                    return place.refused(turn.why)
+                    return RequestFailed(effect.ref, "status", turn.why, 402)
                 case TicketLost():
-                    place.ticket = ledger.join(estimate)
-                case None:
-                    raise AssertionError("an attempt is answered with a turn")
+                    ticket = ledger.join(estimate)
                 case _:
                     assert_never(turn)
     finally:
         if waited:
-            ledger.waits.add(time.monotonic() - place.began)
+            ledger.waits.add(time.monotonic() - began)
         if not granted:
-            ledger.leave(place.ticket)
+            ledger.leave(ticket)
 
 
-@dataclass(slots=True)
-class _Place:
-    """The place of one request in the queue."""
-
-    limits: Limits
-    effect: SendRequest
-    ticket: int
-    began: float
-    allowed: float
-    """Seconds that it may wait."""
-
-    @classmethod
-    def of(cls, limits: Limits, effect: SendRequest, ticket: int) -> _Place:
-        own = math.inf if limits.max_wait is None else limits.max_wait
-        return cls(limits, effect, ticket, time.monotonic(), min(own, time_left()))
-
-    def after(self, turn: Queued) -> float | RequestFailed:
-        """Seconds until the next attempt, or the refusal if the turn would come too late."""
-        left = self.allowed - (time.monotonic() - self.began)
-        if turn.seconds >= left:
-            return self._too_late(turn.seconds, max(0.0, left))
-        longest = _POLL_NEXT if turn.is_next else min(_POLL, self.limits.window / 50)
-        return min(max(turn.seconds, _SHORTEST) if turn.is_next else longest, longest, left)
-
-    def is_late(self, since: float) -> bool:
-        """Whether too much time has passed since a turn was asked for, on the clock of this process."""
-        return time.monotonic() - since > self.limits.slack / 2
-
-    def refused(self, why: str) -> RequestFailed:
-        return RequestFailed(self.effect.ref, "status", why, 402)
-
-    def _too_late(self, seconds: float, left: float) -> RequestFailed:
-        limits = self.limits
-        why = (
-            f"the account {limits.account!r} is at its limits for {seconds:.1f} s or more, and the request "
-            f"may wait {left:.1f} s"
-        )
-        return RequestFailed(self.effect.ref, "status", why, 429, "", _NO_RETRY_MS)
-
-
-_Piece = TypeVar("_Piece", bound=ReplyPiece)
 _NOTHING: Final = Usage()
 
 
@@ -171,7 +136,9 @@ class LimitedEndpoint:
         if isinstance(ticket, RequestFailed):
             return ticket
         with settling(self.ledger, ticket, effect.request.form) as noted:
-            return noted(self.endpoint.send(effect))
+            event = self.endpoint.send(effect)
+            noted(event)
+            return event
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -179,25 +146,23 @@ class LimitedEndpoint:
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        with settling(self.ledger, ticket, effect.request.form) as noted:
-            if not isinstance(self.endpoint, StreamingEndpoint):
-                yield noted(self.endpoint.send(effect))
-                return
-            with closing(self.endpoint.stream(effect)) as pieces:
-                for piece in pieces:
-                    yield noted(piece)
+        form, replying = effect.request.form, closing(pieces_of(self.endpoint, effect))
+        with settling(self.ledger, ticket, form) as noted, replying as pieces:
+            for piece in pieces:
+                noted(piece)
+                yield piece
 
     def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal."""
-        turn: Turn | None = None
         with closing(ask_until_free(self.ledger, effect)) as asking:
             try:
+                wanted = next(asking)
                 while True:
-                    wanted = asking.send(turn)
                     if callable(wanted):
-                        turn = wanted()
+                        wanted = asking.send(wanted())
                     else:
                         time.sleep(wanted)
+                        wanted = next(asking)
             except StopIteration as settled:
                 return cast("int | RequestFailed", settled.value)
 
@@ -224,7 +189,9 @@ class AsyncLimitedEndpoint:
         if isinstance(ticket, RequestFailed):
             return ticket
         with settling(self.ledger, ticket, effect.request.form) as noted:
-            return noted(await self.endpoint.send(effect))
+            event = await self.endpoint.send(effect)
+            noted(event)
+            return event
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -233,12 +200,10 @@ class AsyncLimitedEndpoint:
             yield ticket
             return
         with settling(self.ledger, ticket, effect.request.form) as noted:
-            if not isinstance(self.endpoint, AsyncStreamingEndpoint):
-                yield noted(await self.endpoint.send(effect))
-                return
-            async with aclosing(self.endpoint.stream(effect)) as pieces:
+            async with aclosing(async_pieces_of(self.endpoint, effect)) as pieces:
                 async for piece in pieces:
-                    yield noted(piece)
+                    noted(piece)
+                    yield piece
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal."""
@@ -246,69 +211,48 @@ class AsyncLimitedEndpoint:
             import anyio
         except ImportError:
             raise MissingExtra.of("http", "anyio") from None
-        turn: Turn | None = None
         with closing(ask_until_free(self.ledger, effect)) as asking:
             try:
+                wanted = next(asking)
                 while True:
-                    wanted = asking.send(turn)
                     if callable(wanted):
-                        turn = await awaited(in_thread("limits", wanted))
+                        wanted = asking.send(await awaited(in_thread("limits", wanted)))
                     else:
                         await anyio.sleep(wanted)
+                        wanted = next(asking)
             except StopIteration as settled:
                 return cast("int | RequestFailed", settled.value)
 
 
-@dataclass(slots=True)
-class Noted:
-    """The last piece of a reply, if it is its answer."""
-
-    answer: ReplyReceived | RequestFailed | None = None
-
-    def __call__(self, piece: _Piece) -> _Piece:
-        """Note a piece, and return it."""
-        self.answer = None if isinstance(piece, Delta) else piece
-        return piece
-
-
 @contextmanager
-def settling(ledger: Ledger, ticket: int, form: WireForm) -> Generator[Noted]:
-    """Settles a request at the end of the block, by the answer that was noted in it.
+def settling(ledger: Ledger, ticket: int, form: WireForm) -> Generator[Callable[[ReplyPiece], None]]:
+    """Settles a request at the end of the block, by the last piece that was noted in it, if it is the answer.
 
-    Not in a thread, for async endpoints neither: a task that is cancelled could not wait for it.
+    Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
+    endpoints neither: a task that is cancelled could not wait for it.
     """
-    noted = Noted()
+    last: ReplyPiece | None = None
+
+    def noted(piece: ReplyPiece) -> None:
+        nonlocal last
+        last = piece
+
+    tokens: int | None = None
+    cost: float | None = None
+    after = 0.0
     try:
         yield noted
     finally:
-        _settle(ledger, ticket, noted.answer, form)
-
-
-def _settle(
-    ledger: Ledger, ticket: int, answer: ReplyReceived | RequestFailed | None, form: WireForm
-) -> None:
-    """Settle a request by its answer; without one, or where it may have been read, the estimate stays."""
-    match answer:
-        case ReplyReceived():
-            joined = as_chat(answer.body, form).body
-            body = read(joined).value_or("") if isinstance(joined, str) else joined
-            usage = usage_in(as_tree(body))
-            known = usage != _NOTHING
-            tokens = usage.prompt_tokens + usage.completion_tokens if known else None
-            ledger.settle(ticket, tokens, _cost(ledger.limits, usage))
-        case RequestFailed():
-            # An error status, and a connection that never was, take no tokens.
-            nothing = answer.failure in {"status", "connect"}
-            after = (answer.retry_after_ms or 0) / 1000 if answer.status in {429, 503} else 0.0
-            ledger.settle(ticket, 0 if nothing else None, 0.0 if nothing else None, after)
-        case None:
-            ledger.settle(ticket, None, None)
-        case _:
-            assert_never(answer)
-
-
-def _cost(limits: Limits, usage: Usage) -> float | None:
-    """What a reply cost: as it says, else by the price; ``None`` if nobody knows."""
-    if usage.cost is not None or limits.price is None or usage == _NOTHING:
-        return usage.cost
-    return limits.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        if isinstance(last, ReplyReceived):
+            joined = as_chat(last.body, form).body
+            usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
+            cost = usage.cost  # as the reply says, else by the price; None if nobody knows
+            if usage != _NOTHING:
+                tokens = usage.prompt_tokens + usage.completion_tokens
+                if cost is None and (price := ledger.limits.price):
+                    cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        elif isinstance(last, RequestFailed):
+            if last.failure in {"status", "connect"}:  # they take no tokens
+                tokens, cost = 0, 0.0
+            after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
+        ledger.settle(ticket, tokens, cost, after)

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 from toolreel._driver import Run, cost_in_words
 from toolreel.durable._runs import DurableRuns, RunSummary
-from toolreel.durable._store.claims import Status
+from toolreel.durable._store import Status
 from toolreel_core._errors import ToolreelError
 from toolreel_core._loop import fold, pending
 from toolreel_core._protocol import AskApproval, Effect, Finish, RunTool, SendRequest, State, Wait

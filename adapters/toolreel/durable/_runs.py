@@ -8,7 +8,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
@@ -22,10 +22,10 @@ from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._book import StoredJournal, plan_lines
-from toolreel.durable._store.claims import Status, now_ms, segments_of, wake
-from toolreel.durable._store.database import RUNS, database_url
-from toolreel.durable._store.slots import take_slot
-from toolreel.durable._store.store import Store
+from toolreel.durable._database import RUNS
+from toolreel.durable._engine import database_url
+from toolreel.durable._slots import take_slot
+from toolreel.durable._store import Status, Store, now_ms, segments_of
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
@@ -42,10 +42,6 @@ class Awaited:
     """``approval``, or ``uncertain`` for a call whose worker died while it ran."""
     fingerprint: str = field(repr=False)
     ref: int = 0
-
-    def tree(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +160,7 @@ class DurableRuns:
             found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
             if found is None:
                 connection.execute(sa.insert(RUNS).values(**row))
-                wake(connection, self._store.client, named)
+                self._store.wake(connection, named)
             return str(found or plan.digest)
 
         try:
@@ -277,7 +273,7 @@ class DurableRuns:
         def again(connection: sa.Connection) -> None:
             change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
             if connection.execute(change.values(status="queued", problem="", interrupted=0)).rowcount:
-                wake(connection, self._store.client, run_id)
+                self._store.wake(connection, run_id)
 
         self._store.change(again)
 

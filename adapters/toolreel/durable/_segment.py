@@ -11,7 +11,8 @@ import contextvars
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from dbos import DBOS
@@ -22,10 +23,9 @@ from toolreel._journal import Recorded
 from toolreel._replay import check_surface
 from toolreel.durable._answers import Answers, Uncertain
 from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
+from toolreel.durable._engine import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store.claims import Claimed, Resting, Segment, Written, now_ms
-from toolreel.durable._store.database import CONNECTION_LOST
-from toolreel.durable._store.store import Store
+from toolreel.durable._store import Claimed, Resting, Segment, Store, Written, now_ms
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._loop import pending
 from toolreel_core._protocol import AskApproval, RunTool, Settled, Step, Wait, fingerprint, tag
@@ -35,50 +35,6 @@ INLINE_MS: Final = 1_000
 """A wait of at most this long is slept through; a longer one gives its place to another run."""
 MAX_INTERRUPTIONS: Final = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
-
-
-class Steps:
-    """The steps of a segment, as steps of DBOS; one that is stored is not performed again after a crash.
-
-    :param see: called with each line of the journal that a step has stored
-    """
-
-    def __init__(self, store: Store, workflow_id: str, see: Callable[[str], None]) -> None:
-        self._store = store
-        self._workflow_id = workflow_id
-        self._see = see
-
-    def take(self, name: str, perform: Callable[[], Written]) -> Written:
-        """Perform the next step, and store what it returns."""
-        return self._seen(Written.of(DBOS.run_step({"name": name}, lambda: perform().tree())))
-
-    def take_together(self, steps: Sequence[tuple[str, Callable[[], Written]]]) -> Sequence[Written]:
-        """Perform several steps at once, but for those that are stored."""
-
-        def begun(name: str, perform: Callable[[], Written]) -> Callable[[], Mapping[str, Any]]:
-            reserved, context = DBOS.reserve_step(), contextvars.copy_context()
-            return lambda: context.run(lambda: reserved.run({"name": name}, lambda: perform().tree()))
-
-        ready = [begun(name, perform) for name, perform in steps]
-        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            return [self._seen(Written.of(tree)) for tree in pool.map(lambda run: run(), ready)]
-
-    def done(self) -> Sequence[tuple[int, str]]:
-        """The numbers and names of the steps that are stored, up to the first missing one."""
-        return self._store.done(self._workflow_id)
-
-    def skip(self, name: str) -> None:
-        """Go past the next step, which is stored."""
-        DBOS.run_step({"name": name}, _is_stored)
-
-    def _seen(self, written: Written) -> Written:
-        for line in written.lines:
-            self._see(line)
-        return written
-
-
-def _is_stored() -> None:
-    raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +48,12 @@ class Policy:
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
 
-def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, store: Store) -> str:
-    """Perform a run that was claimed until it rests; returns the status that it rests in."""
-    segment = _Segment(claimed, policy, steps, store)
+def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:
+    """Perform a run that was claimed until it rests; returns the status that it rests in.
+
+    :param see: called with each line of the journal that a step has stored
+    """
+    segment = _Segment(claimed, policy, store, see)
     try:
         with joined_trace(claimed.trace):
             return segment.go()
@@ -107,12 +66,11 @@ def perform_segment(claimed: Claimed, policy: Policy, steps: Steps, store: Store
 class _Segment:
     """The segment of one run while it runs."""
 
-    def __init__(self, claimed: Claimed, policy: Policy, steps: Steps, store: Store) -> None:
+    def __init__(self, claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> None:
         self._claimed = claimed
         self._policy = policy
-        self._steps = steps
         self._store = store
-        self._source = f"run {claimed.run_id}"
+        self._see = see
         self._events = 0
         self._early: dict[str, tuple[str, ...]] = {}
         self._answers: Answers | None = None
@@ -130,7 +88,9 @@ class _Segment:
         performer, run = self._policy.performer, self._claimed.run_id
         with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
             book.watches = watches
-            answers = self._answers = self._answering(book, performer, inbox_read)
+            uncertain, inbox_after = self._policy.uncertain, self._store.inbox_after
+            answers = Answers(book, self._claimed, performer, uncertain, inbox_after, inbox_read)
+            self._answers = answers
             try:
                 return self._go_on(answers)
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
@@ -182,25 +142,20 @@ class _Segment:
 
         :returns: with how many things that were said the run has inbox_read
         """
-        own = self._steps.done() if self._claimed.recovered else ()
+        own = self._store.done(self._claimed.workflow_id) if self._claimed.recovered else ()
         last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
         stored = self._store.stored((*self._claimed.segments[:-1], last))
         told = StoredJournal.of(self._claimed.plan, stored)
-        recorded, state = retold(told.text, self._source)
+        recorded, state = retold(told.text, f"run {self._claimed.run_id}")
         self._events = len(recorded.records)
         _check_tools(recorded, self._policy.performer)
         _check_endpoints(recorded, self._policy.performer)
         for _, name in own:
-            self._steps.skip(name)
+            DBOS.run_step({"name": name}, _is_stored)
         self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
-        book = Book(recorded.plan, self._policy.secrets, self._source)
-        book.go_on_from(recorded, state)
+        book = Book(recorded, state, self._policy.secrets)
         inbox_read = max((written.inbox_read for written in stored), default=0)
         return book, inbox_read
-
-    def _answering(self, book: Book, performer: Performer, inbox_read: int) -> Answers:
-        uncertain, inbox_after = self._policy.uncertain, self._store.inbox_after
-        return Answers(book, self._claimed, performer, uncertain, inbox_after, inbox_read)
 
     def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
         """Perform what the run wants, if it is not to rest at it."""
@@ -215,7 +170,8 @@ class _Segment:
                 return self._perform_together(answers, wanted)
 
     def _step(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
-        stored = self._steps.take(name, perform)
+        """Perform the next step, and store what it returns; one that is stored is not performed again."""
+        stored = self._seen(DBOS.run_step({"name": name}, lambda: perform().tree()))
         answers.inbox_read = max(answers.inbox_read, stored.inbox_read)
         return stored
 
@@ -225,10 +181,15 @@ class _Segment:
             return self._step(answers, tag(RunTool), lambda: answers.answer(doubtful))
         places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
 
-        def step_at(at: int) -> tuple[str, Callable[[], Written]]:
-            return tag(type(wanted[at])), lambda: answers.answer_ahead(wanted[at], at)
+        def begun(at: int) -> Callable[[], Mapping[str, Any]]:
+            reserved, context, step = DBOS.reserve_step(), contextvars.copy_context(), tag(type(wanted[at]))
+            answer = partial(answers.answer_ahead, wanted[at], at)
+            return lambda: context.run(lambda: reserved.run({"name": step}, lambda: answer().tree()))
 
-        stored = dict(zip(places, self._steps.take_together([*map(step_at, places)]), strict=True))
+        ready = [*map(begun, places)]  # in their order, which is that of their numbers
+        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
+            performed = [self._seen(tree) for tree in pool.map(lambda run: run(), ready)]
+        stored = dict(zip(places, performed, strict=True))
         failed = next((written for written in stored.values() if written.problem), None)
         if failed is not None:
             return failed
@@ -236,6 +197,12 @@ class _Segment:
             answers.book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
         answers.doubtful = False
         return Written((), answers.inbox_read)
+
+    def _seen(self, tree: object) -> Written:
+        written = Written.of(tree)
+        for line in written.lines:
+            self._see(line)
+        return written
 
     def _resting(self, answers: Answers, wanted: Sequence[Wanted]) -> Resting:
         """What the run rests at: its end, a wait, or decisions that nobody has made."""
@@ -253,9 +220,13 @@ class _Segment:
                 return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
 
 
+def _is_stored() -> None:
+    raise AssertionError("this step is stored, so DBOS does not perform it")
+
+
 def _awaited(effect: AskApproval | RunTool) -> dict[str, object]:
     why = "approval" if isinstance(effect, AskApproval) else "uncertain"
-    return Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref).tree()
+    return asdict(Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref))
 
 
 def _check_tools(recorded: Recorded, performer: object) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from inspect import iscoroutinefunction
@@ -17,64 +16,20 @@ from typing import Any, Final, Self, TypeAlias
 import sqlalchemy as sa
 from dbos import DBOS, DBOSPortableJSONSerializer
 
-from toolreel._driver import Endpoint, Performer, Ports, Wanted, secrets_of
-from toolreel._internal import DurableError, Level, is_heard, log
+from toolreel._driver import Endpoint, Performer, Ports, secrets_of
+from toolreel._internal import DurableError, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._answers import Uncertain
-from toolreel.durable._health import HealthServer, Probes
+from toolreel.durable._database import RUNS
+from toolreel.durable._engine import database_url, retried
+from toolreel.durable._health import HealthServer
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment import Policy, Steps, perform_segment
-from toolreel.durable._store.claims import WORKFLOW, Resting
-from toolreel.durable._store.database import RUNS, database_url, retried
-from toolreel.durable._store.slots import Slot, take_slot
-from toolreel.durable._store.store import NEVER, Store
+from toolreel.durable._segment import Policy, perform_segment
+from toolreel.durable._slots import Slot, take_slot
+from toolreel.durable._store import NEVER, WORKFLOW, Resting, Store
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import Event, SendRequest
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
-_TOOK: Final = re.compile(r'"took":{"ms":(\d+),[^{}]*}}$')
-"""The time of an effect at the end of a journal's line, read without parsing the whole line."""
-_LAST: Final = 120
-"""Characters at the end of a line that hold how long its effect took."""
-_EVENT: Final = re.compile(
-    r'{"n":(?P<n>\d+),"kind":"(?P<kind>\w+)".{0,99}?"event":{"type":"\w+"(?:,"ref":(?P<ref>\d+))?'
-)
-"""The beginning of a line of the journal, without its texts."""
-
-
-Send: TypeAlias = Callable[[], Event | None]
-Around: TypeAlias = Callable[[SendRequest, Send], Event | None]
-"""Gets a request and what sends it; returns the answer, after it has waited for its turn, for example."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Surrounded:
-    performer: Performer
-    around: Around
-
-    @property
-    def tools(self) -> object:
-        """The tool host of the ports, if they say it."""
-        return getattr(self.performer, "tools", None)
-
-    @property
-    def endpoint(self) -> object:
-        """The endpoint of the ports, if they say it."""
-        return getattr(self.performer, "endpoint", None)
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that the ports send."""
-        return secrets_of(self.performer)
-
-    def perform(self, effect: Wanted) -> Event | None:
-        """Perform an effect; a request goes through ``around``."""
-        if isinstance(effect, SendRequest):
-            return self.around(effect, lambda: self.performer.perform(effect))
-        return self.performer.perform(effect)
-
-
-_LEVELS: Final[Mapping[str, Level]] = {"failed": "warning", "refused": "warning"}
 
 
 def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
@@ -90,16 +45,6 @@ def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, 
             f"its own, so give it the one that is not async"
         )
     return given if hasattr(given, "perform") else Ports(given)
-
-
-def _say(watch: Watch | None, happened: dict[str, object]) -> None:
-    if "kind" in happened:
-        told = {key: value for key, value in happened.items() if key not in ("kind", "event")}
-        log("durable", "debug", "event_stored", {**told, "effect": happened["kind"], "n": happened["event"]})
-    else:
-        log("durable", _LEVELS.get(str(happened.get("is")), "info"), "run_rests", happened)
-    if watch is not None:
-        watch(happened)
 
 
 class Worker:
@@ -120,7 +65,6 @@ class Worker:
     :param uncertain: what is done about a call that a dead worker may have begun, of a tool that is neither
         read-only nor idempotent: ``repeat`` it with the same idempotency key, or ``ask``: the run waits until
         somebody approves that
-    :param around: called with each request and what sends it, for example to wait for a rate limit
     :param watch: called with what happens, for logs: each event that is stored, and each run that rests
     :param health: ``HOST:PORT`` on which it answers ``/livez``, ``/readyz`` and ``/metrics`` while it runs
     :raises DurableError: if the database cannot be used, or a worker that is alive has the slot
@@ -137,7 +81,6 @@ class Worker:
         concurrency: int = 4,
         poll_seconds: float = 1.0,
         uncertain: Uncertain = "repeat",
-        around: Around | None = None,
         watch: Watch | None = None,
         health: str | None = None,
     ) -> None:
@@ -145,8 +88,7 @@ class Worker:
         self._url = database_url(database)
         self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
-        surrounded = ports if around is None else _Surrounded(ports, around)
-        self._policy = Policy(surrounded, secrets, uncertain, threading.Event())
+        self._policy = Policy(ports, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
         self._health_server: HealthServer | None = None
@@ -199,7 +141,9 @@ class Worker:
         self._opened = store, slot
         try:
             if self._health is not None:
-                self._answer_probes(self._health, store)
+                self._health_server = HealthServer(
+                    self._health, self._status, self._queue, store.engine, self._policy.performer
+                )
             release = f"toolreel {version('toolreel')}"
             store.adopt(slot.executor, but_of=release)
             _WORKERS.append(self)
@@ -233,6 +177,9 @@ class Worker:
         self._opened = None
         return rested
 
+    def _status(self) -> tuple[bool, str, int]:
+        return self.is_lost, self.not_ready, len(self._busy)
+
     def _register_queue(self) -> None:
         DBOS.register_queue(
             self._queue,
@@ -241,54 +188,47 @@ class Worker:
             on_conflict="always_update",
         )
 
-    def _answer_probes(self, address: str, store: Store) -> None:
-        def status() -> tuple[bool, str, int]:
-            return self.is_lost, self.not_ready, len(self._busy)
-
-        probes, told = Probes(status, self._queue, store.engine, self._policy.performer), self._watch
-        self._health_server = HealthServer(address, probes.pages)
-
-        def watch(happened: dict[str, object]) -> None:
-            probes.performed.see(happened)
-            _say(told, happened)
-
-        self._watch = watch
-
     def perform(self, run_id: str, workflow_id: str) -> str:
         """Perform one segment of a run; DBOS calls it, in several threads."""
+        store = self._store
         self._busy[workflow_id] = run_id
         try:
-            return self._segment(run_id, workflow_id)
+            if self._policy.stopping.is_set():
+                store.change(lambda connection: store.wake(connection, run_id))  # another worker performs it
+                return "queued"
+            if (claimed := store.claim(run_id, workflow_id)) is None:
+                return "taken"
+            try:
+                status = perform_segment(claimed, self._policy, store, partial(self._see, run_id))
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
+                status, why = "failed", f"{type(error).__name__}: {error}"
+                store.release(claimed, Resting("failed", claimed.events, 0, problem=why))
+            rests: dict[str, object] = {"run": run_id, "is": status}
+            log("durable", "warning" if status in {"failed", "refused"} else "info", "run_rests", rests)
+            self._say(rests)
+            return status
         finally:
             del self._busy[workflow_id]
 
-    def _segment(self, run_id: str, workflow_id: str) -> str:
-        """One segment of a run."""
-        store = self._store
-        if self._policy.stopping.is_set():
-            store.wake(run_id)  # another worker performs it
-            return "queued"
-        claimed = store.claim(run_id, workflow_id)
-        if claimed is None:
-            return "taken"
-        steps = Steps(store, workflow_id, partial(self._see, run_id))
-        try:
-            status = perform_segment(claimed, self._policy, steps, store)
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
-            status = "failed"
-            why = f"{type(error).__name__}: {error}"
-            store.release(claimed, Resting("failed", claimed.events, 0, problem=why))
-        _say(self._watch, {"run": run_id, "is": status})
-        return status
-
     def _see(self, run_id: str, line: str) -> None:
-        """Say what a line of the journal holds that was stored."""
-        if not (self._watch or is_heard("durable", "debug")) or not (found := _EVENT.match(line)):
-            return
-        ref = {} if found["ref"] is None else {"ref": int(found["ref"])}
-        took = _TOOK.search(line[-_LAST:])
-        ms = {} if took is None else {"ms": int(took[1])}
-        _say(self._watch, {"run": run_id, "event": int(found["n"]), "kind": found["kind"], **ref, **ms})
+        """Say what a line of the journal holds that was stored, unless that is a blob."""
+        if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
+            told = json.loads(line)
+            ref, took = told["event"].get("ref"), told.get("took")
+            at = {**({} if ref is None else {"ref": ref}), **({"ms": took["ms"]} if took else {})}
+            log(
+                "durable",
+                "debug",
+                "event_stored",
+                {"run": run_id, **at, "effect": told["kind"], "n": told["n"]},
+            )
+            self._say({"run": run_id, "event": told["n"], "kind": told["kind"], **at})
+
+    def _say(self, happened: dict[str, object]) -> None:
+        if self._health_server is not None:
+            self._health_server.see(happened)
+        if self._watch is not None:
+            self._watch(happened)
 
     @property
     def _store(self) -> Store:

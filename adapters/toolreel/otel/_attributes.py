@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -28,11 +28,6 @@ class Labels:
     agent: str = ""
     conversation: str = ""
     attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-
-    @property
-    def of_inner_runs(self) -> Labels:
-        """What holds for an agent that a tool runs, too: it is another agent in the same conversation."""
-        return replace(self, agent="")
 
 
 _NONE: Final = Labels()
@@ -138,11 +133,7 @@ def server_of(performer: object, fallback: str = "") -> Server:
     if not url:
         return Server()
     parts = urlsplit(url)
-    default = 443 if parts.scheme == "https" else 80
-    try:
-        return Server(parts.hostname or "", parts.port or default)
-    except ValueError:  # no port is that large
-        return Server(parts.hostname or "", default)
+    return Server(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
 
 def run_attributes(begun: Begun, labels: Labels) -> Attributes:

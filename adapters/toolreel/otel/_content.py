@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Self, assert_never
 
 from toolreel._secrets import known_secrets, secrets_in
@@ -60,36 +60,30 @@ class Capture:
         return cls(said in _ON, said in _IN_EVENTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """Takes secrets out of texts: what the run sends, those in the environment, what looks like one."""
+def redacted(value: Json, sent: Mapping[str, str]) -> str:
+    """The value as JSON text, with the kind of each secret in its place.
 
-    sent: Mapping[str, str] = field(repr=False)
+    Texts are searched one by one, since JSON escapes some characters of a secret.
 
-    def text(self, text: str) -> str:
-        """The text with the kind of each secret in its place."""
-        known = {**known_secrets(os.environ), **self.sent}
-        for kind, secret in [*secrets_in(text, known)]:
-            text = text.replace(secret, f"[{kind}]")
-        return text
+    :param sent: the secrets that the run sends, by kind; those in the environment and what looks like one
+        are redacted, too
+    """
+    known = {**known_secrets(os.environ), **sent}
 
-    def tree(self, value: Json) -> str:
-        """The value as JSON text, each of its texts without secrets.
-
-        Texts are searched one by one, since JSON escapes some characters of a secret.
-        """
-        return canonical(self._clean(value))
-
-    def _clean(self, value: Json) -> Json:
+    def clean(value: Json) -> Json:
         match value:
             case str():
-                return self.text(value)
+                for kind, secret in [*secrets_in(value, known)]:
+                    value = value.replace(secret, f"[{kind}]")
+                return value
             case Mapping():
-                return {self.text(key): self._clean(each) for key, each in value.items()}
+                return {str(clean(key)): clean(each) for key, each in value.items()}
             case list() | tuple():
-                return [self._clean(each) for each in value]
+                return [*map(clean, value)]
             case _:
                 return value
+
+    return canonical(clean(value))
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
@@ -151,15 +145,16 @@ def _call(call_id: str, name: str, arguments: str) -> Json:
 
 
 def _part(part: Part) -> Json:
-    """A part; of what is no text, the kind alone: its bytes are too large for a span."""
+    """A part; of an image, audio or a file only the kind: its bytes are too large for a span."""
     match part:
         case Text():
             return _text(part.text)
         case Image():
-            return {"type": "omitted", "modality": "image"}
+            modality = "image"
         case Audio():
-            return {"type": "omitted", "modality": "audio"}
+            modality = "audio"
         case File():
-            return {"type": "omitted", "modality": "document"}
+            modality = "document"
         case _:
             assert_never(part)
+    return {"type": "omitted", "modality": modality}

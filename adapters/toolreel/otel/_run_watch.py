@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
@@ -21,9 +21,9 @@ from opentelemetry.trace import (
     get_tracer,
     set_span_in_context,
 )
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from toolreel._driver import CONTEXTS, Begun, Wanted, Watch, Watcher, fields_of, name_of, unwatch, watch_with
-from toolreel._internal import MissingExtra
 from toolreel.otel._attributes import (
     LABELS,
     Attributes,
@@ -34,7 +34,7 @@ from toolreel.otel._attributes import (
     tool_attributes,
     tool_error,
 )
-from toolreel.otel._content import Capture, Redaction, parsed, reply_content, request_content
+from toolreel.otel._content import Capture, parsed, redacted, reply_content, request_content
 from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
@@ -54,21 +54,9 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import as_chat, normalize_reply
 
-try:
-    from opentelemetry._logs import LoggerProvider
-    from opentelemetry.context import attach, detach
-    from opentelemetry.metrics import MeterProvider
-    from opentelemetry.trace import TracerProvider
-    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-except ImportError:
-    raise MissingExtra.of("otel", "opentelemetry-api") from None
-
-
 _TOLD_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""
 _SECOND: Final = 1_000_000_000
-
-
 _SCOPE: Final = "toolreel"
 _CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
 
@@ -143,7 +131,7 @@ class RunWatch:
         self._plan = begun.first.state.plan
         self._before = begun.first.state.tally
         self._state = begun.first.state
-        self._redaction = Redaction(begun.secrets)
+        self._secrets = begun.secrets
         self._open: dict[int, _Open] = {}
         self._replayed = self._performed = 0
         around = get_current()
@@ -160,7 +148,7 @@ class RunWatch:
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         """Make the span of the effect the current one, here and now."""
         opened = self._opened(effect)
-        labels = LABELS.set(self._labels.of_inner_runs)
+        labels = LABELS.set(replace(self._labels, agent=""))  # an agent that a tool runs is another one
         token = attach(self._inside if opened is None else opened.context)
         try:
             yield
@@ -208,8 +196,8 @@ class RunWatch:
         outcome = "cancelled" if stopped else settled.name if settled else "resting"
         failed = settled is not None and not isinstance(settled, Completed) and outcome != "cancelled"
         fault = why or (outcome if failed else "")
-        tally = state.tally.since(self._before)
-        now = time.time_ns()
+        tally, now = state.tally.since(self._before), time.time_ns()
+        replayed = 0 < self._performed == self._replayed
         self._span.set_attributes(
             {
                 "gen_ai.usage.input_tokens": tally.prompt_tokens,
@@ -217,14 +205,13 @@ class RunWatch:
                 "toolreel.outcome": why or outcome,
                 "toolreel.turns": state.tally.since(state.exchange_began).turns,
                 "toolreel.tool_calls": tally.tool_calls,
-                "toolreel.replayed": 0 < self._performed == self._replayed,
+                "toolreel.replayed": replayed,
             }
         )
         _mark(self._span, fault)
         self._span.end(now)
-        if not (0 < self._performed == self._replayed):
-            named = {"gen_ai.request.model": self._plan.model, "gen_ai.agent.name": self._labels.agent}
-            of_run = {name: text for name, text in {**named, "error.type": fault}.items() if text}
+        if not replayed:
+            of_run = self._named(fault, {"gen_ai.request.model": self._plan.model})
             self._instruments.run_seconds.record((now - self._began) / _SECOND, of_run, self._inside)
 
     def _opened(self, effect: Wanted) -> _Open | None:
@@ -271,16 +258,18 @@ class RunWatch:
         output = event.output if isinstance(event, ToolReturned) else ""
         error = tool_error(output) if isinstance(event, ToolReturned) else "cancelled"
         if self._capture.spans:
-            opened.span.set_attribute(
-                "gen_ai.tool.call.arguments", self._redaction.tree(parsed(effect.arguments))
-            )
-            opened.span.set_attribute("gen_ai.tool.call.result", self._redaction.tree(parsed(output)))
+            for name, text in (("arguments", effect.arguments), ("result", output)):
+                said = redacted(parsed(text), self._secrets)
+                opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
         self._close(opened, {}, error)
         if not opened.replayed:
-            named = {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"}
-            found = {**named, "gen_ai.agent.name": self._labels.agent, "error.type": error}
-            of_call = {name: text for name, text in found.items() if text}
+            of_call = self._named(error, {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"})
             self._instruments.tool_seconds.record(opened.seconds, of_call, opened.context)
+
+    def _named(self, error: str, what: Mapping[str, str]) -> dict[str, str]:
+        """The attributes of a metric, without those that are empty."""
+        named = {**what, "gen_ai.agent.name": self._labels.agent, "error.type": error}
+        return {name: text for name, text in named.items() if text}
 
     def _close(self, opened: _Open, attributes: Attributes, error: str) -> None:
         opened.span.set_attributes(attributes)
@@ -293,7 +282,7 @@ class RunWatch:
             body = as_chat(event.body, effect.request.form).body
             plan = self._plan
             said |= reply_content(normalize_reply(body, tools=plan.callable_tools, config=plan.reading))
-        shown = {name: self._redaction.tree(value) for name, value in said.items()}
+        shown = {name: redacted(value, self._secrets) for name, value in said.items()}
         if self._capture.spans:
             opened.span.set_attributes(shown)
         if self._capture.events:

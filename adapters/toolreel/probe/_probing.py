@@ -115,8 +115,8 @@ def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
 class ProbeTransport(RecordTransport):
     """Answers from earlier ones, then over the network; records both, in the order of the requests."""
 
-    def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers, *, limit: int) -> None:
-        super().__init__(tape, inner, limit=limit)
+    def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers) -> None:
+        super().__init__(tape, inner, limit=_LIMIT)
         self._tape = tape
         self._answers = answers
 
@@ -124,24 +124,11 @@ class ProbeTransport(RecordTransport):
         """The earlier answer to a request, or a new one."""
         url, body = str(request.url), request.read()
         stored = self._answers.take(url, body)
+        if stored is None:
+            return super().handle_request(request)
         if isinstance(stored, StoredResponse):
-            kept = self._tape.append(request.method, url, request.headers, body, stored)
-            return replayed(kept, self._tape.path, request)
-        return super().handle_request(request)
-
-
-class AnswersTransport(httpx.BaseTransport):
-    """Answers from a recording alone."""
-
-    def __init__(self, answers: Answers, path: Path) -> None:
-        self._answers = answers
-        self._path = path
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The recorded answer, which the caller has looked up."""
-        stored = self._answers.take(str(request.url), request.read())
-        assert stored is not None, "asked for without looking"  # noqa: S101 - a bug, not a recording
-        return replayed(stored, self._path, request)
+            stored = self._tape.append(request.method, url, request.headers, body, stored)
+        return replayed(stored, self._tape.path, request)
 
 
 Watch = Callable[[Probing], None]
@@ -210,7 +197,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         stall_timeout=timeout,
         deadline=timeout,
         max_response_bytes=_LIMIT,
-        transport=ProbeTransport(tape, inner, answers, limit=_LIMIT),
+        transport=ProbeTransport(tape, inner, answers),
     ) as endpoint:
         secrets = {**(known_secrets_of(os.environ) if known_secrets is None else known_secrets)}
         secrets |= endpoint.secrets
@@ -248,7 +235,9 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     if not model:
         raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")
     probing = Probing(model, repeat=max(answers.most, 1))
-    with HttpEndpoint("http://recorded.invalid/v1", transport=AnswersTransport(answers, path)) as endpoint:
+    # Only requests that have an answer are sent, so nothing goes on to the network.
+    transport = ProbeTransport(Recording.blank(path), httpx.BaseTransport(), answers)
+    with HttpEndpoint("http://recorded.invalid/v1", transport=transport) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
             # It may have been recorded in another order; evidence is numbered as it is recorded.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from toolreel._internal import log, log_error
+from toolreel._internal import Durations, histogram, log, log_error, metric
 from toolreel.proxy._chat import Done
 from toolreel.proxy._client import ClientAnswer, Receive, Scope, Send, Trouble, refused
 from toolreel.proxy._headers import is_foreign, shows
@@ -22,11 +21,7 @@ from toolreel_core._settings import WireForm
 
 
 _BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-_REQUESTS: Final = "toolreel_proxy_requests_total"
 _ASKED: Final = frozenset({"plain", "streamed"})
-_REPAIRS: Final = "toolreel_proxy_repairs_total"
-_TOKENS: Final = "toolreel_proxy_tokens_total"
-_SECONDS: Final = "toolreel_proxy_request_seconds"
 
 
 class Metrics:
@@ -39,53 +34,40 @@ class Metrics:
         self._repairs: Final[Counter[str]] = Counter()
         self._tokens: Final[Counter[str]] = Counter()
         self._added: Final[Counter[str]] = Counter()
-        self._buckets: Final = [0] * (len(_BUCKETS) + 1)
-        self._seconds = 0.0
+        self._took: Final = Durations(_BUCKETS)
 
-    def answered(self, kind: str, status: int, seconds: float) -> None:
-        """Count an answer.
+    def answered(self, kind: str, status: int, seconds: float, done: Done) -> None:
+        """Count an answer, with its repairs, its tokens and the requests that the proxy added.
 
         :param kind: ``plain``, ``streamed``, ``models``, or ``refused`` for what reached no upstream
         """
         self._requests[kind, status] += 1
-        if kind not in _ASKED:  # they take no time, and would make the others look fast
-            return
-        self._buckets[bisect_left(_BUCKETS, seconds)] += 1
-        self._seconds += seconds
-
-    def repaired(self, names: tuple[str, ...], prompt_tokens: int, completion_tokens: int) -> None:
-        """Count the repairs and tokens of a reply."""
-        self._repairs.update(names)
-        self._tokens["prompt"] += prompt_tokens
-        self._tokens["completion"] += completion_tokens
-
-    def added(self, reason: str) -> None:
-        """Count a request that the proxy added."""
-        self._added[reason] += 1
+        if kind in _ASKED:  # the others take no time, and would make these look fast
+            self._took.add(seconds)
+        self._repairs.update(done.repairs)
+        self._added.update(done.added)
+        if done.reply:
+            self._tokens["prompt"] += done.reply.usage.prompt_tokens
+            self._tokens["completion"] += done.reply.usage.completion_tokens
 
     def text(self) -> str:
         """The counters in the text format of Prometheus."""
-        lines = [f"# TYPE {_REQUESTS} counter"]
-        lines += [
-            f'{_REQUESTS}{{kind="{kind}",status="{status}"}} {count}'
-            for (kind, status), count in sorted(self._requests.items())
-        ]
-        lines += _family(_REPAIRS, "name", self._repairs)
-        lines += _family("toolreel_proxy_added_requests_total", "reason", self._added)
-        lines += _family(_TOKENS, "kind", self._tokens)
-        lines += ["# TYPE toolreel_proxy_under_way gauge", f"toolreel_proxy_under_way {self.under_way}"]
-        lines += [f"# TYPE {_SECONDS} histogram"]
-        total = 0
-        for limit, count in zip((*_BUCKETS, "+Inf"), self._buckets, strict=True):
-            total += count
-            lines.append(f'{_SECONDS}_bucket{{le="{limit}"}} {total}')
-        lines += [f"{_SECONDS}_sum {self._seconds:.6f}", f"{_SECONDS}_count {total}"]
-        return "\n".join(lines) + "\n"
-
-
-def _family(name: str, label: str, counts: Counter[str]) -> list[str]:
-    values = [f'{name}{{{label}="{key}"}} {count}' for key, count in sorted(counts.items())]
-    return [f"# TYPE {name} counter", *values]
+        requests = (
+            ({"kind": kind, "status": status}, n) for (kind, status), n in sorted(self._requests.items())
+        )
+        lines = [*metric("toolreel_proxy_requests_total", "counter", "Requests of clients.", requests)]
+        for name, label, about, counts in (
+            ("repairs", "name", "Repairs of what passed.", self._repairs),
+            ("added_requests", "reason", "Requests that the proxy added.", self._added),
+            ("tokens", "kind", "Tokens that upstreams counted.", self._tokens),
+        ):
+            values = (({label: key}, count) for key, count in sorted(counts.items()))
+            lines += metric(f"toolreel_proxy_{name}_total", "counter", about, values)
+        about = "Requests that are being answered."
+        lines += metric("toolreel_proxy_under_way", "gauge", about, [({}, self.under_way)])
+        about = "How long requests for a reply took."
+        lines += histogram("toolreel_proxy_request_seconds", about, [({}, self._took)])
+        return "".join(lines)
 
 
 _LEFT: Final = 499
@@ -144,84 +126,55 @@ def log_and_tell(tell: Tell) -> Tell:
     return logged
 
 
-class Open:
-    """An endpoint for anyone."""
-
-    def __init__(self, answer: Callable[[ClientAnswer], Awaitable[None]]) -> None:
-        self._answer = answer
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        await self._answer(ClientAnswer(send))
-
-
-class Endpoints:
-    """Makes the endpoints of one proxy that log and count each of their requests."""
-
-    def __init__(self, settings: ProxySettings, metrics: Metrics, tell: Tell) -> None:
-        self.settings: Final = settings
-        self.metrics: Final = metrics
-        self._tell: Final = tell
-
-    def guarded(self, answer: Endpoint, method: str, form: WireForm = "chat_completions") -> Guarded:
-        """An endpoint for clients that show the token.
-
-        :param method: the only one that it takes; empty for any
-        """
-        return Guarded(self, answer, method, form)
-
-    def count(self, access: AccessRecord, answer: ClientAnswer) -> None:
-        """Count a request that is over, and log it."""
-        if not access.kind:
-            return
-        status, seconds = answer.status or _LEFT, time.monotonic() - access.began
-        self.metrics.answered(access.kind, status, seconds)
-        usage = access.done.reply.usage if access.done.reply else None
-        self.metrics.repaired(
-            access.done.repairs,
-            usage.prompt_tokens if usage else 0,
-            usage.completion_tokens if usage else 0,
-        )
-        for reason in access.done.added:
-            self.metrics.added(reason)
-        self._tell(access.entry(status, answer.problem, seconds))
-
-
+@dataclass(frozen=True, slots=True)
 class Guarded:
-    """An endpoint for clients that show the token, and for none that a page in a browser has sent here."""
+    """An endpoint for clients that show the token, and for none that a page in a browser has sent here.
 
-    def __init__(self, endpoints: Endpoints, answer: Endpoint, method: str, form: WireForm) -> None:
-        self._endpoints: Final = endpoints
-        self._answer = answer
-        self._method: Final = method
-        self._form: Final = form
+    It logs and counts each of its requests.
+    """
+
+    settings: ProxySettings
+    metrics: Metrics
+    tell: Tell
+    answer: Endpoint
+    method: str = ""
+    """The only one that it takes; empty for any."""
+    form: WireForm = "chat_completions"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         if scope["type"] != "http":  # the proxy speaks no WebSocket, and a server may
             await send({"type": "websocket.close", "code": 1000})
             return
-        form: WireForm = "messages" if "/messages" in scope["path"] else self._form
+        form: WireForm = "messages" if "/messages" in scope["path"] else self.form
         answer, access = ClientAnswer(send, form), AccessRecord(scope["path"])
         try:
             trouble = self._objection(scope)
             if trouble is not None:
                 await answer.trouble(trouble)
             else:
-                await self._answer(scope, receive, answer, access)
+                await self.answer(scope, receive, answer, access)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
             access.kind = access.kind or "refused"
             log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
             await answer.trouble(_FAILED)
         finally:
-            self._endpoints.count(access, answer)
+            if access.kind:
+                self._count(access, answer)
 
     def _objection(self, scope: Scope) -> Trouble | None:
-        settings = self._endpoints.settings
-        if is_foreign(scope["headers"], settings.hosts):
+        if is_foreign(scope["headers"], self.settings.hosts):
             return refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
-        if settings.token and not shows(scope["headers"], settings.token):
+        if self.settings.token and not shows(scope["headers"], self.settings.token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
             return refused(401, words, "no_token")
-        if self._method and scope["method"] != self._method:
-            words = f"{scope['path']} takes {self._method}, not {scope['method']}."
-            return refused(405, words, "method_not_allowed", allow=self._method)
+        if self.method and scope["method"] != self.method:
+            words = f"{scope['path']} takes {self.method}, not {scope['method']}."
+            return refused(405, words, "method_not_allowed", allow=self.method)
         return None
+
+    def _count(self, access: AccessRecord, answer: ClientAnswer) -> None:
+        """Count a request that is over, and log it."""
+        status, seconds = answer.status or _LEFT, time.monotonic() - access.began
+        self.metrics.answered(access.kind, status, seconds, access.done)
+        self.tell(access.entry(status, answer.problem, seconds))

@@ -6,7 +6,9 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Final
 
@@ -14,23 +16,37 @@ import anyio
 import httpx
 import uvicorn
 from starlette.applications import Starlette
+from starlette.responses import JSONResponse
 from starlette.routing import Route as Path
 
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import async_transport
-from toolreel.proxy._access import AccessRecord, Endpoints, Metrics, Open, log_and_tell
-from toolreel.proxy._client import ClientAnswer, Receive, Scope, Trouble, refused
+from toolreel.proxy._access import AccessRecord, Guarded, Metrics, log_and_tell
+from toolreel.proxy._client import (
+    UPSTREAM,
+    ClientAnswer,
+    Receive,
+    Scope,
+    Trouble,
+    failure,
+    misconfigured,
+    refused,
+    request_in,
+)
 from toolreel.proxy._headers import passed_on
 from toolreel.proxy._journal_queue import Tell
 from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._reply import Replies
 from toolreel.proxy._settings import ProxySettings, Route, Routes
-from toolreel.proxy._side_paths import TokenCounts, models_of
 from toolreel.proxy._upstream import Sent, Upstream
-from toolreel_core._jsontext import Json
-from toolreel_core._settings import PATHS, WireForm
+from toolreel_core._client_requests import NAMES, ClientRequest
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json, Tree, as_tree, finite_text, items_of, read
+from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import PATHS, WireForm, form_of
 
 _MODELS: Final = "/models"
+_PATTERN: Final = frozenset("*?[")
 _TOKENS: Final = f"{PATHS['messages']}/count_tokens"
 _POSTED: Final = ", ".join(f"/v1{path}" for path in (*PATHS.values(), _TOKENS))
 _EXISTING: Final = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
@@ -47,23 +63,23 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
     :raises CassetteError: if recordings that are to be replayed cannot be read
     """
     proxy = Proxy(settings, tell)
-    guarded = proxy.endpoints.guarded
+    guarded = partial(Guarded, settings, proxy.metrics, proxy.logged)
     paths = [
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
         for path, endpoint in (
             *((PATHS[form], guarded(proxy.replies.endpoint(form), "POST", form)) for form in PATHS),
-            (_TOKENS, guarded(proxy.tokens.count, "POST")),
+            (_TOKENS, guarded(proxy.count_tokens, "POST")),
             (_MODELS, guarded(proxy.models, "GET")),
         )
     ]
     others = [
-        Path("/health", Open(proxy.health)),
-        Path("/ready", Open(proxy.ready)),
+        Path("/health", proxy.health),
+        Path("/ready", proxy.ready),
         Path("/metrics", guarded(proxy.counts, "GET")),
     ]
     app = Starlette(routes=[*paths, *others], lifespan=proxy.lifespan)
-    app.router.default = guarded(proxy.nothing_there, "")
+    app.router.default = guarded(proxy.nothing_there)
     app.state.proxy = proxy
     return app
 
@@ -72,15 +88,13 @@ class Proxy:
     """What the requests of one proxy share."""
 
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
-        logged = log_and_tell(tell)
+        self.logged: Final = log_and_tell(tell)
         self.settings: Final = settings
         self.metrics: Final = Metrics()
-        self.recorder: Final = Recorder(settings, logged)
-        self.endpoints: Final = Endpoints(settings, self.metrics, logged)
+        self.recorder: Final = Recorder(settings, self.logged)
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self.replies: Final = Replies(settings, self._routes, self.recorder, self.metrics, self._asking)
-        self.tokens: Final = TokenCounts(settings, self._routes, self._asking)
         self._drains = False
 
     @asynccontextmanager
@@ -92,13 +106,15 @@ class Proxy:
             await transport.aclose()
         await anyio.to_thread.run_sync(self.recorder.close)
 
-    async def health(self, answer: ClientAnswer) -> None:
+    async def health(self, _request: object) -> JSONResponse:
         """The process answers."""
-        await answer.whole({"status": "ok"})
+        return JSONResponse({"status": "ok"})
 
-    async def ready(self, answer: ClientAnswer) -> None:
+    async def ready(self, _request: object) -> JSONResponse:
         """Requests are taken."""
-        await answer.whole({"status": "draining" if self._drains else "ready"}, 503 if self._drains else 200)
+        return (
+            JSONResponse({"status": "draining"}, 503) if self._drains else JSONResponse({"status": "ready"})
+        )
 
     async def counts(
         self, _scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
@@ -110,18 +126,92 @@ class Proxy:
     async def models(
         self, scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
-        """The models of all routes."""
+        """The models that can be asked for.
+
+        A route for one model lists it without asking; recordings list those that were recorded.
+        """
         access.kind = "models"
-        listed = await models_of(
-            self.settings.routes,
-            self.recorder,
-            lambda route: self._asking(route, scope, self._form(route)),
-            answer,
-        )
-        if isinstance(listed, Trouble):
-            await answer.trouble(listed)
+        found: dict[str, Json] = {}
+        trouble: Trouble | None = None
+        for route in self.settings.routes:
+            if not _PATTERN.intersection(route.model):
+                found.setdefault(route.model, _entry(route.model))
+                continue
+            if self.settings.replays:
+                listed: Tree | Trouble = {name: _entry(name) for name in self.recorder.models}
+            else:
+                listed = await self._listed(route, scope, answer)
+            if isinstance(listed, Trouble):
+                trouble = listed
+            else:
+                found = {**{name: each for name, each in listed.items() if route.takes(name)}, **found}
+        if len(self.settings.routes) > 1:
+            answer.passed = ()  # the headers of one upstream say nothing about a list of several
+        if trouble and not found:
+            await answer.trouble(trouble)
         else:
-            await answer.whole(listed)
+            await answer.whole({"object": "list", "data": [*found.values()]})
+
+    async def _listed(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree | Trouble:
+        try:
+            form = self._routes.profile(route, route.upstream_model).provider.wire_form
+            upstream, sent = self._asking(route, scope, form)
+        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+            return misconfigured(error)
+        base, question, query = sent.url.partition("?")
+        url = f"{base.removesuffix(PATHS[form_of(base)])}{_MODELS}{question}{query}"
+        listed = await _object_from(upstream, replace(sent, url=url, method="GET"), answer)
+        if isinstance(listed, Trouble):
+            return listed
+        entries = map(as_tree, items_of(listed, "data"))
+        return {name: each for each in entries if isinstance(name := each.get("id"), str)}
+
+    async def count_tokens(
+        self, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
+    ) -> None:
+        """The number of tokens of a request in Anthropic's Messages, which only a server of that form counts.
+
+        The count is of the request as the client wrote it, under the upstream's name of the model: options of
+        a preset, such as ``max_tokens``, are not known there.
+        """
+        request = await request_in(receive, "messages", self.settings.limits.request_bytes)
+        if isinstance(request, ClientRequest):
+            counted = await self._counted(request, scope, answer, access)
+        elif request is None:
+            return
+        else:
+            counted = request
+        if isinstance(counted, Trouble):
+            await answer.trouble(counted)
+        else:
+            await answer.whole(counted)
+
+    async def _counted(
+        self, request: ClientRequest, scope: Scope, answer: ClientAnswer, access: AccessRecord
+    ) -> Tree | Trouble:
+        access.model = request.model
+        route = self._routes.of(request.model)
+        if route is None:
+            return refused(404, f"No route takes the model {request.model!r}.", "model_not_found", "model")
+        try:
+            form = self._routes.profile(route, request.model).provider.wire_form
+            why = ""
+            if self.settings.replays:
+                why = "there are recordings only, and counts are not recorded"
+            elif form != "messages":
+                remedy = "which has no such request; use one that speaks Messages"
+                why = f"the upstream speaks {NAMES[form]}, {remedy}"
+            if why:
+                return refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
+            upstream, sent = self._asking(route, scope, "messages")
+        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+            return misconfigured(error)
+        access.kind = "tokens"
+        body = {**request.own, "model": route.upstream_model or request.model}
+        base, question, query = sent.url.partition("?")
+        sent = replace(sent, url=f"{base}/count_tokens{question}{query}", body=finite_text(body).encode())
+        broken = Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
+        return await _object_from(upstream, sent, answer) or broken
 
     async def nothing_there(
         self, scope: Scope, _receive: Receive, answer: ClientAnswer, _access: AccessRecord
@@ -129,9 +219,6 @@ class Proxy:
         """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
         await answer.trouble(refused(404, words, "unknown_path"))
-
-    def _form(self, route: Route) -> WireForm:
-        return self._routes.profile(route, route.upstream_model).provider.wire_form
 
     def _asking(self, route: Route, scope: Scope, form: WireForm) -> tuple[Upstream, Sent]:
         """How a route is asked in a form, with the headers of a client.
@@ -146,6 +233,22 @@ class Proxy:
             scope["headers"], token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
         return Upstream(self._transports[url], self.settings.limits), Sent(url, headers, b"")
+
+
+async def _object_from(upstream: Upstream, sent: Sent, answer: ClientAnswer) -> Tree | Trouble:
+    """The JSON object that an upstream answers; empty if it answers something else."""
+    async with aclosing(upstream.pieces(sent)) as pieces:
+        async for piece in pieces:
+            answer.passed = pieces.headers
+            if isinstance(piece, RequestFailed):
+                return failure(piece)
+            if isinstance(piece, ReplyReceived):
+                return as_tree(read(piece.body).value_or(""))
+    return {}
+
+
+def _entry(name: str) -> Tree:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"}
 
 
 # Serves a proxy on a port until it is told to stop, and lets requests that are under way end.

@@ -15,10 +15,9 @@ from toolreel.proxy._client import ADDED, NOTICED, REPAIRS, ClientAnswer, Troubl
 from toolreel.proxy._upstream import Sent, Upstream
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
+from toolreel_core._jsontext import Json, as_tree, canonical, items_of
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._proxy import (
-    Again,
     Corrections,
     Extras,
     Head,
@@ -70,7 +69,9 @@ class ChatExchange:
     sent: Sent
     answer: ClientAnswer
     extras: Extras
-    ending: Callable[[Done], None]
+    caller: str
+    """Names the owner of the key."""
+    ending: Callable[[Done], None] = lambda _: None
     """Called before the client has the end of the answer."""
     done: Done = field(default_factory=Done)
     head: Head = field(init=False)
@@ -93,13 +94,7 @@ class ChatExchange:
         return self.done
 
     async def _plain(self) -> None:
-        corrections = self._corrections()
-        while True:
-            _, event = await self._listen(ReplyStream.of(self.request, self.profile, self.head), show=False)
-            corrections, again = corrections.after(event) if corrections else (None, None)
-            if again is None:
-                break
-            await self._ask(again)
+        _, event = await self._reply(show=False)
         match event:
             case ReplyReceived():
                 reply = repaired(event.body, self.request, self.profile, self.head)
@@ -120,15 +115,7 @@ class ChatExchange:
         await self.answer.whole(reply.answer(self.request))
 
     async def _stream(self) -> None:
-        stream, corrections = ReplyStream.of(self.request, self.profile, self.head), self._corrections()
-        while True:
-            stream, event = await self._listen(stream, show=True)
-            corrections, again = corrections.after(event) if corrections else (None, None)
-            # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
-            if again is None or (isinstance(event, RequestFailed) and not stream.silent):
-                break
-            await self._ask(again)
-            stream = stream.again()
+        stream, event = await self._reply(show=True)
         if isinstance(event, RequestFailed):
             given = salvaged(event.body, self.request, self.profile, self.head) if stream.silent else None
             if given is None:
@@ -141,7 +128,25 @@ class ChatExchange:
             await self._fail(no_reply(reply.problem))
             return
         self.ending(self.done)
-        await self.answer.end(self._notes(), chunks)
+        done = self.done
+        notes = {"repairs": [*done.repairs], "noticed": [*done.noticed], "added": [*done.added]}
+        await self.answer.end(notes, chunks)
+
+    async def _reply(self, *, show: bool) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
+        """Read replies until one is for the client: the state of its stream, and the event for the whole."""
+        stream = ReplyStream.of(self.request, self.profile, self.head)
+        corrections = Corrections.of(self.request, self.profile, self.extras, self.outbound.body)
+        while True:
+            stream, event = await self._listen(stream, show=show)
+            corrections, again = corrections.after(event) if corrections else (None, None)
+            # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
+            seen = show and isinstance(event, RequestFailed) and not stream.silent
+            if again is None or seen:
+                return stream, event
+            self.done.added.append(again.reason)
+            await anyio.sleep(again.wait_ms / 1000)
+            self.sent = replace(self.sent, body=again.body.encode())
+            stream = stream.again()
 
     async def _listen(
         self, stream: ReplyStream, *, show: bool
@@ -162,7 +167,9 @@ class ChatExchange:
                         return stream, piece
                     stream, chunks = stream.feed(piece)
                     if show:
-                        await self._show(chunks)
+                        for chunk in chunks:
+                            await self.answer.event(chunk)
+                        await self.answer.still_there()
                     if stream.progress > progress or stream.stream.streamed is False:
                         progress, progressed_at = stream.progress, time.monotonic()
                     elif time.monotonic() - progressed_at > stall:
@@ -173,11 +180,6 @@ class ChatExchange:
                         )
                     continue
                 return stream, ReplyReceived(0, 200, stream.body)
-
-    async def _show(self, chunks: Sequence[Tree]) -> None:
-        for chunk in chunks:
-            await self.answer.event(chunk)
-        await self.answer.still_there()
 
     async def _pass(self) -> None:
         """Pass several choices on as they come: they can't be held apart without holding all of them."""
@@ -194,18 +196,10 @@ class ChatExchange:
         self.ending(self.done)
         await self.answer.finish()
 
-    def _corrections(self) -> Corrections | None:
-        return Corrections.of(self.request, self.profile, self.extras, self.outbound.body)
-
-    async def _ask(self, again: Again) -> None:
-        self.done.added.append(again.reason)
-        await anyio.sleep(again.wait_ms / 1000)
-        self.sent = replace(self.sent, body=again.body.encode())
-
     def _note(self, reply: Repaired) -> None:
         self.done.reply = reply
-        self.done.repairs = _distinct(self.done.repairs, reply.repairs)
-        self.done.noticed = _distinct(self.done.noticed, reply.noticed)
+        self.done.repairs = tuple(dict.fromkeys((*self.done.repairs, *reply.repairs)))
+        self.done.noticed = tuple(dict.fromkeys((*self.done.noticed, *reply.noticed)))
 
     async def _fail(self, trouble: Trouble) -> None:
         self._head_lines()
@@ -220,14 +214,3 @@ class ChatExchange:
             (ADDED, self.done.added),
         )
         self.answer.headers.update({name: ",".join(names) for name, names in lines if names})
-
-    def _notes(self) -> dict[str, Json]:
-        return {
-            "repairs": [*self.done.repairs],
-            "noticed": [*self.done.noticed],
-            "added": [*self.done.added],
-        }
-
-
-def _distinct(*names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for each in names for name in each))

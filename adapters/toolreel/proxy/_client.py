@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._headers import passed_back
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
@@ -30,6 +30,14 @@ _NEVER_AGAIN: Final = {"x-should-retry": "false"}
 
 _STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
 """A filter says the same again; Azure reports it as an error of the request, too."""
+
+
+_FAILURES: Final[Mapping[str, tuple[int, str]]] = {
+    "connect": (502, " cannot be reached."),
+    "timeout": (504, " took too long."),
+    "too_large": (502, "'s answer is too large."),
+    "broken": (502, "'s answer broke off."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +81,11 @@ def mismatch(message: str) -> Trouble:
 
 def failure(event: RequestFailed) -> Trouble:
     """The error for a request that failed at the upstream."""
-    match event.failure:
-        case "status":
-            return _said(event)
-        case "connect":
-            return Trouble(
-                502, f"The upstream cannot be reached. {event.message}", "upstream_unreachable", UPSTREAM
-            )
-        case "timeout":
-            return Trouble(504, f"The upstream took too long. {event.message}", "upstream_timeout", UPSTREAM)
-        case "too_large":
-            return Trouble(
-                502, f"The upstream's answer is too large. {event.message}", "upstream_too_large", UPSTREAM
-            )
-        case "broken":
-            return Trouble(
-                502, f"The upstream's answer broke off. {event.message}", "upstream_broken", UPSTREAM
-            )
-        case _:
-            assert_never(event.failure)
-
-
-def _said(event: RequestFailed) -> Trouble:
-    """The upstream's own error, in the documented form."""
+    if event.failure != "status":
+        status, words = _FAILURES[event.failure]
+        why = "unreachable" if event.failure == "connect" else event.failure
+        return Trouble(status, f"The upstream{words} {event.message}", f"upstream_{why}", UPSTREAM)
+    # The upstream's own error, in the documented form.
     tree = as_tree(read(event.body).value_or(""))
     error = as_tree(tree.get("error")) or tree
     code, kind, param = (error.get(key) for key in ("code", "type", "param"))
@@ -127,35 +117,6 @@ CONVERSATION: Final = "x-toolreel-conversation"
 
 _KEEP_ALIVE: Final = 5.0
 """Seconds without an event after which a comment says that the upstream is at work."""
-
-
-class TooLong(Exception):
-    """A request that is larger than allowed."""
-
-
-class Gone(Exception):
-    """The client has left before its request was complete."""
-
-
-async def body_of(receive: Receive, limit: int) -> bytes:
-    """The body of a request.
-
-    :raises TooLong: as soon as it is larger than the limit
-    :raises Gone: if the client leaves
-    """
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Gone
-        piece: bytes = message.get("body", b"")
-        size += len(piece)
-        if size > limit:
-            raise TooLong
-        pieces.append(piece)
-        if not message.get("more_body", False):
-            return b"".join(pieces)
 
 
 class ClientAnswer:
@@ -269,13 +230,16 @@ async def request_in(receive: Receive, form: WireForm, most: int) -> ClientReque
 
     :param most: bytes that it may have
     """
-    try:
-        body = await body_of(receive, most)
-    except Gone:
-        return None
-    except TooLong:
-        return refused(413, f"The request is larger than {most} bytes.", "request_too_large")
-    request = client_request(body, form)
+    pieces, size, more = list[bytes](), 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        pieces.append(message.get("body", b""))
+        size, more = size + len(pieces[-1]), message.get("more_body", False)
+        if size > most:
+            return refused(413, f"The request is larger than {most} bytes.", "request_too_large")
+    request = client_request(b"".join(pieces), form)
     if isinstance(request, Refusal):
         return refused(400, request.message, "invalid_request", request.param)
     return request

@@ -156,10 +156,10 @@ class KeptThoughts:
         found = kept(request, said, profile.provider, caller=caller)
         if found is None:
             return
-        thoughts = found.thoughts
+        key, thoughts = found
         size = _EACH + len(canonical(thoughts.message)) + sum(len(canonical(each)) for each in thoughts.calls)
         # Under both, since some clients make ids of their own.
-        for name in (found.key.exact, found.key.alike):
+        for name in key:
             self._size += size - self._thoughts.pop(name, (thoughts, 0))[1]
             self._thoughts[name] = (thoughts, size)
         while self._size > self._most:

@@ -9,8 +9,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Final, TypeAlias
 
-from toolreel.proxy._journal_process import JournalProcess
-from toolreel.proxy._journals import JournalJob
+from toolreel.proxy._journals import JournalJob, JournalProcess
 from toolreel_core._jsontext import Json
 
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]

@@ -67,9 +67,6 @@ class Shelf:
             for exchange in recording.exchanges:
                 self.add(path, exchange, tuple(recording.rules.all))
 
-    def __len__(self) -> int:
-        return len(self._asked)
-
     @property
     def models(self) -> tuple[str, ...]:
         """The models that were asked."""
@@ -135,16 +132,6 @@ class Recorder:
         self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
         if folder is not None and not settings.replays:
             folder.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def recorded(self) -> int:
-        """Number of exchanges that can be replayed."""
-        return 0 if self._shelf is None else len(self._shelf)
-
-    @property
-    def replays_only(self) -> bool:
-        """Whether nothing reaches an upstream."""
-        return self._settings.replays
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -4,8 +4,16 @@
 
 from toolreel_core._probe.finding import Finding, findings, observed, trees
 from toolreel_core._probe.fitting import Compared, Setting, compared, preset_tree, settings
-from toolreel_core._probe.observation import Answered, Detour, Refused, Stop, Unreadable, observe
-from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, Stopped, StoppedWhy, estimate
+from toolreel_core._probe.observation import (
+    Answered,
+    Detour,
+    Refused,
+    Stopped,
+    StoppedWhy,
+    Unreadable,
+    observe,
+)
+from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, estimate
 from toolreel_core._probe.question import Known, Question, WrittenRequest
 from toolreel_core._probe.questions import NO_MODEL, QUESTIONS, selected
 from toolreel_core._probe.verdict import Verdict, Word

@@ -47,14 +47,14 @@ _OFFERED: Final = ToolSurface((LOOKUP, PING, ORDER))
 DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_large"]
 """Why there was no answer, for a reason that may pass."""
 
-StopWhy: TypeAlias = Literal["connect", "key", "payment"]
+StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 """Why no other question would get an answer either."""
 
 _QUOTED: Final = 300
 _READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
 _RATE: Final = frozenset({408, 425, 429})
 _AWAY: Final = frozenset({502, 503, 504, 520, 521, 522, 523, 524, 529})
-_STOPS: Final[Mapping[int, StopWhy]] = {401: "key", 402: "payment", 407: "key"}
+_STOPS: Final[Mapping[int, StoppedWhy]] = {401: "key", 402: "payment", 407: "key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,10 @@ class Detour:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """No answer, as to every other question."""
+class Stopped:
+    """No answer, as to every other question, so the probe ends before its questions do."""
 
-    why: StopWhy
+    why: StoppedWhy
     message: str
 
 
@@ -144,7 +144,7 @@ class Unreadable:
     message: str
 
 
-Observation: TypeAlias = Answered | Refused | Detour | Stop | Unreadable
+Observation: TypeAlias = Answered | Refused | Detour | Stopped | Unreadable
 
 
 def written_calls(answered: Answered) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _failed(event: RequestFailed) -> Observation:
     message = _line(event.message)
     match event.failure:
         case "connect":
-            return Stop("connect", message)
+            return Stopped("connect", message)
         case "timeout" | "too_large" | "broken":
             return Detour(event.failure, message)
         case "status":
@@ -176,7 +176,7 @@ def _failed(event: RequestFailed) -> Observation:
         case _:
             assert_never(event.failure)
     if status in _STOPS:
-        return Stop(_STOPS[status], message)
+        return Stopped(_STOPS[status], message)
     if status in _RATE:
         return Detour("rate", message, event.retry_after_ms)
     if status in _AWAY:

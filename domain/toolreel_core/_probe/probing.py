@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._probe.observation import Answered, Detour, Observation, Stop, observe
+from toolreel_core._probe.observation import Answered, Detour, Observation, Stopped, observe
 from toolreel_core._probe.question import RICHER, Known, Question
 from toolreel_core._probe.questions import QUESTIONS
 from toolreel_core._probe.verdict import Verdict, Word
@@ -36,8 +36,6 @@ _IN_A_ROW: Final = 3
 
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
 """The fields in which a model's reasoning comes."""
-
-StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +61,6 @@ class Try:
     """The numbers of its requests; several, if it was sent again."""
     verdict: Verdict
     observation: Observation = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Why a probe ended before its questions did."""
-
-    why: StoppedWhy
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +125,8 @@ class Probing:
         """The probe after an answer; never raises, whatever a server has sent."""
         observation = observe(event, ask.form)
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
-        if isinstance(observation, Stop):
-            return replace(here, stopped=Stopped(observation.why, observation.message))
+        if isinstance(observation, Stopped):
+            return replace(here, stopped=observation)
         if isinstance(observation, Detour):
             return here._detoured(ask, observation)
         return here._with(ask, observation)

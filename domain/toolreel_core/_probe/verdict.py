@@ -13,7 +13,7 @@ from toolreel_core._probe.observation import (
     Detour,
     Observation,
     Refused,
-    Stop,
+    Stopped,
     Unreadable,
     written_calls,
 )
@@ -77,7 +77,7 @@ def judged(observation: Observation, judge: Judge, *, about_refusals: bool = Fal
                 return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
             readable = isinstance(_read_or_none(observation.body), dict)
             return Verdict("clear" if readable else "unclear", observation.message)
-        case Detour() | Stop() | Unreadable():
+        case Detour() | Stopped() | Unreadable():
             return Verdict("lost", observation.message)
         case _:
             assert_never(observation)

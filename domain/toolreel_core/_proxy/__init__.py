@@ -6,7 +6,6 @@ from toolreel_core._proxy.client_form import SHAPES, Kind, broken_in, error_in, 
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
-    Kept,
     Key,
     Thoughts,
     further,

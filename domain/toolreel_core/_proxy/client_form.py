@@ -1,14 +1,12 @@
-"""What a client is answered, in its own form."""
+"""Errors in the form of a client, and what its form says of the shape of a request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._client_requests import Loss
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core._proxy import messages_reply, responses_reply
-from toolreel_core._proxy.completion import Completion
 from toolreel_core._settings import WireForm
 
 _TYPES: Final[Mapping[int, str]] = {
@@ -23,22 +21,6 @@ _TYPES: Final[Mapping[int, str]] = {
     529: "overloaded_error",
 }
 """What Anthropic calls errors (https://docs.anthropic.com/en/api/errors)."""
-
-
-def answer_in(form: WireForm, completion: Tree, said: Completion) -> Tree:
-    """A reply as a body.
-
-    :param completion: the same in chat completions
-    """
-    match form:
-        case "chat_completions":
-            return completion
-        case "messages":
-            return messages_reply.body_of(said)
-        case "responses":
-            return responses_reply.body_of(said)
-        case _:
-            assert_never(form)
 
 
 def error_in(form: WireForm, status: int, error: Tree) -> Tree:

@@ -140,13 +140,6 @@ class Thoughts:
     """The fields of each of its calls."""
 
 
-class Kept(NamedTuple):
-    """Thoughts, and when to put them back."""
-
-    key: Key
-    thoughts: Thoughts
-
-
 Find = Callable[[Key], Thoughts | None]
 """Finds what was thought in the last message of a conversation, by its key."""
 
@@ -156,8 +149,10 @@ def wants_thoughts(provider: Provider) -> bool:
     return bool(_fields(provider)) or provider.signature_channel == "extra_content"
 
 
-def kept(request: ClientRequest, said: Json, provider: Provider, *, caller: str = "") -> Kept | None:
-    """What a reply says that this provider wants back; ``None`` if it is nothing.
+def kept(
+    request: ClientRequest, said: Json, provider: Provider, *, caller: str = ""
+) -> tuple[Key, Thoughts] | None:
+    """What a reply says that this provider wants back, and after what; ``None`` if it is nothing.
 
     :param said: the message that the client gets
     """
@@ -167,7 +162,7 @@ def kept(request: ClientRequest, said: Json, provider: Provider, *, caller: str 
     if not fields and not any(calls):
         return None
     key = further(key_of(request.entries, caller=caller), [said])
-    return Kept(key, Thoughts(as_tree(finite(fields)), calls))
+    return key, Thoughts(as_tree(finite(fields)), calls)
 
 
 def restored(

@@ -137,7 +137,12 @@ class Corrections:
             return self, None
         before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
         reason = _reason(items_of(now, self.row)[self.begun :], wait_ms)
-        if not self._may(reason):
+        allowed = {
+            "retry": self.extras.retries,
+            "recover_empty": 2 if self.extras.recover_empty else 0,
+            "correct_arguments": self.extras.correct_arguments,
+        }
+        if self.added.get(reason, 0) >= allowed[reason]:
             return self, None
         body: Tree = {
             **{key: value for key, value in before.items() if key in now or key not in _SENT},
@@ -147,14 +152,6 @@ class Corrections:
         return replace(self, state=done.state, ref=asked.ref, added=added), Again(
             canonical(body), wait_ms, reason
         )
-
-    def _may(self, reason: str) -> bool:
-        allowed = {
-            "retry": self.extras.retries,
-            "recover_empty": 2 if self.extras.recover_empty else 0,
-            "correct_arguments": self.extras.correct_arguments,
-        }
-        return self.added.get(reason, 0) < allowed[reason]
 
 
 def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:

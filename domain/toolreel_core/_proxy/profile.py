@@ -96,7 +96,7 @@ HISTORY_REPAIRED: Final = "history"
 _APART: Final = {"messages": "system", "responses": "instructions"}
 """Where what the system says stands, if it is no element of the row."""
 _PARTS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
-_SCHEMAS: Final = {"messages": "input_schema", "responses": "parameters"}
+SCHEMAS: Final = {"messages": "input_schema", "responses": "parameters"}
 _FEW: Final = 8
 """Places of a client's own messages that are searched for the one that goes out next."""
 
@@ -218,9 +218,11 @@ def own_options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[s
     return taken, (*names, *(f"without_{key}" for key in settled if key not in taken))
 
 
-def own_tools(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:
-    """The tools of a client that speaks the upstream's form; null if none go out."""
-    tools, key = request.own.get("tools"), _SCHEMAS[profile.provider.wire_form]
+def tools_for(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
+    """The entries of ``tools`` as they go out, and the names of what changed them; null if none do.
+
+    :param key: where an entry has its schema; empty for entries of chat completions
+    """
     if profile.provider.supports_tools == "no" and tools:
         return None, ("without_tools",)
     schemas = profile.provider.schema_transform
@@ -228,13 +230,14 @@ def own_tools(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     if not names or not isinstance(tools, list):
         return tools, ()
     entries, changed = list[Json](), dict[str, None]()
-    for entry in map(as_tree, tools):
-        if key not in entry:
+    for entry in tools:
+        if not isinstance(entry, Mapping) or (key and key not in entry):
             entries.append(entry)
             continue
-        function: Tree = {"name": entry.get("name"), "parameters": entry[key]}
-        applied = apply_all("tool", names, {"type": "function", "function": function})
-        entries.append({**entry, key: tree_at(as_tree(applied.tree), "function").get("parameters")})
+        function: Tree = {"name": entry.get("name"), "parameters": entry.get(key)}
+        applied = apply_all("tool", names, {"type": "function", "function": function} if key else entry)
+        schema = tree_at(as_tree(applied.tree), "function").get("parameters")
+        entries.append({**entry, key: schema} if key else applied.tree)
         changed |= dict.fromkeys(applied.changed)
     return entries, tuple(changed)
 

@@ -22,8 +22,8 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._loop import coerced_arguments, transformed
-from toolreel_core._proxy.client_form import answer_in
 from toolreel_core._proxy.completion import Completion
+from toolreel_core._proxy.event_row import body_of
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,
@@ -83,7 +83,9 @@ class Repaired:
 
     def answer(self, request: ClientRequest) -> Tree:
         """The body that the client gets."""
-        return answer_in(request.form, self.body, self.said(request))
+        if request.form == "chat_completions":
+            return self.body
+        return body_of(request.form, self.said(request))
 
     def said(self, request: ClientRequest) -> Completion:
         """What is written in other forms."""

@@ -28,14 +28,14 @@ from toolreel_core._plan import accepted_options, options_in, reserved_keys
 from toolreel_core._proxy.client_form import misshapen
 from toolreel_core._proxy.profile import (
     HISTORY_REPAIRED,
+    SCHEMAS,
     Profile,
     own_options,
-    own_tools,
     projected,
     row_of,
+    tools_for,
     unread,
 )
-from toolreel_core._transforms import apply_all
 
 # Calls of the client's history with arguments that every server can read.
 #
@@ -97,7 +97,7 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
         return _in_own_form(request, profile, model or request.model)
     options, dropped = _options(request, profile)
     messages, mended = _messages(request, profile)
-    tools, transformed = _tools(request, profile)
+    tools, transformed = tools_for(request.tree.get("tools"), profile)
     parts: Tree = {"model": model or request.model, "messages": messages, "tools": tools}
     # In the client's order, since servers that cache prompts compare bodies from their beginning.
     kept: list[str] = [
@@ -112,7 +112,7 @@ def _in_own_form(request: ClientRequest, profile: Profile, model: str) -> Outbou
     """The body as the client sent it, with what has to change."""
     form, own = profile.provider.wire_form, request.own
     row = row_of(request, profile)
-    tools, transformed = own_tools(request, profile)
+    tools, transformed = tools_for(own.get("tools"), profile, SCHEMAS[form])
     options, dropped = own_options(request, profile)
     parts: Tree = {"model": model, **row.parts(form), "tools": tools}
     kept = [key for key in own if key in options or parts.get(key) is not None]
@@ -129,10 +129,14 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     losses = (*misshapen(asked, request.form), *request.losses, *found.losses, *unread(request, form))
     if losses:
         return losses[0]
-    spoken = replace(request, tree=_counted(said, profile))
+    # Streamed chat completions say how many tokens they took only if they are asked.
+    if form == "chat_completions" and said.get("stream") is True:
+        asks = profile.provider.supports_stream_options != "no"
+        said = {**said, "stream_options": {"include_usage": True}} if asks else said
+    spoken = replace(request, tree=said)
     options, dropped = _options(spoken, profile)
     row = row_of(spoken, profile)
-    tools, transformed = _tools(spoken, profile)
+    tools, transformed = tools_for(spoken.tree.get("tools"), profile)
     offered: Tree = {"tools": tools} if tools else {}
     body: Tree = {"model": model, **row.parts(form), **options_in(form, {**offered, **options})}
     # Only chat completions take the thoughts of others as their text.
@@ -140,13 +144,6 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     unsigned = ("reasoning",) if form != "chat_completions" and any(thoughts) else ()
     hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *unsigned))
     return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints))))
-
-
-def _counted(tree: Tree, profile: Profile) -> Tree:
-    """The options of a request; streamed chat completions say how many tokens it was if they are asked."""
-    chat = profile.provider.wire_form == "chat_completions"
-    asks = chat and tree.get("stream") is True and profile.provider.supports_stream_options != "no"
-    return {**tree, "stream_options": {"include_usage": True}} if asks else tree
 
 
 def _options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
@@ -194,23 +191,3 @@ def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str
     if len(sent) < len(messages) and not names:
         names[HISTORY_REPAIRED] = None
     return sent, tuple(names)
-
-
-def _tools(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:
-    """The entries of ``tools`` as they go out; null if none do."""
-    tools = request.tree.get("tools")
-    if profile.provider.supports_tools == "no" and tools:
-        return None, ("without_tools",)
-    if not isinstance(tools, list):
-        return tools, ()
-    schemas = profile.provider.schema_transform
-    names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *profile.config.tool_transforms)
-    entries, changed = list[Json](), dict[str, None]()
-    for entry in tools:
-        if not isinstance(entry, dict):
-            entries.append(entry)
-            continue
-        applied = apply_all("tool", names, entry)
-        entries.append(applied.tree)
-        changed |= dict.fromkeys(applied.changed)
-    return entries, tuple(changed)

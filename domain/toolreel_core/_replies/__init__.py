@@ -14,7 +14,6 @@ from toolreel_core._replies.arguments import (
     ArgumentError,
     ArgumentErrorCode,
     Arguments,
-    ArgumentsRead,
     Reading,
     Unreadable,
     is_cut,
@@ -24,16 +23,9 @@ from toolreel_core._replies.arguments import (
     without_tokens,
     without_tokens_behind_fence,
 )
-from toolreel_core._replies.classification import (
-    Finish,
-    Verdict,
-    finish_of,
-    judged,
-    problem_of,
-    says_what_went_wrong,
-)
+from toolreel_core._replies.classification import Finish, finish_of
 from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
-from toolreel_core._replies.deltas import joined, joined_calls, joined_function
+from toolreel_core._replies.deltas import joined, joined_calls
 from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
 from toolreel_core._replies.messages import carried_in_messages, whole_blocks
 from toolreel_core._replies.normalize import normalize_reply
@@ -45,33 +37,13 @@ from toolreel_core._replies.provider_errors import (
     error_in,
     failed_generation,
     html_page,
-    in_list,
     is_out_of_quota,
 )
-from toolreel_core._replies.provider_fields import of_call, of_message, reasoning_in
+from toolreel_core._replies.provider_fields import of_call, of_message
 from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
-from toolreel_core._replies.response_message import (
-    Content,
-    FoundMessage,
-    as_documented,
-    content_of,
-    find_message,
-    visible,
-)
 from toolreel_core._replies.responses import carried_in_responses, whole_items
 from toolreel_core._replies.sse import FIELDS, Frame, Frames
 from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
-from toolreel_core._replies.tool_calls import (
-    CallEntry,
-    CallsRead,
-    EntriesFound,
-    Oddity,
-    ToolCall,
-    calls_in,
-    entries_in,
-    identified,
-    meant_name,
-    unbundled,
-)
+from toolreel_core._replies.tool_calls import ToolCall, calls_in, identified, meant_name
 from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
 from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in

@@ -12,12 +12,9 @@ from toolreel_core._text_calls.decoder_interface import (
     BARE,
     DIALECTS,
     MARKED,
-    Broken,
-    Calls,
     Found,
     Made,
     Offered,
-    Reading,
     Rejection,
     Source,
     Unread,
@@ -27,7 +24,6 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.unread_calls import (
     LABELS,
-    has_skeleton,
     has_think_tags,
     is_plain,
     looks_like_a_call,
@@ -38,41 +34,16 @@ from toolreel_core._text_calls.unread_calls import (
 if TYPE_CHECKING:
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
-    from toolreel_core._text_calls.payloads import (
-        Block,
-        arguments,
-        arguments_of,
-        bare_calls,
-        closers,
-        decoded,
-        enveloped,
-        marked_calls,
-        typed,
-        unwrapped,
-        wrapped_calls,
-    )
+    from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
-    from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts, thoughts
+    from toolreel_core._text_calls.reasoning import thoughts
     from toolreel_core._text_calls.scanner import Span, scan
-    from toolreel_core._text_calls.surroundings import Place, is_in_a_sentence, lead_in, shows_an_example
 else:
 
     def __getattr__(name: str) -> object:
         """Load what few programs need when it is first used."""
         match name:
-            case (
-                "Block"
-                | "arguments"
-                | "arguments_of"
-                | "bare_calls"
-                | "closers"
-                | "decoded"
-                | "enveloped"
-                | "marked_calls"
-                | "typed"
-                | "unwrapped"
-                | "wrapped_calls"
-            ):
+            case "decoded" | "typed" | "unwrapped":
                 from toolreel_core._text_calls import payloads as home
             case "mark_at":
                 from toolreel_core._text_calls import markers as home
@@ -80,9 +51,7 @@ else:
                 from toolreel_core._text_calls import parse as home
             case "QUOTATION_OPENERS" | "Code" | "Region" | "was_said":
                 from toolreel_core._text_calls import quotations as home
-            case "Place" | "is_in_a_sentence" | "lead_in" | "shows_an_example":
-                from toolreel_core._text_calls import surroundings as home
-            case "closer_of" | "opener_of_thoughts" | "thoughts":
+            case "thoughts":
                 from toolreel_core._text_calls import reasoning as home
             case "Span" | "scan":
                 from toolreel_core._text_calls import scanner as home

@@ -112,8 +112,6 @@ def has_skeleton(
     False
     """
     names = _name_pattern(frozenset(known))
-    if names is None:
-        return False
     ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
     brackets = (
         (name, _start_of_arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
@@ -173,8 +171,7 @@ def name_in(text: str, known: Collection[str]) -> str:
     >>> name_in('<tool_call>{"name": "add", "arguments": {', ["add"]), name_in("<function=sum>", ["add"])
     ('add', 'sum')
     """
-    names = _name_pattern(frozenset(known))
-    found = names.search(text) if names else None
+    found = _name_pattern(frozenset(known)).search(text)
     if found:
         return found[0]
     other = _NAMED.search(text)
@@ -182,10 +179,10 @@ def name_in(text: str, known: Collection[str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _name_pattern(known: frozenset[str]) -> re.Pattern[str] | None:
-    words = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True) if name)
+def _name_pattern(known: frozenset[str]) -> re.Pattern[str]:
+    words = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True)) or "(?!)"
     ends = r"(?:(?![\w-])|(?=json\s*\{))"  # without the tokens of Harmony, the type is glued to the name
-    return re.compile(rf"(?<![\w-])(?:{words}){ends}") if words else None
+    return re.compile(rf"(?<![\w-])(?:{words}){ends}")
 
 
 def _start_of_arguments(

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from toolreel._internal import CassetteError, SecretFound
+from toolreel._internal import CassetteError
 from toolreel.cassette import CassetteFile
 from toolreel.cassette import _file as cassette_file
-
-KEY = "sk-" + "abcdefghij0123456789"
 
 
 def pair(
@@ -66,31 +64,6 @@ def test_a_body_that_no_client_can_have_sent_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("text: plain", 'text: "\\ud800"'))
     with pytest.raises(CassetteError, match=r"a\.yaml: "):
         CassetteFile().load(path)
-
-
-@pytest.mark.parametrize(
-    ("cassette", "place"),
-    [
-        (pair(uri=f"https://a/v1/{KEY}/x"), "request.uri, line 1"),
-        (pair(sent={"accept": KEY}), "request.headers.accept, line 1"),
-        (pair(reason=KEY), "response.status.message, line 1"),
-        (pair(b'{"a":[{"b":"x\\n' + KEY.encode() + b'"}]}'), "request.body.a[0].b, line 2"),
-        (pair(b'{"a":{"' + KEY.encode() + b'":1}}'), "request.body.a (a key), line 1"),
-        (pair(answer=b"one\ntwo " + KEY.encode()), "response.body, line 2"),
-        (pair(answer=b'{"a":"' + KEY.encode() + b'","a":1}'), "response.body, line 1"),
-        (pair(answer=b"\xff" + KEY.encode()), "response.body, line 1"),
-        (pair(answer=b"[null, 1234567890]"), "response.body[1], line 1"),
-    ],
-)
-def test_a_secret_stops_the_writing_and_its_place_is_named(
-    cassette: dict[str, Any], place: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.yaml"
-    with pytest.raises(SecretFound) as caught:
-        save(path, cassette, PIN="1234567890")
-    assert str(caught.value).startswith(f"{path}: interaction 1: {place} holds a secret (")
-    assert KEY not in str(caught.value)
-    assert os.listdir(tmp_path) == []
 
 
 def test_an_old_file_is_untouched_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

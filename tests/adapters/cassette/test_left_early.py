@@ -35,11 +35,6 @@ PATIENCE: Final = 0.5
 """Seconds after which a client gives up; a server on this machine answers in a hundredth."""
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
-
-
 def sdk(session: Session, url: str) -> openai.OpenAI:
     client = httpx2.Client(transport=session.httpx2_transport())
     return openai.OpenAI(base_url=f"{url}/v1", api_key="none", http_client=client, max_retries=0)

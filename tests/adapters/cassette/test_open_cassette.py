@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolreel._internal import CassetteError, SecretFound
+from toolreel._internal import CassetteError
 from toolreel.cassette import Recording, StoredResponse
 from toolreel_core._errors import ReplayMismatch
 
@@ -22,20 +22,6 @@ def recorded(path: Path, *asked: tuple[str, str, bytes]) -> Recording:
         tape.append(method, url, {}, body, numbered(number))
     tape.save({})
     return Recording.load(path)
-
-
-def test_each_interaction_is_played_once_and_like_ones_in_their_order(tmp_path: Path) -> None:
-    tape = recorded(
-        tmp_path / "a", ("POST", CHAT, b'{"a":1}'), ("POST", CHAT, b'{"a": 1}'), ("GET", CHAT, b"")
-    )
-    assert tape.total == 3
-    assert [*tape.unplayed] == [0, 1, 2]
-    assert tape.play("GET", "http://other/v1/chat/completions", b"") == numbered(2)
-    assert [*tape.unplayed] == [0, 1]
-    assert tape.play("POST", CHAT, b'{ "a": 1 }') == numbered(0)
-    assert tape.play("POST", CHAT, b'{"a":1}') == numbered(1)
-    assert [*tape.unplayed] == []
-    tape.finish()
 
 
 def test_only_what_is_on_the_lists_is_kept_and_returned_as_a_replay_will(tmp_path: Path) -> None:
@@ -143,18 +129,6 @@ def test_a_recording_is_either_filled_or_played(tmp_path: Path) -> None:
         tape.append("POST", CHAT, {}, b"1", OK)
     with pytest.raises(CassetteError, match="there is nothing new to save"):
         tape.save()
-
-
-def test_the_environment_tells_what_must_not_be_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tape = Recording.blank(tmp_path / "a")
-    tape.append("POST", CHAT, {}, b'{"a":"the open sesame is it"}', OK)
-    monkeypatch.setenv("CAVE_PASSWORD", "open sesame")
-    with pytest.raises(SecretFound, match="value of CAVE_PASSWORD"):
-        tape.save()
-    tape.save({})
-    assert (tmp_path / "a").exists()
 
 
 def test_a_miss_in_a_long_recording_looks_at_the_next_ones_only(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Final, TypeAlias
 
 import httpx
@@ -137,11 +135,6 @@ def server(site: Site) -> Generator[ChatServer]:
         yield server
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
-
-
 def performed(program: Program, transport: httpx.BaseTransport, url: str) -> object:
     with httpx.Client(transport=transport, base_url=url, follow_redirects=True) as client:
         return program(client)
@@ -231,29 +224,6 @@ def test_a_secret_in_a_header_is_masked_in_the_file_alone(path: Path) -> None:
         assert etags(session, "http://a.test") == ["for REDACTED", "[value of the header x-api-key]"] * 2
 
 
-class Forwarding(BaseHTTPRequestHandler):
-    """An HTTP proxy that passes GET requests on to nobody, and says so."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-length", "5")
-        self.end_headers()
-        self.wfile.write(b"proxy")
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def proxy() -> Generator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Forwarding) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
 def get(transport: httpx.BaseTransport | None, url: str) -> str:
     with httpx.Client(transport=transport) as client:
         return client.get(url).text
@@ -265,13 +235,13 @@ async def aget(transport: httpx.AsyncBaseTransport, url: str) -> str:
 
 
 def test_the_proxy_of_the_environment_is_used_as_a_plain_client_does(
-    proxy: str, server: ChatServer, path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ChatServer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("no_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HTTP_PROXY", proxy)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with use_cassette(path, "record") as session:
+    with serving(answering=lambda _: Answer(b"proxy")) as proxy, use_cassette(path, "record") as session:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         for url, said in ((f"{server.url}/v1/new", "new"), ("http://far.invalid/v1/models", "proxy")):
             assert get(None, url) == said
             assert get(session.transport(), url) == said

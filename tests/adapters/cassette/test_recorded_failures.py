@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio
 import httpx
@@ -13,10 +13,9 @@ import pytest
 
 from tests.patience import NEVER
 from tests.samples import complaint
-from tests.servers.chat_server import Answer, chunk, nobody_listens, replying, serving, streaming
+from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import KINDS, Break, Session, recording, use_cassette
-from toolreel.testing import saying
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE: Final = 1.0
@@ -27,18 +26,26 @@ Heard: TypeAlias = "list[tuple[str, str]]"
 """What a client got of each exchange: statuses, lines and bodies, and the exceptions by class and text."""
 
 
-def ask(session: Session, url: str, times: int) -> Heard:
+def asking(client: Any, url: str, times: int) -> Heard:  # noqa: ANN401 - of httpx or httpx2
     heard: Heard = []
-    with httpx.Client(transport=session.transport(), timeout=PATIENCE) as client:
+    with client:
         for _ in range(times):
             try:
                 with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
                     heard.append(("status", str(response.status_code)))
                     for line in response.iter_lines():
                         heard.append(("line", line))
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx2.HTTPError) as error:
                 heard.append((type(error).__name__, str(error)))
     return heard
+
+
+def ask(session: Session, url: str, times: int) -> Heard:
+    return asking(httpx.Client(transport=session.transport(), timeout=PATIENCE), url, times)
+
+
+def ask2(session: Session, url: str, times: int) -> Heard:
+    return asking(httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE), url, times)
 
 
 def on(backend: str) -> Callable[[Session, str, int], Heard]:
@@ -56,20 +63,6 @@ def on(backend: str) -> Callable[[Session, str, int], Heard]:
         return heard
 
     return lambda session, url, times: anyio.run(asked, session, url, times, backend=backend)
-
-
-def ask2(session: Session, url: str, times: int) -> Heard:
-    heard: Heard = []
-    with httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE) as client:
-        for _ in range(times):
-            try:
-                with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
-                    heard.append(("status", str(response.status_code)))
-                    for line in response.iter_lines():
-                        heard.append(("line", line))
-            except httpx2.HTTPError as error:
-                heard.append((type(error).__name__, str(error)))
-    return heard
 
 
 CLIENTS: Final = {"httpx": ask, "asyncio": on("asyncio"), "trio": on("trio"), "httpx2": ask2}
@@ -90,11 +83,6 @@ BREAKS: Final[dict[str, tuple[Answer, str]]] = {
     },
     "a stream that falls silent": (streaming(*EVENTS, NEVER), "ReadTimeout"),
 }
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
 
 
 def test_the_kinds_are_httpxs_own() -> None:
@@ -141,34 +129,6 @@ def test_a_server_that_is_not_there_is_not_there_again(
     assert [kind for kind, _ in live] == ["ConnectError"] * 2
     with use_cassette(path) as session:
         assert asks(session, "http://elsewhere.invalid", 2) == live
-
-
-def test_a_certificate_that_nobody_trusts_and_an_unknown_scheme_are_recorded_too(path: Path) -> None:
-    with serving() as server, use_cassette(path, "record") as session:
-        tls = ask(session, server.url.replace("http:", "https:"), 1)
-        scheme = ask(session, "ftp://a.test", 1)
-    assert (tls[0][0], scheme[0][0]) == ("ConnectError", "UnsupportedProtocol")
-    assert "SSL" in tls[0][1]
-    with use_cassette(path) as session:
-        assert ask(session, "http://a.test", 2) == tls + scheme
-
-
-@each
-def test_a_server_that_recovers_does_so_in_the_same_order(
-    asks: Callable[[Session, str, int], Heard], path: Path
-) -> None:
-    busy = replying({"error": {"message": "Slow down."}}, 429)
-    down = Answer(b"<h1>Bad gateway</h1>", 502)
-    script = (busy, down, Answer(raw=b""), Answer(delay=NEVER), replying(saying("hello")))
-    with serving(*script) as server, use_cassette(path, "record") as session:
-        live = asks(session, server.url, len(script))
-    assert [said for what, said in live if what == "status"] == ["429", "502", "200"]
-    assert [what for what, _ in live if what.endswith(("Error", "Timeout"))] == [
-        "RemoteProtocolError",
-        "ReadTimeout",
-    ]
-    with use_cassette(path) as session:
-        assert asks(session, "http://elsewhere.invalid", len(script)) == live
 
 
 def test_the_file_says_what_broke_off_and_the_exception_where_it_comes_from(path: Path) -> None:

@@ -177,20 +177,6 @@ def test_a_body_whose_messages_begin_with_a_list_is_a_text_in_a_request_and_a_tr
     assert stored(text) == [(body.encode(), body.encode())]
 
 
-def test_a_file_grows_with_the_conversation_and_not_with_its_square() -> None:
-    def size(turns: int) -> int:
-        return len(serialize(conversation(turns)))
-
-    one, two = size(200) - size(100), size(300) - size(200)
-    assert abs(one - two) < one / 50
-    assert sum(len(asked) for asked, _ in stored(serialize(conversation(200)))) > 15 * size(200)
-
-
-def test_a_reminder_that_moves_along_at_the_end_does_not_make_it_grow_faster() -> None:
-    sizes = [len(serialize(conversation(turns, reminder=True))) for turns in (50, 100, 150)]
-    assert abs((sizes[2] - sizes[1]) - (sizes[1] - sizes[0])) < sizes[0] / 50
-
-
 def test_every_message_stands_exactly_once() -> None:
     text = serialize(conversation(30, reminder=True))
     assert {text.count(f"question {turn}?") for turn in range(30)} == {1}

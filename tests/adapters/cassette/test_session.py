@@ -12,7 +12,7 @@ import pytest
 
 from tests.adapters.cassette.clients import Send, by_httpx, each_client, word
 from tests.samples import complaint
-from tests.servers.chat_server import Answer, nobody_listens, replying, serving
+from tests.servers.chat_server import Answer, replying, serving
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import MODES, Mode, Session, use_cassette
 from toolreel.testing import saying
@@ -35,11 +35,6 @@ def asked_by(send: Send, session: Session, url: str, questions: tuple[str, ...])
 
 
 ask = partial(asked_by, by_httpx)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "session.yaml"
 
 
 def recorded(path: Path, *questions: str) -> str:
@@ -165,20 +160,6 @@ def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(send: Send,
     assert "interaction 2 of 2" in complaint(ReplayMismatch, stop)
     assert 'request:  "z"' in complaint(ReplayMismatch, hide)
     assert path.read_text() == before
-
-
-def test_what_breaks_off_while_a_recording_is_extended_is_part_of_it(path: Path) -> None:
-    recorded(path, "a")
-
-    def goes_on(url: str, mode: Mode) -> None:
-        with use_cassette(path, mode) as session:
-            ask(session, url, ("a",))
-            with pytest.raises(httpx.ConnectError):
-                ask(session, url, ("b",))
-
-    with nobody_listens() as url:
-        goes_on(url, "extend")
-    goes_on(NOWHERE, "replay")
 
 
 def test_a_session_in_which_nothing_was_asked_writes_nothing(path: Path) -> None:

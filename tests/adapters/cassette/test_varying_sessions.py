@@ -19,7 +19,6 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import canonical
 
 NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
-TRACE: Final = Vary(at="/metadata/trace")
 
 
 def asked(time: str, question: str = "Hi", **further: object) -> dict[str, object]:
@@ -67,30 +66,6 @@ def test_anything_else_is_a_difference_and_the_place_that_may_vary_is_not_shown(
     said = complaint(ReplayMismatch, replayed)
     assert "first change: messages[1].content" in said
     assert "2027" not in said
-
-
-def test_requests_that_are_alike_by_the_rules_are_played_in_order_and_once(tmp_path: Path) -> None:
-    first, second = asked("2026-11-22 14:03"), asked("2026-11-22 14:04")
-    recorded(path := tmp_path / "a.yaml", by_httpx, first, second)
-
-    def replayed() -> None:
-        with use_cassette(path, vary=[NOW]) as session:
-            assert by_httpx(session, NOWHERE, [second, second]) == ["reply 0", "reply 1"]
-            by_httpx(session, NOWHERE, [second])
-
-    assert "was recorded, but is asked for more often than that" in complaint(ReplayMismatch, replayed)
-
-
-def test_a_recording_carries_its_own_rules(tmp_path: Path) -> None:
-    recorded(path := tmp_path / "a.yaml", by_httpx, asked("2026-11-22 14:03", metadata={"trace": "a1"}))
-    rules = (
-        "vary:\n- {pattern: 'Now: [0-9-]{10} [0-9:]{5}', becomes: 'Now: <time>'}\n- {at: /metadata/trace}\n"
-    )
-    path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{rules}"))
-    with use_cassette(path) as session:
-        assert by_httpx(session, NOWHERE, [asked("2027-01-01 00:00", metadata={})]) == ["reply 0"]
-        assert session.fits == {NOW: 1, TRACE: 0}
-        session.recording.rules.count(session.recording.rules.compared(b'{"metadata": {"trace": 1}}'))
 
 
 def test_rules_that_leave_nothing_together_are_refused(tmp_path: Path) -> None:

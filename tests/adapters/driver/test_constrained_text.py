@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel import Completed, LoopConfig, Plan, Ports, PythonTools, output_of, stream
+from tests.adapters.driver.test_partial_outputs import events_of
+from toolreel import Completed
 from toolreel.stream_events import (
     PartialOutput,
     RunEnded,
@@ -18,27 +18,14 @@ from toolreel.stream_events import (
     TextWithdrawn,
     ToolStarted,
 )
-from toolreel.testing import ScriptedEndpoint, saying, streaming
+from toolreel.testing import saying, streaming
 from toolreel_core import Json
 
 COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def look(at: str) -> str:
-    """Look at something."""
-    return at
-
-
-def events_of(*script: Any, output: object = None) -> list[StreamEvent]:  # noqa: ANN401 - scripted replies
-    tools = PythonTools([look])
-    plan = Plan.of(
-        model="m",
-        messages="?",
-        tools=tools.surface,
-        output=None if output is None else output_of(output).spec,
-        config=LoopConfig(stream="always", constrained_calls="response_format"),
-    )
-    return [*stream(plan, Ports(ScriptedEndpoint(script), tools))]
+def constrained(*script: object, output: object = None) -> list[StreamEvent]:
+    return events_of(*script, output=output, constrained_calls="response_format")
 
 
 def shown(events: list[StreamEvent]) -> str:
@@ -54,7 +41,7 @@ def ended(events: list[StreamEvent]) -> Completed:
 
 
 def test_of_a_call_nothing_is_shown_and_of_the_answer_its_text_as_it_grows() -> None:
-    events = events_of(
+    events = constrained(
         streaming('{"name": "lo', 'ok", "arguments": {"at": "the sea"}}'),
         streaming('{"name": "final_answer", "arg', 'uments": {"answer": "It is', " bl", 'ue."}}'),
     )
@@ -65,7 +52,7 @@ def test_of_a_call_nothing_is_shown_and_of_the_answer_its_text_as_it_grows() -> 
 
 
 def test_a_server_that_ignores_stream_shows_the_answer_too() -> None:
-    events = events_of(saying('{"name": "final_answer", "arguments": {"answer": "Blue."}}'))
+    events = constrained(saying('{"name": "final_answer", "arguments": {"answer": "Blue."}}'))
     assert shown(events) == "Blue."
 
 
@@ -73,12 +60,12 @@ def test_a_server_that_ignores_stream_shows_the_answer_too() -> None:
 def test_words_of_a_server_that_ignores_the_constraint_are_shown_as_they_come(
     pieces: tuple[str, ...],
 ) -> None:
-    events = events_of(streaming(*pieces))
+    events = constrained(streaming(*pieces))
     assert shown(events).strip() == "Blue."
 
 
 def test_a_value_grows_out_of_the_arguments_of_the_final_call() -> None:
-    events = events_of(
+    events = constrained(
         streaming('{"name": "look", "arguments": {"at": "x"}}'),
         streaming('{"name": "final_answer", "argum', 'ents": {"n": 4}', "}"),
         output=COUNT,
@@ -96,5 +83,5 @@ def test_however_a_reply_is_cut_its_answer_is_shown_once(text: str, cuts: list[i
     pieces, rest = list[str](), whole
     for cut in cuts:
         pieces, rest = [*pieces, rest[:cut]], rest[cut:]
-    events = events_of(streaming(*(piece for piece in (*pieces, rest) if piece)))
+    events = constrained(streaming(*(piece for piece in (*pieces, rest) if piece)))
     assert shown(events) == ended(events).content

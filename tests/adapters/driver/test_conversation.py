@@ -24,8 +24,6 @@ from toolreel._driver import (
     Resting,
     Run,
     Wanted,
-    arun,
-    aspeak,
     go_on,
     run,
     speak,
@@ -43,7 +41,7 @@ from toolreel._journal import (
 from toolreel._replay import DRIVERS, AsyncRehearsal, Rehearsal, aresume, replay, resume, retrace
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool
-from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
+from toolreel_core._conversation import UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
@@ -119,26 +117,6 @@ def on_sync(
     return done
 
 
-def on_asyncio(
-    plan: Plan,
-    given: Ports,
-    said: Iterable[str],
-    journal: MemoryJournal | None = None,
-    inbox: Inbox | None = None,
-) -> Run:
-    async def talk() -> Run:
-        performer = awaited(given)
-        done = await arun(plan, performer, journal=journal, inbox=inbox)
-        for content in said:
-            done = await aspeak(done.state, content, performer, journal=journal, inbox=inbox)
-        return done
-
-    return asyncio.run(talk())
-
-
-each_driver = pytest.mark.parametrize("talk", [on_sync, on_asyncio])
-
-
 def conversation(
     script: Iterable[Line] = THREE, said: Iterable[str] = ("And plus 1?", "Thanks!")
 ) -> Recorded:
@@ -162,27 +140,6 @@ def steered() -> tuple[Recorded, Run]:
     done = run(PLAN, Ports(endpoint, tools), journal=journal, inbox=inbox)
     assert inbox.waiting == ()
     return parse_journal(journal.text, "steered"), done
-
-
-@each_driver
-def test_the_next_exchange_goes_on_with_the_whole_history(talk: Callable[..., Run]) -> None:
-    endpoint = ScriptedEndpoint(THREE)
-    done = talk(PLAN, Ports(endpoint, PythonTools([add])), ["And plus 1?", "Thanks!"])
-    endpoint.finish()
-    assert done.outcome == Completed("You are welcome.")
-    assert [type(message) for message in done.state.messages.messages] == [
-        UserMessage,
-        AssistantMessage,
-        ToolMessage,
-        AssistantMessage,
-        UserMessage,
-        AssistantMessage,
-        ToolMessage,
-        AssistantMessage,
-        UserMessage,
-        AssistantMessage,
-    ]
-    assert [len(effect.request.messages.texts) for effect in endpoint.asked] == [1, 3, 5, 7, 9]
 
 
 def test_what_is_said_meanwhile_is_in_the_journal_where_the_run_took_it() -> None:

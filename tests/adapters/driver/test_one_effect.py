@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel import (
     AsyncPorts,
@@ -19,7 +18,7 @@ from toolreel import (
     run,
     tool,
 )
-from toolreel._driver import ImmediateEndpoint
+from toolreel._driver import ImmediateEndpoint, Wanted
 from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import (
@@ -68,16 +67,6 @@ def test_effects_performed_one_by_one_make_the_run_that_a_driver_makes() -> None
     assert state == run(PLAN, Ports(script(), TOOLS)).state
 
 
-def test_async_effects_make_the_same_run() -> None:
-    async def performed() -> State:
-        ports, state = AsyncPorts(ImmediateEndpoint(script()), ImmediateTools(TOOLS)), start(PLAN).state
-        while effects := pending(state):
-            state = taken(state, await aperform(effects[0], ports))
-        return state
-
-    assert asyncio.run(performed()) == run(PLAN, Ports(script(), TOOLS)).state
-
-
 def test_an_endpoint_alone_performs_requests() -> None:
     state = start(Plan.of(model="m", messages="hi")).state
     (effect,) = pending(state)
@@ -94,42 +83,40 @@ def test_a_decision_that_is_open_is_no_event() -> None:
     assert perform(question, ports) is None
 
 
+def aperformed(effect: Wanted, ports: Any) -> Event | None:  # noqa: ANN401 - anything
+    return asyncio.run(aperform(effect, ports))
+
+
 @pytest.mark.parametrize(
-    ("ports", "why"),
+    ("act", "ports", "why"),
     [
-        (None, "perform: expected ports, got NoneType; write Ports(endpoint, tools)"),
+        (perform, None, "perform: expected ports, got NoneType; write Ports(endpoint, tools)"),
         (
+            perform,
             AsyncPorts(ImmediateEndpoint(script())),
             "perform: AsyncPorts is async; write await aperform(effect, ...)",
         ),
         (
+            perform,
             Ports(cast("Any", ImmediateEndpoint(script()))),
             "endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and await aperform(effect, ...)",
         ),
-    ],
-)
-def test_ports_that_cannot_perform_say_what_to_write(ports: Any, why: str) -> None:  # noqa: ANN401 - anything
-    (effect,) = pending(start(PLAN).state)
-    assert complaint(ConfigError, lambda: perform(effect, ports)) == why
-
-
-@pytest.mark.parametrize(
-    ("ports", "why"),
-    [
-        (None, "aperform: expected ports, got NoneType; write AsyncPorts(endpoint, tools)"),
+        (aperformed, None, "aperform: expected ports, got NoneType; write AsyncPorts(endpoint, tools)"),
         (
+            aperformed,
             Ports(script()),
             "aperform: Ports is not async; write AsyncPorts(...), or perform(effect, ...)",
         ),
         (
+            aperformed,
             AsyncPorts(cast("Any", script())),
             "endpoint: ScriptedEndpoint is not async; take its async version, or Ports and perform()",
         ),
     ],
 )
-def test_async_ports_that_cannot_perform_say_what_to_write(ports: Any, why: str) -> None:  # noqa: ANN401
+def test_ports_that_cannot_perform_say_what_to_write(act: Any, ports: Any, why: str) -> None:  # noqa: ANN401
     (effect,) = pending(start(PLAN).state)
-    assert complaint(ConfigError, lambda: asyncio.run(aperform(effect, ports))) == why
+    assert complaint(ConfigError, lambda: act(effect, ports)) == why
 
 
 def test_the_end_of_a_run_is_nothing_to_perform() -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
-from toolreel._driver import OutcomeError, Ports, Resting, Run, RunUsage, retold, run
+from toolreel._driver import OutcomeError, Ports, Run, RunUsage, retold, run
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel.tools import PythonTools, Tool
@@ -17,7 +17,6 @@ from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import RunTool, SendRequest
 from toolreel_core._settings import LoopConfig
 
 
@@ -25,17 +24,6 @@ def test_a_run_is_retold_from_its_events_with_every_note() -> None:
     journal = MemoryJournal(PLAN)
     ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
     assert retold(PLAN, parse_journal(journal.text).events) == ended
-
-
-@pytest.mark.parametrize(("events", "waited_for"), [(0, SendRequest), (1, RunTool), (2, SendRequest)])
-def test_a_run_that_is_not_over_rests_at_what_nobody_has_answered(events: int, waited_for: type) -> None:
-    journal = MemoryJournal(PLAN)
-    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    unfinished = retold(PLAN, parse_journal(journal.text).events[:events])
-    assert isinstance(unfinished.outcome, Resting)
-    assert unfinished.outcome.name == "resting"
-    assert [type(effect) for effect in unfinished.outcome.waits_for] == [waited_for]
-    assert not unfinished.completed
 
 
 HOSTILE = '<script>alert(1)</script>\x1b[31m pay \u202e001\n"quoted" & done ' + "x" * 5_000

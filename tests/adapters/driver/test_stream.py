@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import (
     AbstractAsyncContextManager,
@@ -26,7 +25,6 @@ import httpx
 import pytest
 from hypothesis import settings
 
-from tests.adapters.driver.immediate import ImmediateApprover
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
@@ -41,7 +39,6 @@ from toolreel import (
     PythonTools,
     ReplayMismatch,
     astream,
-    astream_on,
     run,
     stream,
     stream_on,
@@ -49,14 +46,7 @@ from toolreel import (
 )
 from toolreel._driver import STOPPED, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import (
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    Recording,
-    RecordTransport,
-    ReplayTransport,
-    recording,
-)
+from toolreel.cassette import Recording, RecordTransport, recording
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
@@ -125,11 +115,6 @@ def served_loosely() -> Generator[str]:
         eventually(lambda: server.closed == server.connections, "every connection is closed")
 
 
-def loaded(path: Path) -> Recording:
-    """A cassette that need not be used up."""
-    return Recording.load(path)
-
-
 Opened: TypeAlias = Callable[[Path], AbstractContextManager[Endpoint]]
 AsyncOpened: TypeAlias = Callable[[Path], AbstractAsyncContextManager[AsyncEndpoint]]
 
@@ -156,19 +141,10 @@ def recorded(path: Path) -> Generator[Endpoint]:
 
 
 @contextmanager
-def replayed(path: Path) -> Generator[Endpoint]:
-    with recorded(path) as endpoint:
-        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    tape = loaded(path)
-    with HttpEndpoint("http://elsewhere.invalid", transport=ReplayTransport(tape)) as endpoint:
-        yield endpoint
-
-
-@contextmanager
 def taped(path: Path) -> Generator[Endpoint]:
     with recorded(path) as endpoint:
         run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    yield TapedEndpoint(loaded(path))
+    yield TapedEndpoint(Recording.load(path))
 
 
 @asynccontextmanager
@@ -182,23 +158,6 @@ async def ahttp(_: Path) -> AsyncGenerator[AsyncEndpoint]:
     with served_loosely() as url:
         async with AsyncHttpEndpoint(url) as endpoint:
             yield endpoint
-
-
-@asynccontextmanager
-async def arecorded(path: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with served_loosely() as url, recording(path) as tape:
-        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
-        async with AsyncHttpEndpoint(url, transport=transport) as endpoint:
-            yield endpoint
-
-
-@asynccontextmanager
-async def areplayed(path: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with recorded(path) as endpoint:
-        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    transport = AsyncReplayTransport(loaded(path))
-    async with AsyncHttpEndpoint("http://elsewhere.invalid", transport=transport) as endpoint:
-        yield endpoint
 
 
 Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent]]
@@ -242,13 +201,9 @@ def on(backend: str, opened: AsyncOpened) -> Reader:
 READERS: Final[dict[str, Reader]] = {
     "scripted": sync(scripted),
     "http": sync(http),
-    "recording": sync(recorded),
-    "replaying": sync(replayed),
     "taped": sync(taped),
     **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
     **{f"http on {backend}": on(backend, ahttp) for backend in ("asyncio", "trio")},
-    **{f"recording on {backend}": on(backend, arecorded) for backend in ("asyncio", "trio")},
-    **{f"replaying on {backend}": on(backend, areplayed) for backend in ("asyncio", "trio")},
 }
 QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
 """Those without a server."""
@@ -302,20 +257,6 @@ EXPECTED: Final[list[StreamEvent]] = [
     TextDelta(3, "All "),
     TextDelta(3, "there."),
 ]
-
-
-@pytest.mark.parametrize("backend", ["sync", "asyncio", "trio"])
-def test_a_cassette_is_the_same_with_and_without_an_iterator(backend: str, tmp_path: Path) -> None:
-    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
-    with recorded(one) as endpoint:
-        run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    read = sync(recorded) if backend == "sync" else on(backend, arecorded)
-    read(other, MemoryJournal(PLAN), None)
-    assert ports_left_out(one) == ports_left_out(other)
-
-
-def ports_left_out(path: Path) -> str:
-    return re.sub(r"127\.0\.0\.1:\d+", "HOST", path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -376,26 +317,6 @@ def test_a_run_that_waits_for_an_approval_ends_its_stream_and_is_gone_on_with() 
         ToolResult,
         TextDelta,
     ]
-    assert isinstance(ends, RunEnded)
-    assert ends.run.outcome == Completed("Done.")
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_async_stream_goes_on_with_a_stored_run(backend: str) -> None:
-    tools = PythonTools([tool(needs_approval=True)(look)])
-    plan = Plan.of(model="m", messages="hi", tools=tools.surface)
-    script = ScriptedEndpoint([calling(("look", {"at": "a"})), saying("Done.")])
-    rests = run(plan, Ports(script, tools))
-
-    async def going_on() -> list[StreamEvent]:
-        ports = AsyncPorts(
-            ImmediateEndpoint(script),
-            AsyncPythonTools([tool(needs_approval=True)(look)]),
-            ImmediateApprover(Always()),
-        )
-        return [event async for event in astream_on(rests.state, ports)]
-
-    ends = anyio.run(going_on, backend=backend)[-1]
     assert isinstance(ends, RunEnded)
     assert ends.run.outcome == Completed("Done.")
 
@@ -519,20 +440,3 @@ def test_each_piece_is_shown_before_the_next_one_is_sent() -> None:
                 for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
                     wanted.put(piece)
     assert shown == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_each_piece_is_shown_before_the_next_one_is_sent_to_an_async_reader(backend: str) -> None:
-    async def reading() -> list[str]:
-        shown = []
-        with on_demand() as (url, wanted):
-            async with AsyncHttpEndpoint(url) as endpoint:
-                wanted.put(PIECES[0])
-                async for event in astream(CHAT, AsyncPorts(endpoint, AsyncPythonTools())):
-                    if isinstance(event, TextDelta):
-                        shown.append(event.text)
-                        for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
-                            wanted.put(piece)
-        return shown
-
-    assert anyio.run(reading, backend=backend) == ["a", "b", "c"]

@@ -22,18 +22,16 @@ from toolreel._driver import (
     arun,
     aspeak,
     astream_on,
-    go_on,
     run,
     speak,
     stream_on,
 )
 from toolreel._journal import FileJournal, MemoryJournal, Recorded, parse_journal
-from toolreel._replay import DRIVERS, replay, resume
+from toolreel._replay import DRIVERS, replay
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
 from toolreel_core._conversation import AssistantMessage, UserMessage, is_summary
 from toolreel_core._jsontext import canonical
-from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     Completed,
@@ -42,9 +40,6 @@ from toolreel_core._protocol import (
     RequestFailed,
     SendRequest,
     SummaryRequested,
-    UserSpoke,
-    dump,
-    load_state,
 )
 from toolreel_core._replies import Delta
 from toolreel_core._settings import LoopConfig
@@ -142,40 +137,6 @@ def test_both_drivers_record_the_same_conversation_and_it_replays(tmp_path: Path
     path.write_text(one.text)
     for driver in DRIVERS:
         assert replay(path, driver=driver).run.outcome == Completed(answer("Question 24?"))
-
-
-def test_a_run_that_is_killed_anywhere_goes_on_as_if_it_had_not_been() -> None:
-    record, done = recorded(20)
-    events = list(record.events)
-    assert any(is_summary(message) for message in done.state.messages.outgoing)
-    said = [event.content for event in events if isinstance(event, UserSpoke)]
-    for kept in range(len(events) + 1):
-        state = load_state(dump(fold(PLAN, events[:kept]).state))
-        before = sum(isinstance(event, UserSpoke) for event in events[:kept])
-        ports = Ports(Counting(), PythonTools())
-        resumed = go_on(state, ports)
-        for content in said[before:]:
-            resumed = speak(resumed, content, ports)
-        assert resumed.state == done.state
-
-
-def test_a_journal_that_ends_while_a_summary_is_awaited_is_resumed(tmp_path: Path) -> None:
-    class Dying(Counting):
-        def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-            if effect.purpose == "summary":
-                raise KeyboardInterrupt
-            return super().send(effect)
-
-    path = tmp_path / "talk.journal.jsonl"
-    ports = Ports(Dying(), PythonTools())
-    said = questions(60)
-    with FileJournal(path, PLAN) as journal, pytest.raises(KeyboardInterrupt):
-        talk(ports, said, journal)
-    last = 60 - len(said) - 1
-    endpoint = Counting()
-    resumed = resume(path, Ports(endpoint, PythonTools()))
-    assert resumed.outcome == Completed(answer(f"Question {last}?"))
-    assert [effect.purpose for effect in endpoint.asked] == ["summary", "turn"]
 
 
 def shown(events: list[StreamEvent]) -> tuple[str, Run]:

@@ -4,12 +4,10 @@ import time
 from dataclasses import replace
 from threading import Barrier
 
-import anyio
 import pytest
 
 from tests.patience import HANG
 from toolreel._driver import (
-    Always,
     AsyncPorts,
     AsyncSystemClock,
     ImmediateEndpoint,
@@ -17,7 +15,6 @@ from toolreel._driver import (
     Never,
     Performer,
     Ports,
-    Resting,
     SystemClock,
     Wanted,
     arun,
@@ -29,15 +26,12 @@ from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import AsyncPythonTools, PythonTools, Tool, definition_of
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._loop import fold, start
+from toolreel_core._loop import start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    AskApproval,
-    AwaitingApproval,
     BudgetSpent,
     CallEnded,
     CallStarted,
-    Cancelled,
     CancelRequested,
     Completed,
     Event,
@@ -52,8 +46,6 @@ from toolreel_core._protocol import (
     TransportFailed,
     Wait,
     WaitElapsed,
-    dump,
-    load_state,
 )
 from toolreel_core._settings import LoopConfig
 
@@ -105,20 +97,6 @@ GUARDED = replace(PLAN.tools.definitions[0], needs_approval=True)
 APPROVED = Plan.of(model="m", messages="What is 2 + 40?", tools=[GUARDED])
 
 
-def test_a_run_rests_where_a_tool_needs_approval_and_goes_on_from_its_stored_state() -> None:
-    first, rest = ScriptedEndpoint(SUM[:1]), ScriptedEndpoint(SUM[1:])
-    journal = MemoryJournal(APPROVED)
-    resting = run(APPROVED, Ports(first, PythonTools([add])), journal=journal)
-    assert isinstance(resting.state.phase, AwaitingApproval)
-    assert isinstance(resting.outcome, Resting)
-    assert [type(effect) for effect in resting.outcome.waits_for] == [AskApproval]
-
-    stored = load_state(dump(resting.state))
-    ended = go_on(stored, Ports(rest, PythonTools([add]), Always()), journal=journal)
-    assert ended.completed
-    assert fold(APPROVED, parse_journal(journal.text).events).state == ended.state
-
-
 def test_a_tool_that_is_not_approved_does_not_run() -> None:
     ran: list[int] = []
 
@@ -165,16 +143,6 @@ class Stopping:
     def perform(self, effect: Wanted) -> Event | None:
         self._left -= 1
         return self._performer.perform(effect) if self._left else CancelRequested("enough")
-
-
-@pytest.mark.parametrize("at", [1, 2, 3])
-def test_a_run_is_cancelled_at_any_effect(at: int) -> None:
-    journal = MemoryJournal(PLAN)
-    ports = Ports(ScriptedEndpoint(SUM), PythonTools([add]))
-    ended = run(PLAN, Stopping(ports, at=at), journal=journal)
-    assert ended.outcome == Cancelled("enough")
-    assert parse_journal(journal.text).events[-1] == CancelRequested("enough")
-    assert len(journal.lines) == 1 + at
 
 
 class Watched:
@@ -256,35 +224,6 @@ async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
     ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
     assert await arun(PLAN, ports, journal=there) == ended
     assert there.text == here.text
-
-
-@pytest.mark.anyio
-async def test_runs_side_by_side_do_not_meet() -> None:
-    outcomes: list[object] = []
-
-    async def go() -> None:
-        ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
-        outcomes.append((await arun(PLAN, ports)).outcome)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(go)
-    assert outcomes == [Completed("It is 42.")] * 20
-
-
-@pytest.mark.anyio
-async def test_a_task_that_is_cancelled_leaves_a_whole_journal() -> None:
-    class Hanging:
-        async def run(self, effect: RunTool) -> ToolReturned:
-            scope.cancel()
-            await anyio.sleep_forever()
-            raise AssertionError(effect)
-
-    journal = MemoryJournal(PLAN)
-    with anyio.CancelScope() as scope:
-        await arun(PLAN, AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), Hanging()), journal=journal)
-    assert scope.cancelled_caught
-    assert [record.kind for record in parse_journal(journal.text).records] == ["send_request"]
 
 
 HURRIED = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(max_wall_ms=50))

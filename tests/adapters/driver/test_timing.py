@@ -30,14 +30,13 @@ from toolreel import (
     astream,
     fork,
     replay,
-    resume,
     run,
     speak,
     stream,
 )
 from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes, Wanted
 from toolreel._internal import JournalError
-from toolreel._journal import companion, sealed, unfinished
+from toolreel._journal import companion, sealed
 from toolreel._replay import DRIVERS, Driver, recover_runs
 from toolreel.cassette import Recording
 from toolreel.journals import MemoryJournal, parse_journal, read_journal
@@ -221,19 +220,6 @@ def test_a_replay_tells_what_the_live_run_took(driver: Driver, tmp_path: Path) -
         live = run(PLAN, slow()[0], journal=journal)
     assert replay(path, driver=driver).run.timing == live.timing
     assert replay(path, driver=driver, tools=lambda: [add]).run.timing == live.timing
-
-
-@pytest.mark.parametrize("lines", [1, 2, 3])
-def test_a_resumed_run_took_what_it_took_before_too(lines: int, tmp_path: Path) -> None:
-    path = tmp_path / "sum.journal.jsonl"
-    with FileJournal(path, PLAN) as journal:
-        live = run(PLAN, slow()[0], journal=journal)
-    unfinished(path).write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
-    path.unlink()
-    resumed = resume(path, slow(SUM[(lines > 1) :])[0])
-    assert resumed.timing == live.timing
-    assert read_journal(path).text == run_text()
-    assert replay(path).run.timing == live.timing
 
 
 def run_text() -> str:

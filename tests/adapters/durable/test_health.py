@@ -16,7 +16,7 @@ from tests.patience import HANG
 from tests.servers.postgres import Postgres
 from toolreel import Plan, Ports, run
 from toolreel._driver import ending_at
-from toolreel.durable import BOUNDS, DurableRuns, Limits, Performed, Present, Worker, limited, text
+from toolreel.durable import DurableRuns, Limits, Worker, limited
 from toolreel.errors import DurableError
 from toolreel.ports import Endpoints
 from toolreel.testing import ScriptedEndpoint
@@ -125,17 +125,3 @@ def test_waits_for_limits_are_counted_wherever_the_endpoint_is(tmp_path: Path) -
     assert told[waits] == 1, "a request that is refused at once has not waited"
     assert told['toolreel_limit_wait_seconds_total{account="an account"}'] == 2.5
     spare.close()
-
-
-def test_durations_are_counted_in_each_bucket_that_holds_them() -> None:
-    performed = Performed()
-    for ms in (10, 11, 700_000):
-        performed.see({"run": "a", "kind": "run_tool", "ms": ms})
-    performed.see({"run": "a", "kind": "user_spoke"})
-    told = text('a "queue"', Present({}, 0.0, 0, {}), performed)
-    buckets = [line.rpartition(" ")[2] for line in told.splitlines() if "_bucket{" in line]
-    assert buckets == ["1", *["2"] * (len(BOUNDS) - 1), "3"]
-    assert 'toolreel_effect_seconds_sum{kind="run_tool"} 700.021' in told
-    assert 'toolreel_queue_length{queue="a \\"queue\\""} 0' in told
-    kinds = [line.split()[2] for line in told.splitlines() if line.startswith("# TYPE")]
-    assert len(kinds) == len({*kinds}), "a metric is declared once"

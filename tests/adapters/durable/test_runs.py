@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from tests.adapters.durable.shop import Shop, plan_of, undisturbed
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, run, tool
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.durable import DurableRuns, Worker, claim, database_url, open_database
+from toolreel.durable import DurableRuns, Store, Worker, database_url, open_database
 from toolreel.errors import DurableError
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import Endpoints
@@ -227,13 +227,13 @@ def replaced(database: str, old: str, new: str) -> Callable[[], None]:
 def test_only_one_of_many_takes_a_run(database: str) -> None:
     with DurableRuns(database) as runs:
         runs.submit(Plan.of(model="m", messages="Hi!"), "wanted")
-    engine = open_database(database_url(database), connections=10)
+    store = Store(database_url(database), connections=10)
     for _ in range(3):
         together, taken = Barrier(8), list[str]()
 
         def take(name: str, together: Barrier = together, taken: list[str] = taken) -> None:
             together.wait()
-            if claim(engine, "wanted", name) is not None:
+            if store.claim("wanted", name) is not None:
                 taken.append(name)
 
         threads = [Thread(target=take, args=(f"wanted~{number}",)) for number in range(8)]
@@ -242,10 +242,9 @@ def test_only_one_of_many_takes_a_run(database: str) -> None:
         for thread in threads:
             thread.join()
         assert len(taken) == 1
-        assert claim(engine, "wanted", taken[0]) is not None, "the one that has it may take it again"
-        with engine.begin() as connection:
-            connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL"))
-    engine.dispose()
+        assert store.claim("wanted", taken[0]) is not None, "the one that has it may take it again"
+        store.change(lambda connection: connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL")))
+    store.close()
 
 
 def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: str, tmp_path: Path) -> None:

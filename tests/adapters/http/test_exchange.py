@@ -7,79 +7,28 @@ import re
 import ssl
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import anyio
 import httpx
 import pytest
 import trio
 
-from tests.patience import HANG, NEVER
-from tests.servers.chat_server import asking, replying
+from tests.adapters.http.ways import WAYS, Ask, Said, each
+from tests.patience import HANG
+from tests.servers.chat_server import asking
 from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
 from tests.servers.http2_server import certificate_in
 from toolreel._driver import AsyncPorts, Ports, Resting, arun, run
 from toolreel.cassette import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing import ScriptedTools, saying
+from toolreel.testing import ScriptedTools
 from toolreel.tools import AsyncPythonTools
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Outcome, ReplyReceived, RequestFailed, TransportFailed
+from toolreel_core._protocol import Outcome, RequestFailed, TransportFailed
 from toolreel_core._settings import LoopConfig
 
-Said: TypeAlias = ReplyReceived | RequestFailed
-Ask: TypeAlias = Callable[..., list[Said]]
-
-
-def ask_in_threads(
-    url: str,
-    times: int = 1,
-    *,
-    stream: bool = False,
-    text: str = "hi",
-    **settings: Any,  # noqa: ANN401
-) -> list[Said]:
-    effects = [asking(text, stream=stream, ref=ref) for ref in range(times)]
-    with HttpEndpoint(url, **settings) as endpoint, ThreadPoolExecutor(times) as pool:
-        if times == 1:  # in the main thread, as a program without threads
-            return [endpoint.send(effects[0])]
-        return [*pool.map(endpoint.send, effects)]
-
-
-def asking_on(backend: str) -> Ask:
-    def ask(
-        url: str,
-        times: int = 1,
-        *,
-        stream: bool = False,
-        text: str = "hi",
-        **settings: Any,  # noqa: ANN401
-    ) -> list[Said]:
-        said: list[Said] = []
-
-        async def one(endpoint: AsyncHttpEndpoint, ref: int) -> None:
-            said.append(await endpoint.send(asking(text, stream=stream, ref=ref)))
-
-        async def conversation() -> None:
-            async with AsyncHttpEndpoint(url, **settings) as endpoint, anyio.create_task_group() as group:
-                for ref in range(times):
-                    group.start_soon(one, endpoint, ref)
-
-        anyio.run(conversation, backend=backend)
-        return said
-
-    return ask
-
-
-WAYS: Final = {
-    "sync": ask_in_threads,
-    "asyncio": asking_on("asyncio"),
-    "trio": asking_on("trio"),
-}
-each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 SOON: Final = 0.5
 """Seconds; a test waits so long for what never ends."""
 LATE: Final = f"the exchange was not complete after {SOON} s, its deadline"
@@ -91,7 +40,7 @@ LATE: Final = f"the exchange was not complete after {SOON} s, its deadline"
 def test_an_exchange_ends_at_its_deadline_whatever_drips(ask: Ask, drip: Endless, stream: bool) -> None:
     with dripping(drip) as url:
         began = time.monotonic()
-        (event,) = ask(url, deadline=SOON, stream=stream)
+        (event,) = ask(url, asking(stream=stream), deadline=SOON)
         took = time.monotonic() - began
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
@@ -122,7 +71,7 @@ def test_a_flood_of_nothing_ends(ask: Ask, flood: str) -> None:
 @each
 def test_a_request_that_is_read_too_slowly_ends_at_the_deadline(ask: Ask) -> None:
     with sipping() as url:
-        (event,) = ask(url, text="x" * 20_000_000, deadline=SOON)
+        (event,) = ask(url, asking("x" * 20_000_000), deadline=SOON)
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.rpartition(": ")[2]) == ("timeout", LATE)
 
@@ -130,7 +79,7 @@ def test_a_request_that_is_read_too_slowly_ends_at_the_deadline(ask: Ask) -> Non
 @each
 def test_the_wait_for_a_free_connection_ends_at_the_deadline(ask: Ask) -> None:
     with dripping(DRIPS["a header"]) as url:
-        said = ask(url, times=3, connections=1, deadline=SOON)
+        said = ask(url, *[asking(ref=ref) for ref in range(3)], at_once=True, connections=1, deadline=SOON)
     assert {(type(event), getattr(event, "failure", "")) for event in said} == {(RequestFailed, "timeout")}
     assert sorted(event.ref for event in said) == [0, 1, 2]
 
@@ -152,19 +101,6 @@ def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about() -> 
 
     assert isinstance(trio.run(send), RequestFailed)
     gc.collect()  # the warning would come here
-
-
-def test_an_endpoint_with_one_connection_goes_on_after_a_deadline() -> None:
-    body = replying(saying("hello")).body
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    answers = chain([b""], repeat(head.encode() + body))
-    with (
-        dripping(lambda: Endless(next(answers), b"", NEVER)) as url,
-        HttpEndpoint(url, connections=1, deadline=SOON) as endpoint,
-    ):
-        assert isinstance(endpoint.send(asking()), RequestFailed)
-        # On a busy machine an answer may take longer than the deadline, but not each time.
-        assert any(isinstance(endpoint.send(asking(ref=ref)), ReplyReceived) for ref in range(2, 100))
 
 
 LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))

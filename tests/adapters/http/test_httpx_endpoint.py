@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import runpy
 import sys
-import tracemalloc
 from pathlib import Path
 
-import anyio
 import httpx
 import pytest
 
 from tests.adapters.http.ways import Ask, each
-from tests.patience import NEVER, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import (
     FAR_SIDES,
@@ -19,43 +16,19 @@ from tests.servers.chat_server import (
     Answer,
     FarSide,
     asking,
-    bomb,
     nobody_listens,
-    packed,
     replying,
     serving,
 )
-from toolreel._driver import Ports, run
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel._journal import MemoryJournal
 from toolreel.cassette import RecordTransport, recording
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import HttpEndpoint
 from toolreel.http import _httpx_endpoint as http
 from toolreel.http import _transport_pool as transports
-from toolreel.testing import ScriptedTools, saying
-from toolreel_core._plan import Plan
+from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
-
-
-@each
-def test_a_request_is_posted_with_the_headers_of_a_chat_completion(ask: Ask) -> None:
-    with serving(replying(saying("hello"))) as server:
-        ask(server.url)
-    (seen,) = server.seen
-    assert seen.path == "/v1/chat/completions"
-    assert seen.body == b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
-    assert seen.headers["content-type"] == seen.headers["accept"] == "application/json"
-    assert seen.headers["accept-encoding"] == "gzip, deflate"
-    assert "authorization" not in seen.headers
-
-
-@each
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw"])
-def test_a_packed_reply_is_unpacked(ask: Ask, encoding: str) -> None:
-    with serving(packed(b'{"ok":1}', encoding)) as server:
-        assert ask(server.url) == [ReplyReceived(1, 200, '{"ok":1}')]
 
 
 def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
@@ -89,22 +62,6 @@ def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
     assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
-@each
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
-def test_a_gibibyte_in_a_mebibyte_is_given_up_before_it_is_in_memory(ask: Ask, encoding: str) -> None:
-    cap = 4 * 1024 * 1024
-    with serving(bomb(1024, encoding)) as server:
-        tracemalloc.start()
-        try:
-            (event,) = ask(server.url, max_response_bytes=cap)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-    assert isinstance(event, RequestFailed)
-    assert event.failure == "too_large"
-    assert peak < 4 * cap
-
-
 def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
     with serving(Answer(bytes(LIMIT + 1))) as server, recording(tmp_path / "a.yaml") as tape:
         transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
@@ -124,47 +81,6 @@ def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model(ask: A
     assert complaint(LookupError, lambda: ask("http://127.0.0.1", transport=transport)) == (
         "nothing was recorded for http://127.0.0.1/v1/chat/completions"
     )
-
-
-@pytest.mark.anyio
-async def test_waiting_for_one_server_holds_up_nobody_else() -> None:
-    events: list[str] = []
-
-    async def ask(url: str, name: str) -> None:
-        async with AsyncHttpEndpoint(url) as endpoint:
-            await endpoint.send(asking())
-        events.append(name)
-
-    with serving(Answer(delay=NEVER)) as one, serving(Answer(b"{}")) as other:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ask, one.url, "slow")
-            await eventually_async(lambda: one.seen, "a request that the slow server has read")
-            await ask(other.url, "fast")
-            tasks.cancel_scope.cancel()
-    assert events == ["fast"]
-
-
-@pytest.mark.anyio
-async def test_a_cancelled_request_is_no_event() -> None:
-    with serving(Answer(delay=NEVER)) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
-            with anyio.move_on_after(0.1) as scope:
-                await endpoint.send(asking())
-    assert scope.cancelled_caught
-
-
-def test_the_key_is_sent_and_stands_in_no_record() -> None:
-    plan = Plan.of(model="m", messages="hi")
-    journal = MemoryJournal(plan)
-    with (
-        serving(replying({"error": {"message": "Forbidden"}}, 403)) as server,
-        HttpEndpoint(server.url, api_key_env="API_KEY", environ={"API_KEY": KEY}) as endpoint,
-    ):
-        ended = run(plan, Ports(endpoint, ScriptedTools({})), journal=journal)
-        shown = f"{endpoint!r} {endpoint.address!r} {endpoint.address} {ended!r} {journal.text}"
-    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
-    assert "HTTP 403: Forbidden" in shown
-    assert KEY not in shown
 
 
 @each

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from threading import Thread
 from typing import Final
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -34,62 +30,24 @@ ANSWER: Final = replying(HELLO)
 REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
 
 
-@contextmanager
-def forwarding() -> Generator[tuple[str, list[str]]]:
-    """A forward proxy on this machine: its URL, and the request lines that have come to it."""
-    asked: list[str] = []
-
-    def forward(client: socket.socket) -> None:
-        with client, suppress(OSError):
-            head = client.recv(65_536)
-            line, _, rest = head.partition(b"\r\n")
-            asked.append(line.decode())
-            method, url, version = line.split()
-            to = urlsplit(url.decode())
-            with socket.create_connection((to.hostname or "", to.port or 80)) as server:
-                server.sendall(b" ".join((method, to.path.encode(), version)) + b"\r\n" + rest)
-                Thread(target=pump, args=(client, server), daemon=True).start()
-                pump(server, client)
-
-    def pump(source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65_536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                Thread(target=forward, args=(listening.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = Thread(target=serve)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
-        finally:
-            listening.shutdown(socket.SHUT_RDWR)
-            thread.join()
-
-
 @each
-def test_a_proxy_of_the_environment_forwards_the_request(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(ANSWER, ANSWER) as server, forwarding() as (proxy, asked):
-        monkeypatch.setenv("HTTP_PROXY", proxy)
-        monkeypatch.setenv("NO_PROXY", "elsewhere.test")
-        assert ask(server.url) == [REPLY]
-        assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_forwards_the_request(
+    ask: Ask, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(ANSWER) as server, serving(ANSWER) as proxy:
+        monkeypatch.setenv(name, proxy.url.removeprefix("http://"))
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        assert ask(server.url) == [REPLY]
-        assert len(asked) == 1
+        assert ask(MODELS) == ask(server.url) == [REPLY]
+    assert [seen.path for seen in proxy.seen] == [CHAT]
 
 
 @each
 @pytest.mark.parametrize("given", [str, httpx.URL, httpx.Proxy], ids=["text", "url", "proxy"])
 def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable[[str], object]) -> None:
-    with serving(ANSWER) as server, forwarding() as (proxy, asked):  # which sets NO_PROXY to *
-        assert ask(server.url, proxy=given(proxy)) == [REPLY]
-        assert asked == [f"POST {server.url}/v1/chat/completions HTTP/1.1"]
+    with serving(ANSWER) as proxy:  # which sets NO_PROXY to *
+        assert ask(MODELS, proxy=given(proxy.url)) == [REPLY]
+    assert [seen.path for seen in proxy.seen] == [CHAT]
 
 
 @each

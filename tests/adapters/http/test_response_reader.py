@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from typing import Final
 
-import anyio
 import pytest
 
 from tests.adapters.http.ways import Ask, each
-from tests.patience import NEVER, eventually_async
+from tests.patience import NEVER
 from tests.servers.chat_server import KEPT_ALIVE, STALL, Answer, asking, chunk, replying, serving, streaming
-from toolreel._driver import Listener
-from toolreel.http import AsyncHttpEndpoint
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._replies import Delta
 
 DONE: Final = "data: [DONE]\n\n"
 HELLO: Final = (chunk("Hello."), chunk(None, "stop"), DONE)
-SLOW: Final = (0.15, chunk("Hel"), 0.15, chunk("lo"), 0.15, chunk(None, "stop"), 0.15, DONE)
 
 STREAMED: Final = asking(stream=True)
-
-
-@each
-def test_deltas_are_shown_when_they_come(ask: Ask) -> None:
-    heard: list[tuple[float, str]] = []
-
-    def hear(delta: Delta) -> None:
-        heard.append((time.monotonic() - began, delta.text))
-
-    with serving(streaming(*SLOW)) as server:
-        began = time.monotonic()
-        ask(server.url, STREAMED, on_delta=hear)
-    (first, _), (second, _) = heard
-    assert [text for _, text in heard] == ["Hel", "lo"]
-    assert second - first > 0.1
 
 
 @each
@@ -129,24 +109,3 @@ def test_an_endpoint_goes_on_after_a_stream_that_was_left_open_or_given_up(ask: 
     with serving(*answers) as server:
         kinds = [type(event) for event in ask(server.url, *[STREAMED] * 4, stall_timeout=STALL)]
     assert kinds == [ReplyReceived, RequestFailed, ReplyReceived, ReplyReceived]
-
-
-@pytest.mark.anyio
-async def test_a_request_that_is_cancelled_in_mid_stream_is_no_event() -> None:
-    heard: list[Delta] = []
-    hear: Listener = heard.append
-    said: list[ReplyReceived | RequestFailed] = []
-
-    async def ask(endpoint: AsyncHttpEndpoint) -> None:
-        said.append(await endpoint.send(asking(stream=True)))
-
-    with serving(streaming(chunk("Hel"), NEVER)) as server:
-        async with (
-            AsyncHttpEndpoint(server.url, on_delta=hear) as endpoint,
-            anyio.create_task_group() as tasks,
-        ):
-            tasks.start_soon(ask, endpoint)
-            await eventually_async(lambda: heard, "the first piece of the stream")
-            tasks.cancel_scope.cancel()
-    assert said == []
-    assert heard == [Delta("content", "Hel")]

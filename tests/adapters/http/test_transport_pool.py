@@ -6,7 +6,6 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections import deque
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ from tests.adapters.http.ways import Ask, each
 from tests.patience import HANG, NEVER, eventually, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
+from tests.servers.dripping_server import answering
 from tests.servers.http2_server import serving_http2
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
@@ -122,34 +122,21 @@ def one_request_a_connection() -> Generator[tuple[str, list[int]]]:
             server.shutdown()
 
 
-def test_no_more_requests_are_under_way_than_there_may_be() -> None:
-    with (
-        serving(*[SLOW] * 3) as server,
-        HttpEndpoint(server.url, connections=1) as endpoint,
-        ThreadPoolExecutor(3) as pool,
-    ):
-        began = time.monotonic()
-        events = [*pool.map(endpoint.send, [asking(ref=ref) for ref in (1, 2, 3)])]
-    assert time.monotonic() - began > 0.4
-    assert {type(event) for event in events} == {ReplyReceived}
-
-
-@pytest.mark.anyio
-async def test_whoever_finds_no_connection_free_waits_for_its_turn() -> None:
-    events: list[object] = []
+@each
+def test_requests_wait_for_a_free_connection(ask: Ask) -> None:
+    asked = [asking(ref=ref) for ref in (1, 2, 3)]
     with serving(*[SLOW] * 3) as server:
-        async with AsyncHttpEndpoint(
-            server.url, connections=2, timeout=httpx.Timeout(HANG, pool=0.01)
-        ) as endpoint:
+        timeout = httpx.Timeout(HANG, pool=0.01)
+        said = ask(server.url, *asked, at_once=True, connections=1, timeout=timeout)
+    assert [type(event) for event in said] == [ReplyReceived] * 3
+    assert server.connections == 1
 
-            async def ask(ref: int) -> None:
-                events.append(type(await endpoint.send(asking(ref=ref))))
 
-            async with anyio.create_task_group() as tasks:
-                for ref in (1, 2, 3):
-                    tasks.start_soon(ask, ref)
-    assert events == [ReplyReceived] * 3
-    assert server.connections == 2
+@each
+def test_a_refusal_that_comes_before_the_whole_request_is_heard(ask: Ask) -> None:
+    refusal = b"HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno"
+    with answering(lambda: refusal) as url:
+        assert ask(url, asking("x" * 1_000_000)) == [RequestFailed(1, "status", "HTTP 413: no", 413, "no")]
 
 
 @pytest.mark.anyio
@@ -227,17 +214,6 @@ def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) ->
     for kind in (HttpEndpoint, HttpEndpoint, AsyncHttpEndpoint):
         kind("https://models.test/v1")
     assert len(made) == 1
-
-
-def test_the_proxy_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(HELLO, HELLO) as server:
-        for name in ("HTTP_PROXY", "ALL_PROXY"):
-            monkeypatch.setenv("NO_PROXY", "elsewhere.test")
-            monkeypatch.setenv(name, server.url.removeprefix("http://"))
-            with HttpEndpoint("http://models.test/v1") as endpoint:
-                assert isinstance(endpoint.send(asking()), ReplyReceived)
-            monkeypatch.delenv(name)
-    assert [seen.headers["host"] for seen in server.seen] == ["models.test"] * 2
 
 
 def test_a_proxy_that_cannot_be_used_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

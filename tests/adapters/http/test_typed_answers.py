@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Final
@@ -11,20 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel import (
-    AsyncPorts,
-    AsyncPythonTools,
-    LoopConfig,
-    Plan,
-    Ports,
-    PythonTools,
-    Run,
-    arun,
-    output_of,
-    replay,
-    run,
-)
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel import LoopConfig, Plan, Ports, PythonTools, Run, output_of, replay, run
+from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal
 from toolreel.testing import calling, saying
 from toolreel_core._jsontext import Json, canonical
@@ -89,15 +76,6 @@ def ran(plan: Plan, *answers: Answer) -> Run:
 def test_an_odd_answer_is_the_value(name: str) -> None:
     done = ran(plan_of(), replying(ODD[name]))
     assert OUTPUT.value(done) == RIGHT
-
-
-def test_asynchronously_as_well() -> None:
-    async def ran_there(url: str) -> Run:
-        async with AsyncHttpEndpoint(url) as endpoint:
-            return await arun(plan_of(), AsyncPorts(endpoint, AsyncPythonTools([stock])))
-
-    with serving(replying(ODD["prose around"])) as server:
-        assert OUTPUT.value(asyncio.run(ran_there(server.url))) == RIGHT
 
 
 def test_a_streamed_answer_is_the_value() -> None:

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Final
 
-import anyio
 import pytest
 
 from tests.servers.chat_server import Answer, Seen, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
-from toolreel import AsyncPorts, AsyncPythonTools, FileJournal, Plan, Ports, PythonTools, arun, replay, run
+from toolreel import FileJournal, Plan, Ports, PythonTools, replay, run
 from toolreel.cassette import use_cassette
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel_core import Completed, LoopConfig, Provider, SystemMessage, UserMessage
 from toolreel_core._jsontext import canonical
@@ -80,19 +79,6 @@ def test_a_run_speaks_the_form_of_its_server(form: WireForm, streamed: bool) -> 
     ):
         ended = run(plan_for(form, streamed=streamed), Ports(endpoint, PythonTools([stock])))
         assert ended.outcome == Completed("There are 3.")
-        check(server.seen, form)
-
-
-@pytest.mark.parametrize("form", OTHER_FORMS)
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_so_does_a_run_on_an_event_loop(form: WireForm, backend: str) -> None:
-    async def main(url: str) -> object:
-        async with AsyncHttpEndpoint(url, api_key_env="MY_KEY", environ=KEY) as endpoint:
-            plan = plan_for(form, streamed=True)
-            return (await arun(plan, AsyncPorts(endpoint, AsyncPythonTools([stock])))).outcome
-
-    with serving(*answers(form, streamed=True)) as server:
-        assert anyio.run(main, server.url, backend=backend) == Completed("There are 3.")
         check(server.seen, form)
 
 

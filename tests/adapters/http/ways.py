@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -21,27 +21,32 @@ KINDS: Final = (HttpEndpoint, AsyncHttpEndpoint)
 ONE: Final = (asking(),)
 
 
-def sync(url: str, *asked: SendRequest, pause: float = 0.0, **settings: Any) -> list[Said]:  # noqa: ANN401
-    """Ask one request after another, with a pause in which nothing else happens; one where none is given."""
-    said: list[Said] = []
+def sync(url: str, *asked: SendRequest, at_once: bool = False, **settings: Any) -> list[Said]:  # noqa: ANN401
+    """Ask one request after another, or all at once; one where none is given."""
     with HttpEndpoint(url, **settings) as endpoint:
-        for effect in asked or ONE:
-            said.append(endpoint.send(effect))
-            time.sleep(pause)
-    return said
+        if not at_once:
+            return [endpoint.send(effect) for effect in asked or ONE]
+        with ThreadPoolExecutor(len(asked)) as pool:
+            return [*pool.map(endpoint.send, asked)]
 
 
 def on(backend: str) -> Ask:
-    """The same, awaited; the pause holds up the loop too."""
+    """The same, awaited."""
 
-    def ask(url: str, *asked: SendRequest, pause: float = 0.0, **settings: Any) -> list[Said]:  # noqa: ANN401
+    def ask(url: str, *asked: SendRequest, at_once: bool = False, **settings: Any) -> list[Said]:  # noqa: ANN401
         async def conversation() -> list[Said]:
-            said: list[Said] = []
             async with AsyncHttpEndpoint(url, **settings) as endpoint:
-                for effect in asked or ONE:
+                if not at_once:
+                    return [await endpoint.send(effect) for effect in asked or ONE]
+                said: list[Said] = []
+
+                async def one(effect: SendRequest) -> None:
                     said.append(await endpoint.send(effect))
-                    time.sleep(pause)
-            return said
+
+                async with anyio.create_task_group() as group:
+                    for effect in asked:
+                        group.start_soon(one, effect)
+                return said
 
         return anyio.run(conversation, backend=backend)
 

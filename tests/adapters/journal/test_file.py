@@ -13,13 +13,12 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver import Always, AsyncPorts, ImmediateEndpoint, Ports, Run, run
+from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, run
 from toolreel._internal import JournalError
 from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, read_journal, sealed, unfinished
 from toolreel._replay import aresume, replay, resume
 from toolreel.testing import ScriptedEndpoint
-from toolreel.tools import PythonTools, Tool, Toolbox
-from toolreel_core._plan import Plan
+from toolreel.tools import PythonTools, Tool
 from toolreel_core._protocol import Completed
 
 
@@ -118,25 +117,6 @@ def test_a_run_that_has_ended_is_given_back_and_nothing_is_done(
     done = resumed(f"{path}.part", Ports(ScriptedEndpoint([]), PythonTools([])))
     assert isinstance(done.outcome, Completed)
     assert sealed_text(path) == whole()
-
-
-def test_a_run_that_rests_goes_on_when_somebody_decides(tmp_path: Path) -> None:
-    tools = [Tool.of(add, needs_approval=True)]
-    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=Toolbox(tools).surface)
-    path = tmp_path / "sum.journal.jsonl"
-    with FileJournal(path, plan) as journal:
-        rests = run(plan, Ports(ScriptedEndpoint(SUM[:1]), PythonTools(tools)), journal=journal)
-    for _ in range(2):
-        still = resume(path, Ports(ScriptedEndpoint([]), PythonTools(tools)))
-        assert still == rests
-    done = resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools(tools), Always()))
-    assert isinstance(done.outcome, Completed)
-    assert [type(event).__name__ for event in read_journal(path).events] == [
-        "ReplyReceived",
-        "ApprovalGiven",
-        "ToolReturned",
-        "ReplyReceived",
-    ]
 
 
 def test_a_journal_of_which_nothing_is_whole_cannot_be_gone_on_with(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, arun, run
-from toolreel._internal import JournalError, SecretFound
+from toolreel._internal import JournalError
 from toolreel._journal import (
     FileJournal,
     MemoryJournal,
@@ -298,13 +298,3 @@ def test_a_claim_that_was_interrupted_is_taken_up_by_whoever_comes_next(tmp_path
         assert read_journal(path).text == memory.text, "the old file stays until the new one is whole"
     assert [*tmp_path.iterdir()] == [path]
     assert read_journal(path).events == ()
-
-
-def test_a_secret_in_a_reply_ends_the_run_before_its_calls_are_made(tmp_path: Path) -> None:
-    path, hotel = tmp_path / "j.jsonl", Hotel()
-    script = [SCRIPT[0], calling(("book", {"room": 1}), text=f"The key is {KEY}.")]
-    with pytest.raises(SecretFound), FileJournal(path, hotel.plan) as journal:
-        run(hotel.plan, Ports(ScriptedEndpoint(script), hotel.tools), journal=journal)
-    assert hotel.booked == [0]
-    resume(path, Ports(ScriptedEndpoint(SCRIPT[1:]), hotel.tools))
-    assert hotel.booked == [*range(TURNS)]

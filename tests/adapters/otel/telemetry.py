@@ -24,6 +24,11 @@ def context_of(span: ReadableSpan) -> SpanContext:
     return context
 
 
+def told(of: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a span, event, point or log record
+    """Its attributes."""
+    return of.attributes or {}
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """The spans and metrics so far."""

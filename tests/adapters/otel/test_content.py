@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 
-from tests.adapters.otel.telemetry import context_of, instrumented
+from tests.adapters.otel.telemetry import context_of, instrumented, told
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
 from toolreel._driver import CONTENT, InstantClock, fields_of
 from toolreel.http import HttpEndpoint
-from toolreel.otel import VARIABLE, Capture, Redaction, instrument, uninstrument
+from toolreel.otel import VARIABLE, Capture, instrument, redacted, uninstrument
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ConfigError, LoopConfig
 
@@ -47,14 +47,14 @@ def whole_run() -> None:
 def test_nothing_that_was_said_is_in_a_span_by_default() -> None:
     with instrumented() as heard:
         whole_run()
-    told = "".join(span.to_json() for span in heard.spans)
-    assert [word for word in WORDS if word in told] == []
+    shown = "".join(span.to_json() for span in heard.spans)
+    assert [word for word in WORDS if word in shown] == []
 
 
 def test_everything_is_there_for_those_who_ask() -> None:
     with instrumented(capture_content=True) as heard:
         whole_run()
-    chats: list[Any] = [dict(span.attributes or {}) for span in heard.named("chat m")]
+    chats: list[Any] = [told(span) for span in heard.named("chat m")]
     assert json.loads(chats[0]["gen_ai.input.messages"]) == [
         {"role": "user", "parts": [{"type": "text", "content": "lighthouse"}]}
     ]
@@ -67,9 +67,9 @@ def test_everything_is_there_for_those_who_ask() -> None:
     history = json.loads(chats[-1]["gen_ai.input.messages"])
     assert [message["role"] for message in history] == ["user", "assistant", "tool", "assistant", "tool"]
     assert history[-1]["parts"][0]["response"]["data"] == {"value": "thunder walnut"}
-    (call,) = [dict(span.attributes or {}) for span in heard.named("execute_tool look")]
-    assert json.loads(str(call["gen_ai.tool.call.arguments"])) == {"part": "thunder"}
-    assert json.loads(str(call["gen_ai.tool.call.result"])) == "thunder walnut"
+    (call,) = [told(span) for span in heard.named("execute_tool look")]
+    assert json.loads(call["gen_ai.tool.call.arguments"]) == {"part": "thunder"}
+    assert json.loads(call["gen_ai.tool.call.result"]) == "thunder walnut"
 
 
 def test_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,11 +83,10 @@ def test_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
         ended = run(Plan.of(model="m", messages=f"Mine is {KEY}."), Ports(endpoint))
     assert KEY in ended.text
     (span,) = heard.named("chat m")
-    told = json.loads(str((span.attributes or {})["gen_ai.output.messages"]))[0]["parts"][0]["content"]
-    assert "of-the-shop" not in told
+    said = json.loads(told(span)["gen_ai.output.messages"])[0]["parts"][0]["content"]
     for secret in (KEY, "8c1d77aa90efbb12", "of-the-shop"):
         assert secret not in "".join(each.to_json() for each in heard.spans)
-    assert told.startswith("The key is [API key], the token [value of SHOP_TOKEN], the header [value of ")
+    assert said.startswith("The key is [API key], the token [value of SHOP_TOKEN], the header [value of ")
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,8 @@ def test_content_may_go_into_events_alone(monkeypatch: pytest.MonkeyPatch) -> No
     (event,) = [log.log_record for log in exporter.get_finished_logs()]
     assert event.event_name == "gen_ai.client.inference.operation.details"
     assert (event.trace_id, event.span_id) == (context_of(chat).trace_id, context_of(chat).span_id)
-    assert "lighthouse" in str((event.attributes or {})["gen_ai.input.messages"])
-    assert "marigold" in str((event.attributes or {})["gen_ai.output.messages"])
+    assert "lighthouse" in str(told(event)["gen_ai.input.messages"])
+    assert "marigold" in str(told(event)["gen_ai.output.messages"])
     provider.shutdown()
 
 
@@ -144,13 +143,13 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
     )
 )
 def test_what_has_no_secret_is_not_changed(value: Any) -> None:  # noqa: ANN401 - any JSON
-    assert json.loads(Redaction({}).tree(value)) == value
+    assert json.loads(redacted(value, {})) == value
 
 
 def test_notes_keep_what_was_said_to_themselves() -> None:
     with instrumented():
         plan = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface)
         ended = run(plan, Ports(ScriptedEndpoint(SCRIPT), TOOLS, clock=InstantClock()))
-    told = " ".join(str(fields_of(note)) for note in ended.notes)
-    assert [word for word in WORDS if word in told] == []
+    shown = " ".join(str(fields_of(note)) for note in ended.notes)
+    assert [word for word in WORDS if word in shown] == []
     assert CONTENT

@@ -15,7 +15,7 @@ from opentelemetry import baggage
 from opentelemetry import context as otel_context
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
-from tests.adapters.otel.telemetry import context_of, instrumented
+from tests.adapters.otel.telemetry import context_of, instrumented, told
 from tests.servers.chat_server import replying, serving
 from toolreel import (
     Agent,
@@ -88,7 +88,7 @@ def test_each_driver_gives_a_tree_of_spans(drive: Callable[[], None]) -> None:
     assert heard.parents() == TREE
     assert [span.kind for span in heard.named(CHAT)] == [SpanKind.CLIENT] * 2
     assert {span.status.status_code for span in heard.spans} == {StatusCode.UNSET}
-    ran = dict(heard.one(RUN).attributes or {})
+    ran = dict(told(heard.one(RUN)))
     assert len(str(ran.pop("toolreel.run"))) == 12
     assert ran == {
         "gen_ai.operation.name": "invoke_agent",
@@ -116,7 +116,7 @@ def test_a_tool_call_says_what_was_called() -> None:
         "toolreel.ref": 2,
         "toolreel.turn": 1,
     }
-    assert (second.attributes or {})["gen_ai.tool.call.id"] == "call_b"
+    assert told(second)["gen_ai.tool.call.id"] == "call_b"
 
 
 def test_a_request_over_http_says_where_it_went_and_what_came() -> None:
@@ -154,7 +154,7 @@ def test_a_request_over_http_says_where_it_went_and_what_came() -> None:
     }
     points = heard.points()
     (duration,) = points["gen_ai.client.operation.duration"]
-    assert dict(duration.attributes or {}) == {
+    assert told(duration) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "m",
@@ -164,7 +164,7 @@ def test_a_request_over_http_says_where_it_went_and_what_came() -> None:
     }
     assert duration.explicit_bounds[0] == 0.01
     assert duration.explicit_bounds[-1] == 81.92
-    counted = {(p.attributes or {})["gen_ai.token.type"]: p.sum for p in points["gen_ai.client.token.usage"]}
+    counted = {told(p)["gen_ai.token.type"]: p.sum for p in points["gen_ai.client.token.usage"]}
     assert counted == {"input": 20, "output": 5}
     assert [point.count for point in points["gen_ai.invoke_agent.duration"]] == [1]
 
@@ -174,15 +174,14 @@ def test_a_failed_request_and_its_retry_are_two_spans_and_the_note_is_an_event()
     with instrumented() as heard:
         run(plan(), Ports(ScriptedEndpoint(script), TOOLS, clock=InstantClock()))
     failed, answered = heard.named(CHAT)
-    assert (failed.attributes or {})["error.type"] == "timeout"
+    assert told(failed)["error.type"] == "timeout"
     assert (failed.status.status_code, failed.status.description) == (StatusCode.ERROR, "timeout")
     assert answered.status.status_code == StatusCode.UNSET
     planned = next(event for event in failed.events if event.name == "toolreel.retry_planned")
-    assert (planned.attributes or {})["toolreel.attempt"] == 1
+    assert told(planned)["toolreel.attempt"] == 1
     assert "abcdefgh" not in "".join(span.to_json() for span in heard.spans)
     errors = {
-        str((point.attributes or {}).get("error.type"))
-        for point in heard.points()["gen_ai.client.operation.duration"]
+        str(told(point).get("error.type")) for point in heard.points()["gen_ai.client.operation.duration"]
     }
     assert errors == {"None", "timeout"}
 
@@ -193,12 +192,7 @@ def test_repairs_nudges_and_rejected_calls_are_events_of_the_request() -> None:
         run(plan(), Ports(ScriptedEndpoint([broken, saying("Sorry.")]), TOOLS))
     names = {event.name for event in heard.named(CHAT)[0].events}
     assert "toolreel.call_rejected" in names
-    assert not [
-        event
-        for span in heard.spans
-        for event in span.events
-        if "toolreel.message" in (event.attributes or {})
-    ]
+    assert not [event for span in heard.spans for event in span.events if "toolreel.message" in told(event)]
 
 
 def test_a_run_that_fails_is_an_error_with_the_outcomes_name() -> None:
@@ -206,7 +200,7 @@ def test_a_run_that_fails_is_an_error_with_the_outcomes_name() -> None:
     with instrumented() as heard:
         run(plan(config=config), Ports(ScriptedEndpoint(SCRIPT), TOOLS))
     ran = heard.one(RUN)
-    assert ((ran.attributes or {})["error.type"], ran.status.status_code) == ("max_turns", StatusCode.ERROR)
+    assert (told(ran)["error.type"], ran.status.status_code) == ("max_turns", StatusCode.ERROR)
 
 
 def test_a_tool_that_fails_has_the_code_of_its_error_and_no_message() -> None:
@@ -218,14 +212,14 @@ def test_a_tool_that_fails_has_the_code_of_its_error_and_no_message() -> None:
     with instrumented() as heard:
         run(plan(tools=tools.surface), Ports(ScriptedEndpoint([calling(("fail", {})), saying("Oh.")]), tools))
     span = heard.one("execute_tool fail")
-    assert ((span.attributes or {})["error.type"], span.status.description) == ("INTERNAL_ERROR",) * 2
+    assert (told(span)["error.type"], span.status.description) == ("INTERNAL_ERROR",) * 2
     assert "secret" not in span.to_json()
 
 
 def test_an_exception_ends_all_spans() -> None:
     with instrumented() as heard, pytest.raises(ReplayMismatch):
         run(plan(), Ports(ScriptedEndpoint([]), TOOLS))
-    assert {(span.name, (span.attributes or {})["error.type"]) for span in heard.spans} == {
+    assert {(span.name, told(span)["error.type"]) for span in heard.spans} == {
         (CHAT, "ReplayMismatch"),
         (RUN, "ReplayMismatch"),
     }
@@ -237,7 +231,7 @@ def test_a_stream_that_nobody_reads_to_its_end_was_cancelled_and_is_no_error() -
         next(events)
         events.close()
     ran = heard.one(RUN)
-    assert ((ran.attributes or {})["toolreel.outcome"], ran.status.status_code) == (
+    assert (told(ran)["toolreel.outcome"], ran.status.status_code) == (
         "cancelled",
         StatusCode.UNSET,
     )
@@ -254,8 +248,8 @@ def test_a_streamed_reply_has_the_time_of_its_first_piece() -> None:
     with instrumented() as heard:
         on_stream()
     for span in heard.named(CHAT):
-        assert 0 <= float(str((span.attributes or {})["gen_ai.response.time_to_first_chunk"])) < 300
-        assert (span.attributes or {})["gen_ai.request.stream"] is True
+        assert 0 <= told(span)["gen_ai.response.time_to_first_chunk"] < 300
+        assert told(span)["gen_ai.request.stream"] is True
     assert sum(p.count for p in heard.points()["gen_ai.client.operation.time_to_first_chunk"]) == 2
 
 
@@ -265,7 +259,7 @@ def test_a_replay_says_so_and_is_in_no_metric() -> None:
     with instrumented() as heard:
         Rehearsal(parse_journal(journal.text, "memory")).play(plan())
     assert heard.parents() == TREE
-    assert all((span.attributes or {})["toolreel.replayed"] is True for span in heard.spans)
+    assert all(told(span)["toolreel.replayed"] is True for span in heard.spans)
     assert heard.points() == {}
 
 
@@ -276,13 +270,13 @@ def test_a_run_that_rests_and_goes_on_has_two_spans() -> None:
         rested = run(plan(tools=tools.surface), ports)
         go_on(rested.state, Ports(ports.endpoint, tools, Always()))
     first, second = heard.named(RUN)
-    assert (first.attributes or {})["toolreel.outcome"] == "resting"
+    assert told(first)["toolreel.outcome"] == "resting"
     assert first.status.status_code == StatusCode.UNSET
     assert "toolreel.approval_asked" in {event.name for span in heard.spans for event in span.events}
-    assert (second.attributes or {})["toolreel.outcome"] == "completed"
+    assert told(second)["toolreel.outcome"] == "completed"
     assert (
-        (first.attributes or {})["toolreel.tool_calls"],
-        (second.attributes or {})["toolreel.tool_calls"],
+        told(first)["toolreel.tool_calls"],
+        told(second)["toolreel.tool_calls"],
     ) == (0, 1)
 
 
@@ -291,9 +285,9 @@ def test_an_exchange_of_a_conversation_counts_its_own_turns() -> None:
     with instrumented() as heard, labelled(conversation="c-17", attributes={"tenant": "t1"}):
         speak(run(plan(), ports), "And now?", ports)
     for ran in heard.named(RUN):
-        assert (ran.attributes or {})["toolreel.turns"] == 1
-        assert (ran.attributes or {})["gen_ai.conversation.id"] == "c-17"
-        assert (ran.attributes or {})["tenant"] == "t1"
+        assert told(ran)["toolreel.turns"] == 1
+        assert told(ran)["gen_ai.conversation.id"] == "c-17"
+        assert told(ran)["tenant"] == "t1"
 
 
 def test_what_tools_do_is_inside_their_spans_in_threads_and_tasks() -> None:
@@ -322,7 +316,7 @@ def test_what_tools_do_is_inside_their_spans_in_threads_and_tasks() -> None:
         assert not get_current_span().is_recording()
     assert len({context_of(span).trace_id for span in heard.spans}) == 1
     calls = {
-        context_of(span).span_id: (span.attributes or {})["gen_ai.tool.call.id"]
+        context_of(span).span_id: told(span)["gen_ai.tool.call.id"]
         for span in heard.named("execute_tool look")
     }
     assert len(calls) == 4
@@ -349,19 +343,17 @@ def test_an_agent_as_a_tool_is_a_run_inside_the_call() -> None:
         ("chat small", RUN),
         (CHAT, "invoke_agent clerk"),
     ]
-    assert (heard.one(RUN).attributes or {})["gen_ai.conversation.id"] == "c-1"
+    assert told(heard.one(RUN))["gen_ai.conversation.id"] == "c-1"
 
 
 def test_a_durable_run_has_a_span_for_each_stretch_with_its_name(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'runs.db'}"
-    ports = Ports(ScriptedEndpoint(SCRIPT), TOOLS)
-    with instrumented() as heard, DurableRuns(database) as runs:
-        runs.submit(plan(config=LoopConfig(parallel_tools=True)), "sum-1")
-        with Worker(ports, database, poll_seconds=0.02):
-            done = runs.wait("sum-1", 300, poll_seconds=0.02)
-    assert done.summary.status == "ended", done.summary
+    with instrumented() as heard:
+        with DurableRuns(database) as runs:
+            runs.submit(plan(config=LoopConfig(parallel_tools=True)), "sum-1")
+        performed_by_a_worker(database)
     assert sorted(heard.parents()) == sorted(TREE)
-    ran = heard.one(RUN).attributes or {}
+    ran = told(heard.one(RUN))
     assert (ran["toolreel.run"], ran["gen_ai.conversation.id"]) == ("sum-1", "sum-1")
     assert (ran["toolreel.outcome"], ran["toolreel.turns"]) == ("completed", 2)
 
@@ -376,7 +368,7 @@ def test_a_durable_run_goes_on_with_the_trace_of_its_submitter(tmp_path: Path) -
             DurableRuns(database) as runs,
         ):
             runs.submit(plan(), "sum-1")
-        performed_by_a_worker("sum-1", database)
+        performed_by_a_worker(database)
     assert (RUN, "caller") in heard.parents()
     assert {context_of(span).trace_id for span in heard.spans} == {caller.get_span_context().trace_id}
     with closing(sqlite3.connect(tmp_path / "runs.db")) as stored:
@@ -384,10 +376,10 @@ def test_a_durable_run_goes_on_with_the_trace_of_its_submitter(tmp_path: Path) -
     assert json.loads(headers).keys() == {"traceparent"}
 
 
-def performed_by_a_worker(run_id: str, database: str) -> None:
+def performed_by_a_worker(database: str) -> None:
     worker = Worker(Ports(ScriptedEndpoint(SCRIPT), TOOLS), database, poll_seconds=0.02)
     with worker, DurableRuns(database) as runs:
-        runs.wait(run_id, 300, poll_seconds=0.02)
+        assert runs.wait("sum-1", 300, poll_seconds=0.02).summary.status == "ended"
 
 
 @contextmanager
@@ -401,15 +393,6 @@ def carrying(entries: Mapping[str, str]) -> Generator[None]:
         yield
     finally:
         otel_context.detach(token)
-
-
-def test_a_durable_run_that_was_submitted_without_a_trace_begins_one(tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path / 'runs.db'}"
-    with DurableRuns(database) as runs:
-        runs.submit(plan(), "sum-1")
-    with instrumented() as heard:
-        performed_by_a_worker("sum-1", database)
-    assert (RUN, "") in heard.parents()
 
 
 def test_a_watcher_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

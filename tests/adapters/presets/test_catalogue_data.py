@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -18,6 +19,7 @@ from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core.evals import profiles_by_model, select_models
 
 SHIPPED: Final = shipped()
+ROOT: Final = Path(__file__).resolve().parents[3]
 
 
 def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
@@ -62,17 +64,24 @@ def test_every_quirk_has_its_reason_and_what_is_no_quirk_only_says_what_is_taken
     reasons = dict(preset.because)
     unreasoned = [change.key for change in changes(preset) if change.key.split(".")[1] not in reasons]
     plain = r"provider\.(name|supports_\w+|reasoning_(field|replay))|config\.\w+|request\.\w+"
-    assert [key for key in unreasoned if not re.fullmatch(plain, key)] == []
+    missing = [key for key in unreasoned if not re.fullmatch(plain, key)]
+    assert not missing, f"say why in [preset.{preset.name}.because]: {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
 def test_a_reason_names_evidence_in_a_form_that_can_be_looked_up(preset: Preset) -> None:
     threads = [source for source in preset.evidence if "#" in source]
-    assert [source for source in threads if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source)] == []
+    odd = [source for source in threads if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source)]
+    assert not odd, f"cite a thread as owner/repository#number: {odd}"
+    recordings = [name for source in preset.evidence for name in re.findall(r"\S+\.yaml", source)]
+    absent = [name for name in recordings if not (name.startswith("cassettes/") and (ROOT / name).is_file())]
+    assert not absent, f"cite a recording by its path, as in cassettes/probes/lab/lab-1.yaml: {absent}"
 
 
 def test_the_providers_are_those_that_are_promised() -> None:
-    assert SHIPPED.providers == PROVIDERS
+    assert SHIPPED.providers == PROVIDERS, (
+        "name each new provider in PROVIDERS above, in the catalogue's order"
+    )
     for name in PROVIDERS:
         assert SHIPPED.for_(name).changes()["provider"]["name"] == name
 

@@ -262,12 +262,14 @@ def test_a_preset_is_readable_toml_whatever_a_server_says(odd: Said) -> None:
 CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
 PROBE = CASSETTES / "probes/llama-cpp/qwen2.5-coder-1.5b.yaml"
 RUN = CASSETTES / "probes/llama-cpp/workspace.yaml"
+PROBES = [preset.with_suffix(".yaml") for preset in sorted(CASSETTES.glob("probes/*/*.toml"))]
 
 
-def test_the_recorded_probe_still_yields_the_same_preset() -> None:
-    probed = replay_probe(PROBE)
+@pytest.mark.parametrize("path", PROBES, ids=lambda path: path.stem)
+def test_a_recorded_probe_still_yields_the_same_preset(path: Path) -> None:
+    probed = replay_probe(path)
     assert (probed.stopped, probed.is_stable, probed.unstable) == (None, True, ())
-    assert probed.toml() == PROBE.with_suffix(".toml").read_text()
+    assert probed.toml() == path.with_suffix(".toml").read_text()
 
 
 def test_it_finds_what_the_shipped_presets_had_from_elsewhere() -> None:

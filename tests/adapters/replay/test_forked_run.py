@@ -10,10 +10,10 @@ from tests.adapters.driver.immediate import ImmediatePerformer
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, adding, asking_first, recorded
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
-from toolreel._driver import Always, Ports, ago_on, run
+from toolreel._driver import Always, Ports, ago_on
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Changes, Rehearsal, Stop, Underway, beginning, counterfactual, fork
+from toolreel._replay import Changes, Stop, Underway, beginning, counterfactual, fork
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
@@ -26,9 +26,7 @@ from toolreel_core._protocol import (
     CancelRequested,
     Completed,
     MaxTurns,
-    Note,
     ReplyReceived,
-    RequestSent,
     RunTool,
     SendRequest,
     ToolReturned,
@@ -46,36 +44,6 @@ def scripted(*script: Mapping[str, Json], outputs: tuple[int, ...] = ()) -> tupl
 
 
 # What is kept, and what is new.
-
-
-def test_after_the_kept_events_a_script_goes_on() -> None:
-    endpoint, ports = scripted(saying("Enough."))
-    forked = fork(RUN, 2, performer=ports)
-    endpoint.finish()
-    assert forked.outcome == Completed("Enough.")
-    assert forked.recorded.records[:2] == RUN.records[:2]
-    assert [effect.ref for effect in endpoint.asked] == [3]
-    assert endpoint.asked[0].request.messages.texts == forked.begun.state.messages.texts
-
-
-def test_another_result_is_what_the_model_is_told_and_all_before_it_stays() -> None:
-    endpoint, ports = scripted(saying("So it is 7."))
-    forked = fork(RUN, 2, Changes(tool_result="7"), performer=ports)
-    assert forked.outcome == Completed("So it is 7.")
-    assert forked.begun.plan == ADDING
-    assert forked.recorded.events[:2] == (RUN.events[0], ToolReturned(2, "7"))
-    assert forked.recorded.records[1].fp == RUN.records[1].fp
-    assert '\\"value\\":7' in endpoint.asked[0].request.messages.texts[-1]
-
-
-def test_a_changed_plan_holds_from_the_beginning_and_the_kept_answers_stand() -> None:
-    endpoint, ports = scripted(saying("Bonjour."))
-    forked = fork(RUN, 4, Changes(model="other", system="Speak French."), performer=ports)
-    assert forked.recorded.events[:4] == RUN.events[:4]
-    assert [record.fp for record in forked.recorded.records[:2]] != [record.fp for record in RUN.records[:2]]
-    (asked,) = endpoint.asked
-    assert (asked.request.model, len(asked.request.messages.texts)) == ("other", 6)
-    assert "Speak French." in asked.request.messages.texts[0]
 
 
 def test_a_limit_can_be_raised_where_it_ended_the_run() -> None:
@@ -122,38 +90,6 @@ def test_a_run_that_was_stopped_goes_on_from_before_that() -> None:
 
 
 # A fork is a record like any other.
-
-
-def test_the_journal_of_a_fork_replays_and_can_be_forked_again() -> None:
-    _, ports = scripted(saying("Enough."))
-    forked = fork(RUN, 2, Changes(model="other"), performer=ports).recorded
-    again = MemoryJournal(forked.plan)
-    run(forked.plan, Rehearsal(forked), journal=again)
-    assert again.text == forked.text
-    back = fork(forked, 2, Changes(model="m"), answers=RUN)
-    assert back.recorded.text == RUN.text
-
-
-def test_a_journal_of_the_users_own_is_told_the_kept_events_first() -> None:
-    made: list[MemoryJournal] = []
-
-    def make(plan: Plan) -> MemoryJournal:
-        made.append(MemoryJournal(plan))
-        return made[-1]
-
-    _, ports = scripted(saying("Enough."))
-    live = fork(RUN, 2, Changes(seed=5), performer=ports, journal=make)
-    told = fork(RUN, 2, Changes(seed=5), journal=make)
-    assert [journal.text for journal in made] == [live.recorded.text, told.recorded.text]
-
-
-def test_an_observer_is_shown_what_is_waited_for_and_what_is_new() -> None:
-    seen: list[Note] = []
-    _, ports = scripted(saying("Enough."))
-    forked = fork(RUN, 4, performer=ports, observe=seen.append)
-    assert [note.turn for note in seen if isinstance(note, RequestSent)] == [3]
-    assert forked.run.notes[-len(seen) :] == tuple(seen)
-    assert [note.turn for note in forked.run.notes if isinstance(note, RequestSent)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])

@@ -20,18 +20,9 @@ from tests.servers.chat_server import (
 from toolreel._driver import Endpoint
 from toolreel._internal import CassetteError
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import (
-    KINDS,
-    Break,
-    Recording,
-    RecordTransport,
-    ReplayTransport,
-    StoredResponse,
-    broken_off,
-    recording,
-)
+from toolreel.cassette import Recording, RecordTransport, ReplayTransport, StoredResponse, recording
 from toolreel.cassette import _transports as cassette_replayed
-from toolreel.http import HttpEndpoint, failure_event
+from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 
 
@@ -78,17 +69,6 @@ def test_a_server_that_was_not_there_is_not_there_again(tmp_path: Path) -> None:
     far_side = FarSide(Answer(), "connect", "^ConnectError: ")
     event = TapedEndpoint(Recording.load(tmp_path / "a.yaml")).send(asking())
     assert event == far_side.failed(1, event)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("message", ["", "it broke"])
-def test_every_exception_of_httpx_is_the_same_failure(kind: str, message: str, tmp_path: Path) -> None:
-    broke = Break(kind, message)
-    tape = Recording.blank(tmp_path / "a.yaml")
-    tape.append("POST", "http://127.0.0.1/v1/chat/completions", {}, asking().request.body.encode(), broke)
-    tape.save({})
-    endpoint = TapedEndpoint(Recording.load(tape.path))
-    assert endpoint.send(asking()) == failure_event(1, broken_off(broke, tape.path))
 
 
 def test_a_request_that_was_not_recorded_is_a_mismatch(tmp_path: Path) -> None:

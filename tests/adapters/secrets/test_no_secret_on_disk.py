@@ -29,6 +29,7 @@ from toolreel_core._jsontext import Json
 
 JSON = {"content-type": "application/json"}
 SOME = [*KINDS.values()][::9]
+"""Those that are tried in every place; each of the others has its turn in one."""
 OWN = "plainlookingkey7"
 """The key of these tests' client, which has no shape."""
 each_kind = pytest.mark.parametrize("planted", KINDS.values(), ids=[*KINDS])
@@ -178,7 +179,8 @@ def test_a_secret_in_a_body_is_refused_with_its_place_and_the_old_file_stays(
         *((place, messages(), make(planted)) for place, make in ANSWERING.items()),
     ]
     path.write_text("the old one")
-    for place, body, answer in cases:
+    turn = [*KINDS.values()].index(planted) % len(cases)
+    for place, body, answer in cases if planted in SOME else [cases[turn]]:
         provider.script = [fine, answer]
         said = refused(path, network, server.url, messages(), body)
         assert f"{path}: interaction 2: {place}" in said, place

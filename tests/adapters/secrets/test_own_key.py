@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
@@ -15,14 +14,14 @@ import pytest
 
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.servers.chat_server import Answer, ChatServer, Seen, serving
-from toolreel import Agent, AsyncPorts, FileJournal, Ports, Run, arun, replay, resume, run
+from toolreel import Agent, FileJournal, Ports, Run, replay, resume, run
 from toolreel._driver import Always, Later, secrets_of
 from toolreel._internal import EndpointConfigError, SecretFound
 from toolreel._journal import read_journal
 from toolreel._replay import Rehearsal
-from toolreel.http import Address, AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import Address, HttpEndpoint
 from toolreel.testing import calling, saying
-from toolreel.tools import AsyncPythonTools, PythonTools, Router, Tool
+from toolreel.tools import PythonTools, Router, Tool
 from toolreel_core import LoopConfig, Plan, ToolreelError
 from toolreel_core._replies import Delta
 
@@ -103,23 +102,6 @@ def test_neither_a_journal_nor_the_run_has_it(
     with endpoint_of(kind, server.url) as endpoint, FileJournal(path, PLAN) as journal:
         unharmed(run(PLAN, Ports(endpoint, Router({"a.": PythonTools()})), journal=journal), tmp_path)
     assert MASK in path.read_text("utf-8")
-
-
-@each_answer
-def test_nor_has_a_run_on_an_event_loop(
-    answer: Callable[[], Answer],
-    echo: Echo,
-    server: ChatServer,
-    tmp_path: Path,
-) -> None:
-    echo.script = [answer()]
-
-    async def asked() -> Run:
-        async with AsyncHttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
-            with FileJournal(tmp_path / "run.journal.jsonl", PLAN) as journal:
-                return await arun(PLAN, AsyncPorts(endpoint, AsyncPythonTools()), journal=journal)
-
-    unharmed(asyncio.run(asked()), tmp_path)
 
 
 def test_an_agent_that_records_says_why_it_failed(echo: Echo, server: ChatServer, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ import pytest
 from tests.adapters.tools import isolated_things as things
 from tests.adapters.tools.processes import gone
 from tests.adapters.tools.python.test_host import call, failing, unexpected
-from tests.patience import HANG, NEVER, eventually_async
+from tests.patience import HANG, NEVER
 from tests.samples import complaint
 from toolreel import Image
 from toolreel.tools import AsyncPythonTools, Crash, CurrentCall, IsolatedCall, Isolation, PythonTools, Tool
@@ -149,21 +148,6 @@ def test_a_process_is_killed_at_the_deadline_with_all_that_it_started(tmp_path: 
 
 
 @pytest.mark.anyio
-async def test_a_process_that_nobody_waits_for_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    marker, tools = (
-        tmp_path / "marker",
-        AsyncPythonTools([Tool.of(things.hang, isolated=True)], deadline=HANG),
-    )
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(tools.run, call("hang", marker=str(marker)))
-        await eventually_async(
-            lambda: marker.exists() and marker.read_text().endswith("\n"), "a process that the tool started"
-        )
-        tasks.cancel_scope.cancel()
-    assert gone(int(marker.read_text()))
-
-
-@pytest.mark.anyio
 async def test_the_async_host_kills_it_too(tmp_path: Path) -> None:
     tool = Tool.of(things.hang, isolated=True, deadline_ms=1_000)
     tools, effect = AsyncPythonTools([tool, things.soon]), call("hang", marker=str(tmp_path / "marker"))
@@ -203,28 +187,3 @@ def test_a_function_that_another_process_cannot_import_is_refused() -> None:
         "tool 'with_context': an isolated tool cannot have a RunContext; call current_call() for the key, "
         "or do not isolate it"
     )
-
-
-HANGING = """
-from tests.adapters.tools import isolated_things as things
-from tests.adapters.tools.processes import gone
-from tests.adapters.tools.python.test_host import call
-from toolreel.tools import PythonTools
-from toolreel.tools import Tool
-tools = PythonTools([Tool.of(things.hang, isolated=True)], deadline=0.3)
-print(tools.run(call("hang", marker="m")).output)
-"""
-
-
-def test_nothing_is_left_that_keeps_the_program(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-c", HANGING],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=True,
-    )
-    assert "TOOL_TIMEOUT" in done.stdout

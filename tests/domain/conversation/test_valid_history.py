@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyrsistent import PMap, pmap
 
-from tests.samples import ID_FORMS, printed_under
+from tests.samples import ID_FORMS
 from tests.strategies import histories, providers
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -356,8 +356,3 @@ def test_ids_are_unique_have_the_form_and_stay_when_they_go_out_again(
 def test_an_id_that_is_made_follows_from_the_wanted_one_alone() -> None:
     (alone,) = sent("call é", style="alnum9")
     assert sent("call_a", "call_b", "call é", style="alnum9")[2] == alone
-    program = (
-        "from tests.domain.conversation.test_valid_history import sent; "
-        "print(sent('call é', style='alnum9')[0])"
-    )
-    assert {printed_under(seed, program) for seed in range(2)} == {alone}

@@ -58,7 +58,7 @@ IN_WORDS_OF_CHAT: Final = {
 settings of chat completions."""
 
 NOT_ABOUT_FORMS: Final = {
-    "test_jitter_comes_from_the_seed_and_is_the_same_in_every_process",
+    "test_jitter_comes_from_the_seed",
     "test_nor_with_the_form_of_an_answer_in_the_words_of_another_form",
     "test_of_many_short_messages_the_oldest_are_left_out_of_the_request",
     "test_other_statuses_are_not_retried",

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 
-from tests.samples import ECHO, IF_YOUR_OWN, PING, PLAN, complaint, printed_under
+from tests.samples import ECHO, IF_YOUR_OWN, PING, PLAN, complaint
 from tests.strategies import plans
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -334,11 +334,6 @@ def test_the_names_of_the_presets_are_for_the_trace_alone() -> None:
 def test_two_plans_share_a_digest_only_if_they_are_equal(one: Plan, other: Plan) -> None:
     assert (one.digest == other.digest) == (one == other)
     assert replace(one).digest == one.digest
-
-
-def test_the_digest_is_the_same_in_every_process() -> None:
-    program = "from tests.samples import PLAN; print(PLAN.digest)"
-    assert {printed_under(seed, program) for seed in range(3)} == {PLAN.digest}
 
 
 def test_the_digest_is_the_same_in_every_release_that_reads_the_records() -> None:

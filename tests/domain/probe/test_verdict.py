@@ -13,7 +13,7 @@ from toolreel_core._probe import (
     Answered,
     Detour,
     Refused,
-    Stop,
+    Stopped,
     Unreadable,
     Verdict,
     observe,
@@ -114,7 +114,7 @@ def test_an_answer_gets_a_word(judge: verdict.Judge, seen: Answered, word: str) 
         (answered("ok"), "accepted"),
         (Unreadable("<html>"), "lost"),
         (Detour("timeout", "no answer"), "lost"),
-        (Stop("key", "HTTP 401"), "lost"),
+        (Stopped("key", "HTTP 401"), "lost"),
     ],
 )
 def test_an_error_is_clear_if_a_program_can_read_it(seen: Any, word: str) -> None:  # noqa: ANN401

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyrsistent import pmap
 
-from tests.samples import IF_YOUR_OWN, PLAN, ROOT, complaint, printed_under
+from tests.samples import IF_YOUR_OWN, PLAN, ROOT, complaint
 from tests.strategies import member, plans, states, transcripts
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -214,11 +214,6 @@ def test_what_a_run_remembers_is_written_in_the_same_order_however_it_was_filled
     one, other = (replace(WAITING, memory=Memory(last_ok=last_ok)) for last_ok in orders)
     assert dump(one) == dump(other)
     assert load_state(dump(one)) == one
-
-
-def test_a_record_is_the_same_in_every_process() -> None:
-    program = "from tests.domain.protocol.test_codec import *; print(dump(WAITING))"
-    assert {printed_under(seed, program) for seed in range(3)} == {dump(WAITING)}
 
 
 @pytest.mark.parametrize("value", [{1}, [RunStarted()], {"a": 1}, object])

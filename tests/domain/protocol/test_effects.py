@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 
 from tests import strategies
-from tests.samples import printed_under
 from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
@@ -102,14 +101,6 @@ def test_the_key_of_a_call_is_no_part_of_the_effect() -> None:
     assert keyed == RUN
     assert fingerprint(keyed) == fingerprint(RUN)
     assert fingerprint(RUN) == "0ff7ed29bce9ba9a02dbf4f337f84841e6ac32bf8b31c99d61a1a883b44b21a2"
-
-
-def test_the_fingerprint_is_the_same_in_every_process() -> None:
-    program = "from tests.domain.protocol.test_effects import *; "
-    program += "print(*map(fingerprint, (SEND, RUN, ASK, WAIT, FAILED)))"
-    effects: tuple[Effect, ...] = (SEND, RUN, ASK, WAIT, FAILED)
-    expected = " ".join(map(fingerprint, effects))
-    assert {printed_under(seed, program) for seed in range(3)} == {expected}
 
 
 def test_a_request_to_a_fallback_has_a_fingerprint_of_its_own() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.domain.replies.rows import reply_of_row
 from tests.playbook import body_of
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._replies import (
@@ -29,6 +30,8 @@ NEIGHBOURS = [
     json.loads(line) for line in (CORPORA / "wire-neighbours.jsonl").read_text("utf-8").splitlines()
 ]
 """Cases next to the worked ones, each with the rule that it shows; their warnings are all that there are."""
+ROWS = [json.loads(line) for line in (CORPORA / "replies.jsonl").read_text("utf-8").splitlines()]
+"""Parts of replies as servers and models spoil them, with all that is read in each."""
 PARTS = ("stock_lookup", "ping")
 TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))
 PING = ("call_a", "ping", "{}")
@@ -75,6 +78,13 @@ def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
     reply = normalize_reply(body, tools=tools, config=UNREAD)
     assert_means(reply, case["expect"])
     assert {*reply.warnings} == {*case["expect"]["warnings"]}
+
+
+@pytest.mark.parametrize("of", dict.fromkeys(row["of"] for row in ROWS))
+def test_a_reply_is_read_as_its_rows_say(of: str) -> None:
+    for row in ROWS:
+        if row["of"] == of:
+            assert reply_of_row(row) == row["reply"], row
 
 
 def assert_means(reply: Reply, expected: dict[str, Any]) -> None:

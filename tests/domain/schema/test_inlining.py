@@ -16,84 +16,9 @@ TEXT: Tree = {"type": "string"}
 NODE: Tree = {"type": "object", "title": "Node", "properties": {"next": {"$ref": "#/$defs/Node"}, "v": TEXT}}
 
 
-@pytest.mark.parametrize(
-    ("schema", "written"),
-    worked("a reference gives way to what it refers to"),
-)
+@pytest.mark.parametrize(("schema", "written"), worked("a reference gives way to what it refers to"))
 def test_a_reference_gives_way_to_what_it_refers_to(schema: Tree, written: Tree) -> None:
     assert inline_defs(schema) == written
-
-
-def test_notes_beside_a_reference_go_before_those_of_the_definition() -> None:
-    definition: Tree = {**TEXT, "description": "A text.", "title": "A"}
-    schema: Tree = {
-        "items": {"$ref": "#/$defs/A", "description": "The first.", "default": ""},
-        "$defs": {"A": definition},
-    }
-    assert inline_defs(schema) == {
-        "items": {"type": "string", "description": "The first.", "title": "A", "default": ""}
-    }
-
-
-@pytest.mark.parametrize(
-    ("beside", "written"),
-    [
-        ({"minLength": 1}, {"minLength": 1, "allOf": [TEXT]}),
-        ({"allOf": [{"minLength": 1}]}, {"allOf": [{"minLength": 1}, TEXT]}),
-    ],
-)
-def test_what_is_demanded_beside_a_reference_holds_as_well(beside: Tree, written: Tree) -> None:
-    schema: Tree = {"items": {"$ref": "#/$defs/A", **beside}, "$defs": {"A": TEXT}}
-    assert inline_defs(schema) == {"items": written}
-
-
-def test_notes_beside_a_reference_to_nothing_at_all_hold_too() -> None:
-    schema: Tree = {"items": {"$ref": "#/$defs/A", "title": "None"}, "$defs": {"A": False}}
-    assert inline_defs(schema) == {"items": {"title": "None", "allOf": [False]}}
-
-
-def test_definitions_that_a_definition_brings_along_stay_behind() -> None:
-    inner: Tree = {"$defs": {"B": TEXT}, "items": {"$ref": "#/$defs/A/$defs/B"}}
-    assert inline_defs({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": inner}}) == {"items": {"items": TEXT}}
-
-
-def test_a_definition_that_holds_itself_stays_with_what_it_needs() -> None:
-    schema: Tree = {
-        "properties": {"list": {"$ref": "#/$defs/Node"}, "name": {"$ref": "#/$defs/Name"}},
-        "$defs": {
-            "Node": {"items": [], "anyOf": [NODE, {"$ref": "#/$defs/Name"}]},
-            "Name": TEXT,
-            "Other": {},
-        },
-    }
-    assert inline_defs(schema) == {
-        "properties": {"list": {"$ref": "#/$defs/Node"}, "name": TEXT},
-        "$defs": {"Node": {"items": [], "anyOf": [NODE, TEXT]}},
-    }
-
-
-def test_definitions_that_hold_each_other_stay_together() -> None:
-    a: Tree = {"items": {"$ref": "#/$defs/B"}}
-    b: Tree = {"items": {"$ref": "#/$defs/A"}}
-    schema: Tree = {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": a, "B": b, "C": TEXT}}
-    assert inline_defs(schema) == {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": a, "B": b}}
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"items": {"$ref": "#"}},
-        {"items": {"$ref": "https://example.com"}, "$defs": {"A": TEXT}},
-        {"items": {"$ref": "#a"}, "$defs": {"A": {"$anchor": "a"}}},
-        {"items": {"$dynamicRef": "#a"}, "$defs": {"A": {"$dynamicAnchor": "a"}}},
-        {"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"$id": "a", "$ref": "#"}}},
-        {"items": {"$ref": "#/$defs"}, "$defs": {"items": {"$ref": "#/$defs"}}},
-        {"default": {"$ref": "#/$defs/A"}},
-        {},
-    ],
-)
-def test_what_cannot_be_written_out_stays(schema: Tree) -> None:
-    assert inline_defs(schema) == schema
 
 
 def test_a_schema_that_would_grow_beyond_measure_stays() -> None:

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.domain.text_calls.asking import SCHEMAS
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import (
     MARKED,
@@ -11,71 +16,25 @@ from toolreel_core._text_calls import (
     has_think_tags,
     is_plain,
     looks_like_a_call,
+    name_in,
     text_calls,
     without_end_markers,
 )
 
-KNOWN = ("ping", "add")
+CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "suspected.jsonl"
+"""Texts in which no call is read, and whether one is suspected there."""
+ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+CITY: Json = {"properties": {"city": {"type": "string"}}}
+TOOLS: dict[str, Json] = {**SCHEMAS, "add": {}, "weather": CITY, "form": SCHEMAS["stock_lookup"]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<tool_call>{"name": "x"}</tool_call>',
-        "One moment. <TOOL_CALL>",
-        "<function=ping>",
-        '<invoke name="ping">',
-        "ping<arg_key>a</arg_key>",
-        "<minimax:tool_call>",
-        '[TOOL_CALLS]ping{"a": 1}',
-        "<|tool_calls_section_begin|>",
-        "<|python_tag|>ping()",
-        "<\uff5ctool▁calls▁begin\uff5c>",
-        "<\uff5cDSML\uff5cfunction_calls>",
-        "commentary to=functions.ping",
-        "functools[{}]",
-        '{"name": "ping", "arguments": {}}',
-        '```json\n{"name": "add", "parameters": {"a": 1}}\n```',
-        '{"name": "ping", "arguments": "{}"}',
-        "It is `x`, and `y: <tool_call>",
-        "It opens: <code><tool_call></code> so",
-        '<function_call>{"name": "ping"}</function_call>',
-        "<start_function_call>call:ping{}<end_function_call>",
-        "<TOOLCALL>[]</TOOLCALL>",
-        "<tool_use><name>ping</name></tool_use>",
-        "✿FUNCTION✿: ping",
-        '[{"name": "ping", "arguments": {}}]',
-        '{"tool_calls": [{"name": "ping", "arguments": {}}]}',
-        '{"type": "function", "function": {"name": "ping", "arguments": {}}}',
-        '{"name": "ping", "parameters": {}};{"name": "add", "parameters": {}}',
-        "[ping()]",
-        "<ping></ping>",
-        "Action: ping\nAction Input: {}",
-    ],
-)
-def test_the_markup_of_a_call_is_suspicious(text: str) -> None:
-    assert looks_like_a_call(text, KNOWN)
+@pytest.mark.parametrize("row", ROWS)
+def test_a_call_is_suspected_as_its_row_says(row: dict[str, Any]) -> None:
+    assert looks_like_a_call(row["text"], TOOLS, TOOLS) is row["suspected"], row["about"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Done.",
-        "a < b and [1]",
-        "Write `<tool_call>` to call.",
-        "```\n<function=ping>\n```",
-        '{"name": "nobody", "arguments": {}}',
-        '{"name": "ping"}',
-        '{"name": 7, "arguments": {}}',
-        'I would say `{"name": "ping", "arguments": {}}`.',
-        '{"name": "ping", "arguments": ',
-        "```json\n[{}]\n```",
-        "Send it to=me.",
-    ],
-)
-def test_anything_else_is_not(text: str) -> None:
-    assert not looks_like_a_call(text, KNOWN)
+def test_without_tools_no_call_is_suspected() -> None:
+    assert not looks_like_a_call("ping{}", [])
 
 
 @pytest.mark.parametrize(
@@ -107,17 +66,7 @@ def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
 
 
-SIGNS = [
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "[TOOL_CALLS]",
-    "{",
-    "[",
-    "to=functions.x",
-    "\u273f",
-    "\u25c1think\u25b7",
-]
+SIGNS = ("<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "{", "[", "to=functions.x", "✿", "◁think▷")
 
 
 @given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
@@ -125,61 +74,21 @@ def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
     text = "".join(pieces)
     if is_plain(text):
         assert not has_think_tags(text)
-        assert not looks_like_a_call(text, KNOWN)
-        assert text_calls(text, tools=KNOWN, dialects=MARKED, finish="stop") == TextCalls((), text)
+        assert not looks_like_a_call(text, TOOLS)
+        assert text_calls(text, tools=TOOLS, dialects=MARKED, finish="stop") == TextCalls((), text)
 
 
-@pytest.mark.parametrize("part", ["`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"])
+PARTS = [
+    *("`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"),
+    *("ping ", "<ping>", "ping(", 'name="ping" ', "</a>"),
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
     """Minutes of backtracking would be noticed here."""
-    looks_like_a_call(part * 50_000, KNOWN)
-    has_think_tags("[" + part * 50_000)
-
-
-CITY: Json = {"properties": {"city": {"type": "string"}}}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'weather({"city": "Paris"})',
-        'functions.weather({"city": "Paris"})',
-        "weather({})",
-        'weather({"town": "Paris"})',
-        '[Calling tool: weather({"city": "Paris"})]',
-        'weather -> {"city": "Paris"}',
-        '**weather**\n\n```json\n{"city": "Paris"}\n```',
-        'Calling tool `weather`:\n```\n{"city": "Paris"}\n```',
-        'Tool: weather\nInput: {"city": "Paris"}',
-        'assistantcommentary to=functions.weather json{"city": "Paris"}',
-        'assistantcommentaryto=functions.weatherjson{"city": "Paris"}',
-        'commentary to=weather json{"city": "Paris"}',
-        "Paris\n</parameter>\n</function>\n</tool_call>",
-        '{"city": "Paris"}<|call|>',
-        '{"city": "Paris"}</tool_call>',
-        "I will load it now.\n</parameter>\n</invoke>",
-    ],
-)
-def test_calls_in_forms_of_no_dialect_are_suspected(text: str) -> None:
-    assert looks_like_a_call(text, ["weather"], {"weather": CITY})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'The form:\n```json\n{"city": "Paris"}\n```',
-        'Use weather:\n```json\n{"town": "Paris"}\n```',
-        "**weather**\n```json\n[1]\n```",
-        "**weather**\n```json\n{]\n```",
-        "It is so.</parameter></invoke>",
-        "It is so.</tool_call>",
-        "~~~\n<tool_call>\n~~~",
-        "See <pre><tool_call></tool_call></pre> and <code><invoke></invoke></code>.",
-        "> <tool_call>\n\nSo.\n> <tool_call>\nThen.",
-    ],
-)
-def test_quotations_and_answers_are_not(text: str) -> None:
-    assert not looks_like_a_call(text, ["weather"], {"weather": CITY})
+    looks_like_a_call(part * (40_000 // len(part)), TOOLS, TOOLS)
+    has_think_tags("[" + part * (40_000 // len(part)))
 
 
 @pytest.mark.parametrize(
@@ -222,3 +131,18 @@ def test_a_call_that_was_made_is_reported_in_words(text: str) -> None:
 )
 def test_markers_at_the_end_of_an_answer_are_removed(text: str, answer: str) -> None:
     assert without_end_markers(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('<tool_call>{"name": "ping", "arguments": {', "ping"),
+        ("<function=sum>", "sum"),
+        ('<invoke name="a.b">', "a.b"),
+        ("<|channel|>commentary to=browser.search <|message|>", "browser.search"),
+        ("<tool_call>sum<arg_key>", "sum"),
+        ("<tool_call>{]}", "unknown"),
+    ],
+)
+def test_an_unread_call_is_for_the_tool_that_it_names(text: str, name: str) -> None:
+    assert name_in(text, ["ping"]) == name_in(text, []) == name

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint, printed_under
+from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools import check_name, matches, outward_name, prefixed_name
 
@@ -51,11 +51,6 @@ def test_an_outward_name_fits_the_rule_and_is_its_own(name: str) -> None:
 
 def test_long_names_that_begin_alike_stay_apart() -> None:
     assert outward_name(LONG + "a") != outward_name(LONG + "b")
-
-
-def test_a_name_is_shortened_alike_in_every_process() -> None:
-    program = "from toolreel_core._tools import outward_name; print(outward_name('files.' + 'x' * 60))"
-    assert {printed_under(seed, program) for seed in range(2)} == {outward_name(LONG)}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.samples import ECHO, PING, complaint, printed_under
+from tests.samples import ECHO, PING, complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -142,11 +142,6 @@ def test_where_a_tool_comes_from_is_no_part_of_it() -> None:
     moved = replace(READ, source="elsewhere")
     assert moved == READ
     assert ToolSurface((moved,)).fingerprint == ToolSurface((READ,)).fingerprint
-
-
-def test_the_fingerprint_is_the_same_in_every_process() -> None:
-    program = "from tests.domain.tools.test_surface import SURFACE; print(SURFACE.fingerprint)"
-    assert {printed_under(seed, program) for seed in range(3)} == {SURFACE.fingerprint}
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import IF_YOUR_OWN, complaint
+from tests.samples import IF_YOUR_OWN, ROOT, complaint
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._settings import SchemaTransform
 from toolreel_core._transforms import (
     KINDS,
     Applied,
@@ -20,6 +22,26 @@ from toolreel_core._transforms import (
     registry,
     transform,
 )
+
+ROWS = [
+    json.loads(line)
+    for line in (ROOT / "tests" / "corpora" / "transforms.jsonl").read_text("utf-8").splitlines()
+]
+"""Trees with what the transforms of this project make of them, or nothing if each is given back itself."""
+
+
+@pytest.mark.parametrize("of", dict.fromkeys(row["of"] for row in ROWS))
+def test_a_tree_is_changed_as_its_rows_say(of: str) -> None:
+    for row in ROWS:
+        if row["of"] == of:
+            made = transform(row["kind"], row["transform"]).apply(row["given"])
+            assert made == (row["given"] if row["made"] is None else row["made"]), row
+            assert row["made"] is not None or made is row["given"], row
+
+
+def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
+    named = {f"schema_{name}" for name in get_args(SchemaTransform) if name != "none"}
+    assert named == {name for name in names("tool") if name.startswith("schema_")}
 
 
 @pytest.fixture(autouse=True)

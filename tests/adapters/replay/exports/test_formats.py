@@ -34,19 +34,13 @@ FENCED: Final = re.compile(r"^(`{3,})text\n(.*?)\n\1$", re.DOTALL | re.MULTILINE
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
-def test_the_messages_come_back_from_openais_form(path: Path) -> None:
+def test_the_whole_conversation_is_in_openais_form_and_in_a_log_of_inspect(path: Path) -> None:
     trace = retrace(opened(path))
-    assert messages_from(json.loads(exported(trace, "openai", "x"))) == trace.run.messages
-
-
-@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
-def test_a_log_of_inspect_has_the_whole_conversation(path: Path) -> None:
-    trace = retrace(opened(path))
+    messages = json.loads(exported(trace, "openai", "x"))
+    assert messages_from(messages) == trace.run.messages
     log: dict[str, Any] = json.loads(exported(trace, "inspect", "session"))
     (sample,) = log["samples"]
-    assert [each["role"] for each in sample["messages"]] == [
-        each["role"] for each in json.loads(exported(trace, "openai", "x"))
-    ]
+    assert [each["role"] for each in sample["messages"]] == [each["role"] for each in messages]
     assert sample["output"]["completion"] == trace.run.text
     assert ("error" in sample) is not trace.run.completed
     calls = [call["id"] for each in sample["messages"] for call in each.get("tool_calls", ())]

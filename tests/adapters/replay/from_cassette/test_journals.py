@@ -170,19 +170,6 @@ def test_a_client_that_asks_no_further_ends_its_run(path: Path) -> None:
     assert [one.run.outcome for one in told(path)] == [Cancelled("the recorded client asked no further")] * 2
 
 
-def test_a_client_that_never_tells_what_its_tool_said_ends_its_run_there(path: Path) -> None:
-    def asks(client: OpenAI) -> None:
-        client.chat.completions.create(
-            model="m",
-            messages=[{"role": "user", "content": "hi"}],
-            tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        )
-
-    converse(path, [LOOKS_UP], asks)
-    (one,) = told(path)
-    assert one.run.outcome == Cancelled("the recorded client asked no further")
-
-
 def test_streams_and_other_endpoints_are_no_hindrance(path: Path) -> None:
     with (
         serving(streaming(chunk("Hel"), chunk("lo", "stop"), "data: [DONE]\n\n")) as server,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
 import httpx2
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
-from openai import AsyncOpenAI, OpenAI
+from anthropic import Anthropic
+from openai import OpenAI
 
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
@@ -133,38 +132,6 @@ def test_a_recorded_session_is_replayed_and_has_a_journal(
     journal.write_text(one.recorded.text, encoding="utf-8")
     for driver in DRIVERS:
         assert replay(journal, driver=driver).run.outcome == one.run.outcome
-
-
-async def _responses(http: httpx2.AsyncClient, url: str) -> str:
-    client = AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, http_client=http, max_retries=0)
-    reply = await client.responses.create(model="m", input="Hi.", store=False)
-    return reply.output_text
-
-
-async def _messages(http: httpx2.AsyncClient, url: str) -> str:
-    client = AsyncAnthropic(base_url=url, api_key=KEY, http_client=http, max_retries=0)
-    reply: Any = await client.messages.create(
-        model="m", max_tokens=9, system="Be brief.", messages=[{"role": "user", "content": "Hi."}]
-    )
-    return str(reply.content[0].text)
-
-
-@pytest.mark.parametrize(("form", "ask"), [("responses", _responses), ("messages", _messages)])
-def test_so_is_an_async_one(
-    tmp_path: Path, form: WireForm, ask: Callable[[httpx2.AsyncClient, str], Awaitable[str]]
-) -> None:
-    path = tmp_path / "session.yaml"
-
-    async def talk(url: str, mode: Any) -> str:  # noqa: ANN401 - a mode
-        with use_cassette(path, mode) as session:
-            async with httpx2.AsyncClient(transport=session.async_httpx2_transport()) as http:
-                return await ask(http, url)
-
-    with serving(answers(form, streamed=False)[-1]) as server:
-        assert anyio.run(talk, server.url.removesuffix("/v1"), "record") == "Yes."
-    assert anyio.run(talk, NOWHERE, "replay") == "Yes."
-    (one,) = journals(path)
-    assert one.run.outcome == Completed("Yes.")
 
 
 def test_a_conversation_that_the_server_keeps_has_no_journal(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,11 +87,6 @@ talks = pytest.mark.parametrize(
     ids=["sync", "asyncio", "trio"],
 )
 SAID = ["There are 4.", ["There ", "are none."], "resting", "Ordered."]
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> ReelFiles:
-    return ReelFiles(tmp_path / "reels" / "talk.yaml")
 
 
 def recorded(files: ReelFiles, talk: Talk = blocking, script: tuple[Answer, ...] = TALK) -> list[Any]:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import anyio
 import pytest
@@ -55,11 +54,6 @@ def recorded(files: ReelFiles, runs: str, tool: Tool | Callable[..., object] = s
         reel.close()
         assert reel.save() == (files.cassette, files.journal(1))
     return done
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> ReelFiles:
-    return ReelFiles(tmp_path / "reels" / "pins.yaml")
 
 
 @each_colour

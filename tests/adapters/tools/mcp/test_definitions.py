@@ -13,14 +13,6 @@ from toolreel_core._schema import violations
 from toolreel_core._tools import ToolDefinition
 
 DEFAULTS = ServerSettings()
-NODE: Json = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
-    },
-    "required": ["name"],
-}
 
 
 def offered(schema: Any) -> ToolDefinition:  # noqa: ANN401 - any schema
@@ -35,52 +27,6 @@ def takes(schema: Any, arguments: Json) -> bool:  # noqa: ANN401 - any schema
 def holding(schema: Any) -> dict[str, Any]:  # noqa: ANN401 - any schema
     """A schema of arguments with one property ``a``."""
     return {"type": "object", "properties": {"a": schema}, "required": ["a"]}
-
-
-@pytest.mark.parametrize(
-    ("schema", "good", "bad"),
-    [
-        (
-            holding({"$ref": "#/definitions/Color"}) | {"definitions": {"Color": {"enum": ["red"]}}},
-            {"a": "red"},
-            {"a": "blue"},
-        ),
-        (
-            holding({"$ref": "#/$defs/Node"}) | {"$defs": {"Node": NODE}},
-            {"a": {"name": "x", "children": [{"name": "y", "children": []}]}},
-            {"a": {"name": "x", "children": [{"nom": "y"}]}},
-        ),
-        ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, {"name": "x"}, {"name": 1}),
-        (
-            holding(
-                {
-                    "oneOf": [
-                        {"type": "object", "properties": {"kind": {"const": "x"}}, "required": ["kind"]},
-                        {"type": "object", "properties": {"kind": {"const": "y"}}, "required": ["kind"]},
-                    ],
-                    "discriminator": {"propertyName": "kind"},
-                }
-            ),
-            {"a": {"kind": "y"}},
-            {"a": {"kind": "z"}},
-        ),
-        # Draft-07 and draft-04, as zod and older generators write them.
-        (
-            {
-                "$schema": "http://json-schema.org/draft-07/schema#",
-                **holding({"type": "integer", "exclusiveMinimum": 0}),
-            },
-            {"a": 1},
-            {"a": 0},
-        ),
-        (holding({"type": "integer", "minimum": 0, "exclusiveMinimum": True}), {"a": 1}, {"a": 0}),
-        ({"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}, {"a": 1, "b": 1}, {"c": 1}),
-    ],
-)
-def test_a_schema_as_servers_write_it_is_understood(schema: Json, good: Json, bad: Json) -> None:
-    """Each keyword alone is tested with the schemas of the core."""
-    assert takes(schema, good)
-    assert not takes(schema, bad)
 
 
 def test_what_cannot_be_used_of_a_schema_is_left_out_and_named() -> None:

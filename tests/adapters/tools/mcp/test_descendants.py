@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-import anyio
 import pytest
 
 from tests.adapters.tools.processes import alive
@@ -17,7 +16,7 @@ from tests.patience import eventually
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import called, codes, data, rude
 from toolreel._internal import McpServerError
-from toolreel.tools.mcp import AsyncMcpTools, KnownProcess, McpTools, kill, known_process, with_descendants
+from toolreel.tools.mcp import KnownProcess, McpTools, kill, known_process, with_descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process started which")
 
@@ -105,19 +104,6 @@ def test_what_a_server_started_in_other_sessions_ends_with_it(tmp_path: Path) ->
         pids = pids_in(noted)
         assert all(alive(pid) for pid in pids)
     eventually(lambda: all_gone(pids), "the server and what it started have ended")
-
-
-@pytest.mark.parametrize("runtime", ["asyncio", "trio"])
-def test_the_same_on_an_event_loop(tmp_path: Path, runtime: str) -> None:
-    noted = tmp_path / "pids"
-
-    async def main() -> None:
-        async with AsyncMcpTools([rude("strays", str(noted))]) as tools:
-            assert data(await tools.run(called("mcp_rude_do"))) == {"value": "done"}
-            assert all(alive(pid) for pid in pids_in(noted))
-
-    anyio.run(main, backend=runtime)
-    eventually(lambda: all_gone(pids_in(noted)), "the server and what it started have ended")
 
 
 def test_the_same_for_a_server_that_is_killed_at_its_deadline(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from tests.adapters.tools.processes import alive
-from tests.patience import HANG
+from tests.patience import HANG, eventually_async
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good, message, public, rude, soon, tree
 from toolreel import Audio, File, Image
@@ -38,7 +38,7 @@ from toolreel.tools.mcp import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, SchemaReduced, ToolReturned
+from toolreel_core._protocol import Completed, SchemaReduced
 
 AS_EVER = "As it ever was."
 BERLIN = {"timezone": "Europe/Berlin"}
@@ -63,7 +63,8 @@ def heard() -> Heard:
 @pytest.fixture(scope="module")
 def tools(words: Path, heard: Heard) -> Generator[McpTools]:
     """The good server with the one that tells the time, for tests that leave both as they were."""
-    with McpTools([good("--words", str(words)), public("time")], listen=heard) as tools:
+    server = replace(good("--words", str(words)), env={"SHOP_TOKEN": "7d1e52c0aa"})
+    with McpTools([server, public("time")], listen=heard) as tools:
         yield tools
 
 
@@ -144,21 +145,6 @@ def test_a_server_is_told_the_key_of_a_call(tools: McpTools) -> None:
     assert data(tools.run(called("mcp_good_key"))) == {"value": "key"}
 
 
-def test_several_calls_are_under_way_at_once(tools: McpTools) -> None:
-    texts = [f"text {number}" for number in range(20)]
-    answers: dict[str, ToolReturned] = {}
-
-    def ask(text: str) -> None:
-        answers[text] = tools.run(called("mcp_good_echo", text=text))
-
-    threads = [threading.Thread(target=ask, args=[text]) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANG)
-    assert {text: data(answer)["value"] for text, answer in answers.items()} == {text: text for text in texts}
-
-
 def test_a_run_with_two_servers_replays_from_its_journal_with_none(tools: McpTools) -> None:
     script = [
         calling(("mcp_time_get_current_time", BERLIN), ("mcp_good_sum", {})),
@@ -177,22 +163,26 @@ def test_a_run_with_two_servers_replays_from_its_journal_with_none(tools: McpToo
     assert again.text == journal.text
 
 
-def test_a_result_that_holds_the_credential_of_its_server_is_not_written(tmp_path: Path) -> None:
-    server = replace(good(), env={"SHOP_TOKEN": "7d1e52c0aa"})
-    with McpTools([server]) as tools:
-        plan = Plan.of(model="m", messages="Which token?", tools=tools.surface)
-        ports = Ports(ScriptedEndpoint([calling(("mcp_good_token", {})), saying("I don't know.")]), tools)
-        with FileJournal(tmp_path / "run.jsonl", plan) as journal:
-            run(plan, ports, journal=journal)
+def test_a_result_that_holds_the_credential_of_its_server_is_not_written(
+    tools: McpTools, tmp_path: Path
+) -> None:
+    plan = Plan.of(model="m", messages="Which token?", tools=tools.surface)
+    ports = Ports(ScriptedEndpoint([calling(("mcp_good_token", {})), saying("I don't know.")]), tools)
+    with FileJournal(tmp_path / "run.jsonl", plan) as journal:
+        run(plan, ports, journal=journal)
     (place,) = journal.withheld
     assert "SHOP_TOKEN of MCP server good" in place
     assert "7d1e52c0aa" not in (tmp_path / "run.jsonl").read_text()
 
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])
-def test_the_same_on_an_event_loop(runtime: str) -> None:
+def test_the_same_on_an_event_loop_where_a_cancelled_run_takes_its_call_back(
+    runtime: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+
     async def main() -> None:
-        async with AsyncMcpTools([good(), rude("")]) as tools:
+        async with AsyncMcpTools([good("--log", str(log)), rude("")]) as tools:
             plan = Plan.of(model="m", messages="hi", tools=tools.surface)
             script = [calling(("mcp_good_sum", {}), ("mcp_rude_do", {})), saying("3")]
             ended = await arun(plan, AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(script)), tools))
@@ -200,16 +190,17 @@ def test_the_same_on_an_event_loop(runtime: str) -> None:
             assert ended.state.messages.messages[-2].content == (
                 '{"ok":true,"tool_name":"mcp_rude_do","data":{"value":"done"},"warnings":[],"errors":[]}'
             )
+            with anyio.move_on_after(0.3):
+                await tools.run(called("mcp_good_hang"))
+            await eventually_async(log.exists, "the call was taken back")
 
     anyio.run(main, backend=runtime)
 
 
-def test_progress_is_heard() -> None:
-    heard = Heard()
-    with McpTools([good()], listen=heard) as tools:
-        assert data(tools.run(called("mcp_good_count"))) == {"value": "counted"}
-        soon(lambda: len(heard.of(CallProgressed)) == 2)
-        assert heard.of(CallProgressed)[1] == CallProgressed("mcp_good_count", "call_a", 2, 2, "step 2")
+def test_progress_is_heard(tools: McpTools, heard: Heard) -> None:
+    assert data(tools.run(called("mcp_good_count"))) == {"value": "counted"}
+    soon(lambda: len(heard.of(CallProgressed)) == 2)
+    assert heard.of(CallProgressed)[1] == CallProgressed("mcp_good_count", "call_a", 2, 2, "step 2")
 
 
 def test_a_call_that_is_late_is_taken_back_and_its_server_goes_on(tmp_path: Path) -> None:
@@ -240,20 +231,6 @@ def test_the_public_git_server_commits_to_a_repository_and_says_so(tmp_path: Pat
         assert codes(elsewhere) == ["TOOL_ERROR"]
     log = subprocess.run([git, "log", "--format=%s"], cwd=tmp_path, capture_output=True, check=True)
     assert log.stdout == b"Begin.\n"
-
-
-def test_a_cancelled_run_takes_its_call_back(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-
-    async def main() -> None:
-        async with AsyncMcpTools([good("--log", str(log))]) as tools:
-            with anyio.move_on_after(0.3):
-                await tools.run(called("mcp_good_hang"))
-            with anyio.fail_after(HANG):
-                while not log.exists():
-                    await anyio.sleep(0.01)
-
-    anyio.run(main, backend="trio")
 
 
 @needs_processes

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-import contextvars
-import json
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import replace
 
 import anyio
 import pytest
@@ -23,7 +18,6 @@ from tests.adapters.tools.python.test_host import (
     time_out_by_itself,
     unexpected,
     wait,
-    which,
 )
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
@@ -86,22 +80,6 @@ async def test_an_async_tool_that_hangs_is_cancelled_at_its_deadline() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
-    released, ended = threading.Event(), threading.Event()
-
-    def hang() -> None:
-        released.wait(2 * HANG)
-        ended.set()
-
-    began = time.monotonic()
-    assert await AsyncPythonTools([hang], deadline=0.05).run(call("hang")) == TOO_LATE
-    assert 0.05 <= time.monotonic() - began < HANG
-    assert not ended.is_set()
-    released.set()
-    assert ended.wait(HANG)
-
-
-@pytest.mark.anyio
 @with_and_without_a_deadline
 async def test_a_tool_in_its_thread_holds_up_nobody(deadline: float | None) -> None:
     loop_went_on = threading.Event()
@@ -148,45 +126,6 @@ async def test_what_stops_a_program_in_a_thread_comes_out_of_it(
     assert caught.value is stop
 
 
-USER = contextvars.ContextVar("USER", default="nobody")
-
-
-@pytest.mark.anyio
-async def test_a_tool_sees_the_context_of_its_caller() -> None:
-    def whoami() -> str:
-        return USER.get()
-
-    async def awhoami() -> str:
-        return USER.get()
-
-    USER.set("ada")
-    tools = AsyncPythonTools([whoami, awhoami])
-    assert await tools.run(call("whoami")) == await tools.run(call("awhoami")) == ToolReturned(4, '"ada"')
-
-
-HANGING = """
-import sys, time, anyio
-from toolreel_core._protocol import RunTool
-from toolreel_core._jsontext import canonical
-from toolreel.tools import AsyncPythonTools
-
-def hang() -> None:
-    time.sleep(900)
-
-tools = AsyncPythonTools([hang], deadline=0.01)
-print(anyio.run(tools.run, RunTool(1, "a", "hang", canonical({})), backend=sys.argv[1]))
-"""
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_tool_that_was_left_behind_does_not_keep_the_process(backend: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HANGING, backend], capture_output=True, text=True, timeout=HANG, check=True
-    )
-    assert "TOOL_TIMEOUT" in done.stdout
-    assert done.stderr == ""
-
-
 def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anyio", None)
     assert complaint(MissingExtra, AsyncPythonTools) == (
@@ -207,26 +146,6 @@ async def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: flo
 async def sleep() -> None:
     """Sleep."""
     await anyio.sleep_forever()
-
-
-async def awhich() -> Mapping[str, str]:
-    """Say which call this is, after a pause."""
-    await anyio.sleep(0)
-    return which()
-
-
-@pytest.mark.anyio
-async def test_tools_that_run_together_know_which_call_each_runs() -> None:
-    tools = AsyncPythonTools([which, awhich])
-    told: dict[str, str] = {}
-
-    async def ask(name: str, key: str) -> None:
-        told[key] = (await tools.run(replace(call(name), key=key))).output
-
-    async with anyio.create_task_group() as group:
-        for name, key in (("which", "a"), ("awhich", "b"), ("which", "c"), ("awhich", "d")):
-            group.start_soon(ask, name, key)
-    assert {key: json.loads(output)["key"] for key, output in told.items()} == {key: key for key in "abcd"}
 
 
 @pytest.mark.anyio

@@ -207,17 +207,6 @@ def test_a_default_is_told(default: object, stored: Json) -> None:
     assert schema_of(taking(Any, value=default))["properties"]["value"] == {"default": stored}
 
 
-def test_a_method_is_a_tool_without_its_self() -> None:
-    class Shop:
-        def stock(self, part: str) -> int:
-            """How many there are."""
-            return len(part)
-
-    definition = definition_of(Shop().stock)
-    assert (definition.name, definition.description) == ("stock", "How many there are.")
-    assert schema_of(Shop().stock)["required"] == ["part"]
-
-
 def test_an_async_function_is_described_like_any_other() -> None:
     async def fetch(url: str) -> str:
         """Fetch a page."""
@@ -340,18 +329,6 @@ def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
         "required": ["text"],
         "additionalProperties": False,
     }
-
-
-def test_an_object_that_can_be_called_is_a_tool_once_it_has_a_name() -> None:
-    class Search:
-        """A search."""
-
-        def __call__(self, text: str) -> str:
-            return text
-
-    definition, arguments = signature_of(Search(), "search")
-    assert (definition.name, definition.description) == ("search", "A search.")
-    assert list(arguments.kinds) == ["text"]
 
 
 def test_a_decorator_with_wraps_changes_nothing() -> None:

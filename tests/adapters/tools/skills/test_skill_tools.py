@@ -6,25 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import anyio
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateApprover
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
 from tests.samples import complaint
-from toolreel._driver import Always, AsyncPorts, ImmediateEndpoint, Never, Ports, arun, run
 from toolreel._internal import SkillError
-from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Rehearsal
-from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools import AsyncPythonTools, PythonTools, Router
+from toolreel.tools import PythonTools
 from toolreel.tools.skills import Skills, read_skills, skill_tools, skills_message
-from toolreel_core._conversation import SystemMessage, UserMessage
-from toolreel_core._jsontext import Json
-from toolreel_core._loop import start
-from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, SendRequest, ToolReturned
-from toolreel_core._tools import ToolSource, compose
+from toolreel_core._protocol import ToolReturned
 
 COUNT = "#!/usr/bin/env python3\nimport sys\nprint(len(sys.argv[1:]), *sys.argv[1:])\n"
 
@@ -57,20 +46,6 @@ def hosting(
 
 def ran(tools: PythonTools, script: str, *args: str, skill: str = "pdf-forms") -> ToolReturned:
     return tools.run(call("skills_run_script", name=skill, script=script, args=list(args)))
-
-
-def test_the_first_request_has_names_and_descriptions_and_nothing_else_of_a_skill(skills: Skills) -> None:
-    plan = Plan.of(
-        model="m",
-        messages=[SystemMessage(skills_message(skills)), UserMessage("Fill it.")],
-        tools=hosting(skills, ["*"]).surface,
-    )
-    (effect,) = start(plan).effects
-    assert isinstance(effect, SendRequest)
-    body = effect.request.body
-    assert "\\n- pdf-forms: Fills PDF forms.\\n- zip: Packs: files." in body
-    for later in ("# Forms", "FORMS.md", "logo.png", "count.py", "Do it.", "Needs zip"):
-        assert later not in body
 
 
 def test_no_skills_are_no_tools_and_no_message() -> None:
@@ -269,22 +244,6 @@ def test_a_script_sees_nothing_of_the_environment_but_where_programs_are(
     assert (home.exists(), home != Path.home()) == (False, True)
 
 
-@pytest.mark.anyio
-async def test_a_script_ends_when_its_run_is_cancelled(folder: Path) -> None:
-    write_skill(folder / "zip", front(name="zip"), {"wait.sh": "echo $$ > pid; sleep 60"})
-    tools = AsyncPythonTools(skill_tools(read_skills(folder), allow_scripts=["zip/wait.sh"]))
-    pid = folder / "zip" / "pid"
-    with anyio.move_on_after(20) as scope:
-        async with anyio.create_task_group() as group:
-            group.start_soon(tools.run, call("skills_run_script", name="zip", script="wait.sh"))
-            while not (pid.exists() and pid.read_text()):
-                await anyio.sleep(0.01)
-            group.cancel_scope.cancel()
-        while Path(f"/proc/{pid.read_text().strip()}").exists():
-            await anyio.sleep(0.01)
-    assert not scope.cancelled_caught
-
-
 def test_an_argument_that_cannot_be_passed_is_told(skills: Skills) -> None:
     tools = hosting(skills, ["*"])
     for argument, why in (("a\0b", "embedded null byte"), ("x" * 200_000, "Argument list too long")):
@@ -305,61 +264,3 @@ def test_the_first_line_says_what_runs_a_script(folder: Path, line: str) -> None
     write_skill(folder / "zip", front(name="zip"), {"go": f"{line}\necho $0 $1\n"})
     returned = ran(hosting(read_skills(folder), ["zip/go"]), "go", "x", skill="zip")
     assert told(returned)["data"] == {"exit_code": 0, "stdout": f"{folder / 'zip/go'} x\n", "stderr": ""}
-
-
-def test_a_run_is_recorded_with_skills_and_replays_without_them(folder: Path, skills: Skills) -> None:
-    tools = PythonTools(skill_tools(skills, allow_scripts=["pdf-forms/scripts/count.py"]))
-    plan = Plan.of(model="m", messages="Fill it.", tools=tools.surface)
-    replies = [
-        calling(("skills_load", {"name": "pdf-forms"})),
-        calling(("skills_read_file", {"name": "pdf-forms", "path": "references/FORMS.md"})),
-        calling(("skills_run_script", {"name": "pdf-forms", "script": "scripts/count.py", "args": ["a"]})),
-        saying("Filled."),
-    ]
-    journal = MemoryJournal(plan)
-    ended = run(plan, Ports(ScriptedEndpoint(replies), tools, Always()), journal=journal)
-    assert ended.outcome == Completed("Filled.")
-    assert "1 a" in journal.text
-
-    again = MemoryJournal(plan)
-    anyio.run(lambda: arun(plan, asynchronous(skills, replies), journal=again))
-    assert again.text == journal.text
-
-    for path in sorted(folder.rglob("*"), reverse=True):
-        (path.rmdir if path.is_dir() else path.unlink)()
-    rehearsal = Rehearsal(parse_journal(journal.text))
-    again = MemoryJournal(plan)
-    run(plan, rehearsal, journal=again)
-    rehearsal.finish()
-    assert again.text == journal.text
-
-
-def asynchronous(skills: Skills, replies: Sequence[Mapping[str, Json]]) -> AsyncPorts:
-    tools = AsyncPythonTools(skill_tools(skills, allow_scripts=["pdf-forms/scripts/count.py"]))
-    endpoint = ImmediateEndpoint(ScriptedEndpoint(replies))
-    return AsyncPorts(endpoint, tools, ImmediateApprover(Always()))
-
-
-def test_nothing_is_run_that_nobody_approves(skills: Skills) -> None:
-    tools = hosting(skills, ["*"])
-    plan = Plan.of(model="m", messages="Fill it.", tools=tools.surface)
-    asked = {"name": "pdf-forms", "script": "scripts/count.py"}
-    endpoint = ScriptedEndpoint([calling(("skills_run_script", asked)), saying("Then not.")])
-    journal = MemoryJournal(plan)
-    run(plan, Ports(endpoint, tools, Never("not here")), journal=journal)
-    assert "tool_returned" not in journal.text
-
-
-def test_skills_stand_beside_the_tools_of_other_sources(skills: Skills) -> None:
-    def add(a: int, b: int) -> int:
-        """Add."""
-        return a + b
-
-    ours, others = hosting(skills), PythonTools([add])
-    surface = compose(
-        ToolSource("skills", ours.surface.definitions), ToolSource("mine", others.surface.definitions)
-    )
-    assert surface.names == ("skills_list", "skills_load", "skills_read_file", "add")
-    router = Router({"skills_": ours}, default=others)
-    assert router.run(call("add", a=1, b=2)).output == "3"
-    assert "instructions" in router.run(call("skills_load", name="zip")).output

@@ -21,7 +21,7 @@ from sqlalchemy import exc
 
 from toolreel._internal import DurableError
 from toolreel._journal import taken
-from toolreel.durable._store.database import retried
+from toolreel.durable._engine import retried
 
 _MOST: Final = 1_000
 _CHECK_SECONDS: Final = 2.0

@@ -1,26 +1,23 @@
-"""The database of durable runs: SQLite in a file by default, or PostgreSQL by its URL."""
+"""The tables of durable runs, next to those of DBOS."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakSet
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSPortableJSONSerializer
 from dbos import _error as dbos_error
 from dbos._schemas.system_database import SystemSchema
-from sqlalchemy import event, exc
+from sqlalchemy import exc
 
 from toolreel._internal import DurableError, MissingExtra, check_version
+from toolreel.durable._engine import engine_of, exclusive, first_line
 
 METADATA: Final = sa.MetaData()
-_LOCK: Final = 7_236_110_522
-"""The advisory lock under which PostgreSQL's tables are made."""
 _VERSION: Final = 1
 
 # Next to the tables of DBOS, in which the effects of a run are steps: one row a run, with its plan and who
@@ -84,52 +81,6 @@ def is_current(engine: sa.Engine) -> bool:
     return bool(found.dbos == version("dbos"))
 
 
-def create_tables(engine: sa.Engine) -> None:
-    """Create what is missing, once those of DBOS are there; several processes may try at once."""
-    with engine.begin() as connection:
-        if engine.dialect.name == "sqlite":
-            connection.execute(sa.text("BEGIN IMMEDIATE"))
-        else:
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        METADATA.create_all(connection)
-        connection.execute(sa.delete(_SCHEMA))
-        connection.execute(sa.insert(_SCHEMA).values(version=_VERSION, dbos=version("dbos")))
-
-
-VARIABLE: Final = "TOOLREEL_DATABASE_URL"
-DEFAULT: Final = "sqlite:///toolreel.db"
-_BUSY_MS: Final = 60_000
-
-_Result = TypeVar("_Result")
-
-
-def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> sa.URL:
-    """The URL to use: the given one, else that of the environment, else SQLite in this folder.
-
-    >>> database_url("postgres://db.example/runs", {}).render_as_string()
-    'postgresql+psycopg://db.example/runs'
-
-    :raises DurableError: if it is no URL of SQLite in a file or of PostgreSQL
-    """
-    text = given or environ.get(VARIABLE) or DEFAULT
-    try:
-        url = sa.make_url(text)
-    except exc.ArgumentError:
-        raise DurableError(f"database: {_shown(text)} is no URL; {_EXAMPLES}") from None
-    match url.get_backend_name():
-        case "sqlite" if url.database and url.database != ":memory:":
-            return url
-        case "postgresql" | "postgres":
-            return url.set(drivername="postgresql+psycopg")
-        case "sqlite":
-            raise DurableError(f"database: SQLite in memory ends with its process; {_EXAMPLES}")
-        case other:
-            raise DurableError(f"database: {other} is not supported; {_EXAMPLES}")
-
-
-_EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
-
-
 _OURS: Final = WeakSet[sa.Dialect]()
 """The dialects of our engines; another DBOS in this process may store its rows as it likes."""
 _SERIALIZATION: Final = DBOSPortableJSONSerializer().name()
@@ -166,14 +117,14 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     :raises DurableError: if it cannot be reached, or its tables have another version
     """
     try:
-        engine = _engine(url, connections)
+        engine = engine_of(url, connections)
         _OURS.add(engine.dialect)
         _create_tables(engine, url)
     except ImportError as error:
         raise MissingExtra.of("durable", str(error.name)) from None
     except (exc.DBAPIError, dbos_error.DBOSException) as error:
         raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {_first_line(error)}"
+            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
         ) from None
     return engine
 
@@ -195,42 +146,8 @@ def tables_in(url: sa.URL) -> bool:
         raise MissingExtra.of("durable", str(error.name)) from None
     except exc.SQLAlchemyError as error:
         raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {_first_line(error)}"
+            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
         ) from None
-
-
-def close_database(engine: sa.Engine) -> None:
-    """Close the connections of an engine.
-
-    ``dispose`` leaves those alone that a thread is still using, and they would stay open when it is done.
-    """
-
-    def closed(_: object, record: sa.pool.ConnectionPoolEntry) -> None:
-        record.invalidate()
-
-    event.listen(engine, "checkin", closed)
-    engine.dispose()
-
-
-CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
-"""What is raised where the database went away: it restarts, or SQLite is busy."""
-
-
-def retried(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
-    """Do something with the database, again if it went away: it restarts, or SQLite is busy.
-
-    :param attempt: may be repeated after it was committed, so it has to be idempotent
-    :param give_up_after: seconds after which it gives up
-    """
-    since, pause = time.monotonic(), 0.02
-    while True:
-        try:
-            return attempt()
-        except CONNECTION_LOST as error:
-            if time.monotonic() - since > give_up_after:
-                raise DurableError(f"database: it went away: {_first_line(error)}") from error
-        time.sleep(pause)
-        pause = min(pause * 2, 1.0)
 
 
 def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
@@ -242,31 +159,11 @@ def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]
         with engine.connect() as connection:
             return connection.execute(query).all()
     except exc.SQLAlchemyError as error:
-        raise DurableError(f"database: it is away: {_first_line(error)}") from None
-
-
-def _engine(url: sa.URL, connections: int) -> sa.Engine:
-    if url.get_backend_name() != "sqlite":
-        return sa.create_engine(
-            url, pool_size=connections, max_overflow=connections, pool_timeout=60, pool_pre_ping=True
-        )
-    path = Path(str(url.database))
-    if not path.parent.is_dir():
-        raise DurableError(f"database: there is no folder {path.parent}; create it first")
-    engine = sa.create_engine(url, pool_size=connections, max_overflow=connections, pool_timeout=60)
-
-    @event.listens_for(engine, "connect")
-    def set_up(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
-        # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
-        connection.isolation_level = "IMMEDIATE"
-        connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    return engine
+        raise DurableError(f"database: it is away: {first_line(error)}") from None
 
 
 def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
+    """Create what is missing, first the tables of DBOS; several processes may try at once."""
     try:
         is_complete = is_current(engine)
     except DurableError:
@@ -274,14 +171,7 @@ def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
         raise
     if not is_complete:
         DBOS.migrate(url.render_as_string(hide_password=False))
-        create_tables(engine)
-
-
-def _first_line(error: BaseException) -> str:
-    cause = getattr(error, "orig", None) or error
-    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
-
-
-def _shown(text: str) -> str:
-    """What was given, without what may be a password."""
-    return repr(text.rpartition("@")[2])
+        with exclusive(engine) as connection:
+            METADATA.create_all(connection)
+            connection.execute(sa.delete(_SCHEMA))
+            connection.execute(sa.insert(_SCHEMA).values(version=_VERSION, dbos=version("dbos")))

@@ -1,0 +1,369 @@
+"""What the database holds of durable runs: who works on which, what was said to it, and its steps.
+
+A run is performed in segments, each a workflow of DBOS: from its begin, or from the moment that something was
+said to it, until it ends or rests. Whatever is said to a run is written down and queues a segment in the same
+transaction. A segment that finds the run taken returns at once, since the one that has it lets go only if it
+has heard everything. So nothing is lost, nothing waits in a worker, and no two workers act for one run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+
+import sqlalchemy as sa
+from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
+
+from toolreel.durable._database import INBOX, RUNS, open_database
+from toolreel.durable._engine import close_database, retried
+from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
+
+WORKFLOW: Final = "toolreel.run"
+Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]
+
+
+class Segment(NamedTuple):
+    """A workflow that has worked on a run."""
+
+    workflow_id: str
+    steps: tuple[int, ...] | None = None
+    """The numbers of its steps that count; ``None`` for all. Of a dead worker's, those stored in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A run that a segment has taken."""
+
+    run_id: str
+    workflow_id: str
+    events: int
+    """Events when it rested last."""
+    plan: str
+    segments: tuple[Segment, ...]
+    """All that have worked on it; the last one is this one."""
+    wake_at: int
+    """When the wait is over that it is in; 0 if it is in none that has begun."""
+    interrupted: int
+    """How many times a worker died on it since it last rested."""
+    recovered: bool
+    """Whether this segment has begun before, on a worker that died."""
+    trace: Mapping[str, str]
+    """The headers of its submitter's trace; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
+
+    lines: tuple[str, ...]
+    inbox_read: int
+    problem: str = ""
+    """What went wrong in this program, if anything; then nothing was recorded."""
+
+    def tree(self) -> dict[str, Json]:
+        """As JSON."""
+        tree: dict[str, Json] = {"heard": self.inbox_read, "lines": list(self.lines)}
+        return {**tree, "problem": self.problem} if self.problem else tree
+
+    @classmethod
+    def of(cls, tree: object) -> Written:
+        """From JSON."""
+        stored = cast("Mapping[str, object]", tree)
+        lines = cast("Sequence[str]", stored["lines"])
+        return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """One thing that was said to a run."""
+
+    n: int
+    """Counted from 1."""
+    event: Event
+    answers: str = ""
+    """The fingerprint of the effect that a decision is about; empty for what answers none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """What a segment leaves behind."""
+
+    status: Status
+    events: int
+    inbox_read: int
+    outcome: str = ""
+    waits_for: Sequence[dict[str, Any]] = ()
+    problem: str = ""
+    wake_at: int = 0
+    """When its wait is over, if it is in one that has begun."""
+    interrupted: int = 0
+
+
+def now_ms() -> int:
+    """The time of this machine."""
+    return time.time_ns() // 1_000_000
+
+
+def segments_of(text: str) -> tuple[Segment, ...]:
+    """The segments of a run's row."""
+    return tuple(
+        Segment(workflow_id, None if steps is None else tuple(steps))
+        for workflow_id, steps in json.loads(text)
+    )
+
+
+NEVER: Final = math.inf
+_BATCH: Final = 200
+"""Runs that one transaction deletes, so that none takes long."""
+_Result = TypeVar("_Result")
+
+
+class Store:
+    """The database of durable runs.
+
+    :param connections: how many it keeps open
+    :param give_up_after: seconds for which it tries again while the database is away
+    :raises DurableError: if the database cannot be used
+    """
+
+    def __init__(self, url: sa.URL, *, connections: int = 4, give_up_after: float = 60.0) -> None:
+        self.engine = open_database(url, connections=connections)
+        self.client = DBOSClient(
+            system_database_engine=self.engine, serializer=DBOSPortableJSONSerializer(), lazy=True
+        )
+        self._give_up_after = give_up_after
+
+    def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        """The rows of a query."""
+        return self.change(lambda connection: connection.execute(query).all())
+
+    def change(self, work: Callable[[sa.Connection], _Result]) -> _Result:
+        """Do something in a transaction.
+
+        :param work: may be repeated after it was committed, so it has to be idempotent
+        """
+
+        def done() -> _Result:
+            with self.engine.begin() as connection:
+                return work(connection)
+
+        return self._retried(done)
+
+    def _changes(self, change: sa.Update) -> bool:
+        """Whether an update finds its row, which is then changed."""
+        return bool(self.change(lambda connection: connection.execute(change).rowcount))
+
+    def claim(self, run_id: str, workflow_id: str) -> Claimed | None:
+        """Take a run; ``None`` if another segment has it, this one has let go of it, or it was deleted."""
+        while rows := self.read(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
+            (row,) = rows
+            again, segments = row.active == workflow_id, segments_of(row.segments)
+            if not again:
+                # It may have let go of the run before: its worker died before its workflow was over.
+                if row.active is not None or workflow_id in {each.workflow_id for each in segments}:
+                    return None
+                segments += (Segment(workflow_id),)
+            interrupted = row.interrupted + again
+            change = (
+                sa.update(RUNS)
+                .where(RUNS.c.run_id == run_id, RUNS.c.segments == row.segments)
+                .where(RUNS.c.active == workflow_id if again else RUNS.c.active.is_(None))
+                .values(
+                    active=workflow_id,
+                    status="running",
+                    segments=json.dumps(segments),
+                    interrupted=interrupted,
+                    updated_at=now_ms(),
+                )
+            )
+            if self._changes(change):
+                place = run_id, workflow_id, row.events, row.plan, segments
+                return Claimed(*place, row.wake_at, interrupted, again, json.loads(row.trace))
+        return None
+
+    def release(self, claimed: Claimed, rest: Resting) -> bool:
+        """Let go of a run; ``False`` if something was said that it has not heard.
+
+        May be repeated: a run that this segment no longer has was let go of before.
+        """
+        own = RUNS.c.run_id == claimed.run_id
+        change = (
+            sa.update(RUNS)
+            .where(own, RUNS.c.active == claimed.workflow_id)
+            .values(
+                active=None,
+                status=rest.status,
+                events=rest.events,
+                outcome=rest.outcome,
+                waits_for=json.dumps(list(rest.waits_for)),
+                problem=rest.problem,
+                wake_at=rest.wake_at,
+                interrupted=rest.interrupted,
+                updated_at=now_ms(),
+            )
+        )
+        if rest.status in {"waiting", "sleeping", "ended"}:
+            change = change.where(RUNS.c.said == rest.inbox_read)
+
+        def let_go(connection: sa.Connection) -> bool:
+            if not connection.execute(change).rowcount:
+                left = connection.execute(sa.select(RUNS.c.active).where(own)).scalar()
+                return bool(left != claimed.workflow_id)
+            if rest.status in {"queued", "sleeping"}:
+                self.wake(connection, claimed.run_id, max(0, rest.wake_at - now_ms()))
+            return True
+
+        return self.change(let_go)
+
+    def wake(self, connection: sa.Connection, run_id: str, in_ms: int = 0) -> None:
+        """Queue a segment for a run."""
+        counted = (
+            sa.update(RUNS)
+            .where(RUNS.c.run_id == run_id)
+            .values(wakeups=RUNS.c.wakeups + 1)
+            .returning(RUNS.c.wakeups, RUNS.c.queue)
+        )
+        row = connection.execute(counted).one()
+        options: EnqueueOptions = {
+            "workflow_name": WORKFLOW,
+            "queue_name": row.queue,
+            "workflow_id": f"{run_id}~{row.wakeups}",
+        }
+        if in_ms:
+            options["delay_seconds"] = in_ms / 1000
+        self.client.enqueue_in_transaction(connection, options, run_id)
+
+    def tell(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
+        """Write down what is said to a run, and queue a segment that hears it.
+
+        A run that has ended is not cancelled.
+
+        :param token: the same where it is said again, since the answer to an earlier attempt was lost
+        :param answers: the fingerprint of the effect that a decision is about
+        """
+        cancels = isinstance(event, CancelRequested)
+        counted = (
+            sa.update(RUNS)
+            .where(RUNS.c.run_id == run_id, RUNS.c.status != "ended" if cancels else sa.true())
+            .values(
+                said=RUNS.c.said + 1,
+                status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status),
+                updated_at=now_ms(),
+            )
+            .returning(RUNS.c.said)
+        )
+
+        def said(connection: sa.Connection) -> None:
+            counts = connection.execute(counted).scalars().all()
+            if cancels and not counts:
+                return
+            (n,) = counts
+            if connection.execute(sa.select(INBOX.c.n).where(INBOX.c.token == token)).first() is not None:
+                connection.rollback()
+                return
+            row = {"run_id": run_id, "n": n, "token": token, "answers": answers}
+            connection.execute(sa.insert(INBOX).values(**row, event=canonical(encode(event))))
+            self.wake(connection, run_id)
+
+        self.change(said)
+
+    def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
+        """What was said to a run after the first ``n`` things."""
+        query: Any = (
+            sa.select(INBOX.c.n, INBOX.c.event, INBOX.c.answers)
+            .where(INBOX.c.run_id == run_id, INBOX.c.n > n)
+            .order_by(INBOX.c.n)
+        )
+        return [
+            InboxEntry(row.n, decode_event(either(read(row.event))), row.answers) for row in self.read(query)
+        ]
+
+    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
+        """What the steps of segments have stored, in order."""
+        every = (*segments,)
+        return self._retried(
+            lambda: [
+                Written.of(step["output"])
+                for segment in every
+                for step in self.client.list_workflow_steps(segment.workflow_id)
+                if segment.steps is None or step["function_id"] in segment.steps
+            ]
+        )
+
+    def done(self, workflow_id: str) -> Sequence[tuple[int, str]]:
+        """The numbers and names of a segment's steps that are stored, up to the first missing one."""
+        steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
+        found = [(step["function_id"], step["function_name"]) for step in steps]
+        return [item for _, item in takewhile(lambda each: each[1][0] == each[0], enumerate(found, 1))]
+
+    def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
+        """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
+
+        Its worker does not come back, or comes back as another release. What is stored of the runs counts,
+        and nothing that their worker may still store if it is not dead.
+
+        :param but_of: the release whose runs DBOS resumes automatically
+        """
+        left = self.client.list_workflows(
+            status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False
+        )
+        gone = [each.workflow_id for each in left if but_of is None or each.app_version != but_of]
+        return [run_id for workflow_id in gone if (run_id := self._taken_over(workflow_id))]
+
+    def _taken_over(self, workflow_id: str) -> str | None:
+        self.client.cancel_workflow(workflow_id)  # its worker, if it lives, stops at its next step
+        steps = self.client.list_workflow_steps(workflow_id, load_output=False)
+        stored = Segment(workflow_id, tuple(step["function_id"] for step in steps))
+        with self.engine.begin() as connection:
+            row = connection.execute(sa.select(RUNS).where(RUNS.c.active == workflow_id)).first()
+            if row is None:
+                run_id = workflow_id.rpartition("~")[0]
+                self.wake(connection, run_id)  # it had not begun; another segment hears what it was to hear
+                return run_id
+            segments = [
+                stored if each.workflow_id == workflow_id else each for each in segments_of(row.segments)
+            ]
+            connection.execute(
+                sa.update(RUNS)
+                .where(RUNS.c.run_id == row.run_id, RUNS.c.active == workflow_id)
+                .values(
+                    active=None,
+                    status="queued",
+                    segments=json.dumps(segments),
+                    interrupted=RUNS.c.interrupted + 1,
+                    updated_at=now_ms(),
+                )
+            )
+            self.wake(connection, row.run_id)
+            return str(row.run_id)
+
+    def prune(self, before_ms: int) -> int:
+        """Delete the runs that ended before a time, with their segments; returns how many."""
+        ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
+        query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
+        deleted = 0
+        while found := self.read(query):
+            # First the segments: a deletion that is cut short is done again, as long as the run is there.
+            self.client.delete_workflows(
+                [f"{row.run_id}~{n}" for row in found for n in range(1, row.wakeups + 1)]
+            )
+            names = [row.run_id for row in found]
+            with self.engine.begin() as connection:
+                connection.execute(sa.delete(INBOX).where(INBOX.c.run_id.in_(names)))
+                connection.execute(sa.delete(RUNS).where(RUNS.c.run_id.in_(names)))
+            deleted += len(found)
+        return deleted
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.destroy()
+        close_database(self.engine)
+
+    def _retried(self, attempt: Callable[[], _Result]) -> _Result:
+        return retried(attempt, self._give_up_after)
