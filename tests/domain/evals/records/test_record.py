@@ -131,6 +131,7 @@ def broken(record: Record, /, **changes: object) -> str:
         (broken(PASSED, reasons="why"), 'line 3.reasons: expected a list, got "why"'),
         (broken(PASSED, world="gone"), "line 3: world is missing"),
         (broken(PASSED, configuration=[]), "configuration: expected canonical JSON text, got []"),
+        (broken(PASSED, attempts=3), "line 3.attempts: expected a list, got 3"),
         (broken(PASSED, attempts=[3]), "line 3.attempts[0]: expected an object, got 3"),
         (
             broken(PASSED, attempts=[{"ms": 1, "result": "pass", "asked": [], "why": 1}]),
