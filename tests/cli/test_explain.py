@@ -65,17 +65,16 @@ def test_warnings_are_those_of_the_page() -> None:
 
 
 DIALECTS = LoopConfig(text_dialects=("marked", "react"))
+TOLERANT, UNTRIED = LoopConfig(tool_failure_policy="tolerated"), LoopConfig(output_retries=0)
+BUSY = outcomes.TransportFailed("status", 429, "")
+OF_TOOLS = ("tool_use_mode", "tool_failure_policy")
 
 
 @pytest.mark.parametrize(
     ("outcome", "config", "hint"),
     [
         (outcomes.EmptyFinal(), LoopConfig(), "again"),
-        (
-            outcomes.InvalidOutput("", "no"),
-            LoopConfig(output_retries=0),
-            "ask again more often with --set output_retries=1",
-        ),
+        (outcomes.InvalidOutput("", "no"), UNTRIED, "ask again more often with --set output_retries=1"),
         (outcomes.NoToolCalls(""), LoopConfig(), "ask for a call with --set nudge_no_tool_calls=1"),
         (
             outcomes.NoToolCalls(""),
@@ -84,16 +83,8 @@ DIALECTS = LoopConfig(text_dialects=("marked", "react"))
             "ask for a call with --set nudge_no_tool_calls=3",
         ),
         (outcomes.ToolFailed(("a",)), LoopConfig(), "again"),
-        (
-            outcomes.ToolFailed(("a",)),
-            LoopConfig(tool_failure_policy="tolerated"),
-            "see in its turn why each call failed",
-        ),
-        (
-            outcomes.TransportFailed("status", 429, ""),
-            LoopConfig(),
-            "try more often with --set max_tries=6; again",
-        ),
+        (outcomes.ToolFailed(("a",)), TOLERANT, "see in its turn why each call failed"),
+        (BUSY, LoopConfig(), "try more often with --set max_tries=6; again"),
         (outcomes.TransportFailed("status", 401, ""), LoopConfig(), "again"),
         (outcomes.TransportFailed("connect", None, ""), LoopConfig(), "again"),
     ],
@@ -153,16 +144,8 @@ def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("outcome", "config", "settings"),
     [
-        (
-            outcomes.Completed("x"),
-            LoopConfig(tool_use_mode="enforced"),
-            ("tool_use_mode", "tool_failure_policy"),
-        ),
-        (
-            outcomes.ToolFailed(("x",)),
-            LoopConfig(tool_failure_policy="tolerated"),
-            ("tool_use_mode", "tool_failure_policy"),
-        ),
+        (outcomes.Completed("x"), LoopConfig(tool_use_mode="enforced"), OF_TOOLS),
+        (outcomes.ToolFailed(("x",)), TOLERANT, OF_TOOLS),
         (outcomes.BudgetSpent("time", 2, 1), LoopConfig(), ("max_wall_ms",)),
         (outcomes.ConversationSpent("cost", 2, 1), LoopConfig(), ("max_conversation_cost",)),
         (outcomes.InvalidReply("NO_CHOICES", ""), LoopConfig(), ("accept_suspected_calls", "text_dialects")),

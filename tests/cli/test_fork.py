@@ -161,19 +161,9 @@ def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
 
 
 def test_a_preset_and_settings_of_every_kind_are_changes(tmp_path: Path) -> None:
-    options = (
-        "--preset",
-        "tool_use_disabled",
-        "--set",
-        "id_style=openai",
-        "--set",
-        "body.n=1",
-        "--system",
-        "x",
-    )
-    said = toolreel(
-        "fork", str(cassette("chat")), "--at", "1", *options, "--recorded", "--json", cwd=tmp_path
-    )
+    options = ("--preset", "tool_use_disabled", "--set", "id_style=openai", "--set", "body.n=1")
+    fork = ("fork", str(cassette("chat")), "--at", "1", "--recorded", "--json")
+    said = toolreel(*fork, *options, "--system", "x", cwd=tmp_path)
     assert said.code == 0, said
     places = [change["place"] for change in said.data["fork"]["changed"]]
     assert places == ["messages[0].content", "options.n", "config.tool_use_mode", "provider.id_style"]
@@ -195,13 +185,8 @@ def test_text_that_is_no_json_is_a_text_to_the_model(tmp_path: Path) -> None:
 
 
 def test_a_call_may_be_named_by_its_id(tmp_path: Path) -> None:
-    by_id, strange = said_by_each(
-        [
-            (*FORK, "--at", "call_1_0", "--recorded", "--json"),
-            (*FORK, "--at", "call_9_9", "--recorded"),
-        ],
-        tmp_path,
-    )
+    recorded = (*FORK, "--recorded", "--json", "--at")
+    by_id, strange = said_by_each([(*recorded, "call_1_0"), (*recorded, "call_9_9")], tmp_path)
     assert by_id.data["fork"]["kept"] == 2
     assert_mistake(strange, "there is no result of a call 'call_9_9' to fork at")
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,27 +118,17 @@ def test_without_trio_the_demo_proves_itself_on_the_drivers_that_are_there(tmp_p
 # ``--log-level`` and its variables: logs on stderr, as text or JSON.
 
 
-def demo(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "toolreel", *options, "demo"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-
-
-def test_the_logs_of_a_replay_are_lines_on_stderr() -> None:
-    done = demo("--log-level", "warning,loop=info")
-    assert done.returncode == 0
+def test_the_logs_of_a_replay_are_lines_on_stderr(tmp_path: Path) -> None:
+    done = toolreel("--log-level", "warning,loop=info", "demo", cwd=tmp_path)
+    assert done.code == 0
     lines = done.stderr.splitlines()
     assert lines
     assert all(" INFO    toolreel.loop: " in line for line in lines), "of the others, only warnings"
     assert any("run_settled run=" in line and "outcome=completed" in line for line in lines)
 
 
-def test_the_variables_do_the_same_for_machines() -> None:
-    done = demo(TOOLREEL_LOG="debug", TOOLREEL_LOG_FORMAT="json")
+def test_the_variables_do_the_same_for_machines(tmp_path: Path) -> None:
+    done = toolreel("demo", cwd=tmp_path, env={"TOOLREEL_LOG": "debug", "TOOLREEL_LOG_FORMAT": "json"})
     told = [json.loads(line) for line in done.stderr.splitlines()]
     assert {"toolreel.loop", "toolreel.http", "toolreel.tools"} <= {each["logger"] for each in told}
     for each in told:
@@ -150,10 +137,8 @@ def test_the_variables_do_the_same_for_machines() -> None:
     assert (settled["outcome"], settled["replayed"]) == ("completed", True)
 
 
-@pytest.mark.parametrize("asked", ["loud", "htp=debug", "info,,debug", "http="])
-def test_what_is_no_level_is_refused_with_what_is_one(asked: str) -> None:
-    done = demo("--log-level", asked)
-    assert done.returncode == 2
-    assert (
-        "expected debug, info, warning, error, or LOGGER=LEVEL with one of loop, http, tools" in done.stderr
-    )
+def test_what_is_no_level_is_refused_with_what_is_one(tmp_path: Path) -> None:
+    wanted = "expected debug, info, warning, error, or LOGGER=LEVEL with one of loop, http, tools"
+    levels = ("loud", "htp=debug", "info,,debug", "http=")
+    for said in said_by_each([("--log-level", level, "demo") for level in levels], tmp_path):
+        assert_mistake(said, wanted)

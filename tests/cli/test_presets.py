@@ -294,7 +294,6 @@ RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
     ("arguments", "parts"),
     [
         (("--provider", "opnrouter"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
-        (("--preset", "qwen2_5_codr"), ("did you mean 'qwen2_5_coder'?",)),
         (("--sampling", "grok"), ("there is no sampling profile 'grok'", "'grok_default'")),
         (("--catalogue", "broken.toml"), ("broken.toml, line 2: preset.mine.config.max_turns",)),
         (("--set", "id_style=short"), ("id_style: expected one of keep, openai, kimi, alnum9",)),

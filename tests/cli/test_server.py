@@ -88,11 +88,10 @@ def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
         "key from AZURE_KEY in api-key, X-Tenant from TENANT"
     )
     assert f"endpoint    {where}" in plan.stdout.splitlines()
-    assert set(far.paths) == {ASKED}
-    for headers, _ in far.seen:
-        lower = {name.lower(): value for name, value in headers.items()}
-        assert (lower["api-key"], lower["x-tenant"]) == (KEY, TENANT)
-        assert "authorization" not in lower
+    assert {request.path for request in far.requests} == {ASKED}
+    for request in far.requests:
+        assert (request.headers["api-key"], request.headers["x-tenant"]) == (KEY, TENANT)
+        assert "authorization" not in request.headers
     for text in (json.dumps(tree), kept(tmp_path / "results"), run.stdout + run.stderr):
         assert KEY not in text
         assert TENANT not in text
@@ -108,7 +107,7 @@ def test_plan_run_and_evaluation_agree_under_any_prefix(tmp_path: Path, prefix: 
         toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path)
         toolreel("run", "Hello.", *model, cwd=tmp_path)
     (shown,) = re.findall(r"^endpoint +(\S+),", plan, re.MULTILINE)
-    assert {f"{far.url}{path}" for path in far.paths} == {shown}
+    assert {f"{far.url}{request.path}" for request in far.requests} == {shown}
     assert shown == f"{far.url}/a{prefix}/chat/completions?x=1"
 
 
@@ -123,7 +122,7 @@ def test_behind_a_gateway_the_presets_of_openrouter_apply(tmp_path: Path) -> Non
         here = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path, env=gateway(far.url)).data
         run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=gateway(far.url))
     assert here["differences"] == there["differences"]
-    assert set(far.paths) == {"/chat/completions"}
+    assert {request.path for request in far.requests} == {"/chat/completions"}
     assert run.code == 0, run
     assert NO_PRESETS not in run.stderr
     assert KEY not in kept(tmp_path)

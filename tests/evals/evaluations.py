@@ -24,9 +24,9 @@ from toolreel.evals import (
     planned,
     select_scenarios,
 )
-from toolreel.presets import shipped, with_files
+from toolreel.presets import shipped
 from toolreel_core._jsontext import Json, merged
-from toolreel_core.evals import EvalPlan, Options, Record, record_tree
+from toolreel_core.evals import EvalPlan, Options, Record, record_line
 
 __all__ = [
     "HOSTILE",
@@ -43,7 +43,6 @@ __all__ = [
     "records",
     "scripted",
     "served",
-    "timeless",
     "verdicts",
     "written_out",
 ]
@@ -77,40 +76,31 @@ def plan_of(url: str = "", **tables: Json) -> EvalPlan:
     return planned(None, merged(usual, tables), environ={}, flags={})
 
 
-def plan_with(
-    *models: str,
-    tables: Mapping[str, object] | None = None,
-    base_url: str = "http://127.0.0.1:9/v1",
-    **axes: object,
-) -> EvalPlan:
+def plan_with(*models: str, tables: Mapping[str, object] | None = None, **axes: object) -> EvalPlan:
     """A plan of some models; nobody listens at its endpoint, unless another is named."""
-    tree = {
-        "eval": {"add_models": [*models], **axes},
-        **({} if tables and "endpoints" in tables else {"endpoint": {"base_url": base_url}}),
-        **(tables or {}),
-    }
-    options = Options.of(tree)
+    given = tables or {}
+    nowhere = {} if "endpoints" in given else {"endpoint": {"base_url": "http://127.0.0.1:9/v1"}}
+    options = Options.of({"eval": {"add_models": [*models], **axes}, **nowhere, **given})
     return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
 
 
-_TEXT_CALLS = {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}}
-_NO_TEXT_CALLS: dict[str, Any] = {"extends": "production", "config": {"text_dialects": []}}
+_STRATEGIES: Final[dict[str, Any]] = {
+    "reads": {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}},
+    "deaf": {"extends": "production", "config": {"text_dialects": []}},
+}
 
 
 def plan_at(
     url: str,
     scenarios: Sequence[str] = ("happy_path",),
     strategies: Sequence[str] = ("raw",),
-    **more: Any,  # noqa: ANN401 - what is in a plan file
+    strategy: Mapping[str, object] | None = None,
+    **axes: object,
 ) -> EvalPlan:
-    """A plan of one model, with the strategies ``reads`` (raw but for calls in text) and ``deaf``."""
-    tree = {
-        "eval": {"add_models": ["vendor/model"], "strategies": [*strategies], **more.pop("eval", {})},
-        "endpoint": {"base_url": url},
-        "strategy": {"reads": _TEXT_CALLS, "deaf": _NO_TEXT_CALLS},
-        **more,
-    }
-    return EvalPlan(Options.of(tree), with_files(), select_scenarios(scenarios))
+    """A plan of one model; ``reads`` is raw but for calls in text, which ``deaf`` leaves alone."""
+    tables = {"endpoint": {"base_url": url}, "strategy": strategy or _STRATEGIES}
+    axes |= {"scenarios": [*scenarios], "strategies": [*strategies]}
+    return plan_with("vendor/model", tables=tables, **axes)
 
 
 @dataclass(slots=True)
@@ -134,17 +124,12 @@ class Seen:
 
 
 def evaluated(
-    plan: EvalPlan,
-    out: Path,
-    seen: Seen | None = None,
-    *,
-    pauses: list[float] | None = None,
-    cassettes: bool = True,
-    accept_endpoint_change: bool = False,
+    plan: EvalPlan, out: Path, seen: Seen | None = None, *, pauses: list[float] | None = None, **how: bool
 ) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
     :param pauses: gets what would have been waited for
+    :param how: switches of ``evaluate``
     """
     watching = seen or Seen()
     connection = replace(
@@ -153,46 +138,26 @@ def evaluated(
         pause=(pauses if pauses is not None else []).append,
     )
     with closing(connection):
-        return evaluate(
-            plan,
-            out,
-            connection,
-            new_header(plan, _THEN),
-            watching,
-            watching.stop,
-            cassettes=cassettes,
-            accept_endpoint_change=accept_endpoint_change,
-        )
+        return evaluate(plan, out, connection, new_header(plan, _THEN), watching, watching.stop, **how)
 
 
 def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:
-    """Run scripts, which leaves no cassettes.
-
-    :param models: names such as ``scripted:good``
-    """
+    """Run scripts such as ``scripted:good``, which leaves no cassettes."""
     return _made(out, "http://127.0.0.1:9", models or SCRIPTED, changes)
 
 
 def served(out: Path, *models: str, **changes: object) -> EvalPlan:
-    """Run models on a server, which leaves a cassette a run.
-
-    :param models: ``local-good``, ``local-bad``, ``local-skipping``, ``local-hostile``,
-        ``local-megabyte``
-    """
+    """Run models on a server, such as ``local-good`` or ``local-hostile``; that leaves a cassette a run."""
     with provider() as far:
         return _made(out, far.url, models, changes)
 
 
-def _made(out: Path, url: str, models: Sequence[str], changes: Mapping[str, object]) -> EvalPlan:
-    tables = {key: changes[key] for key in ("strategy", "gate") if key in changes}
-    axes: dict[str, Any] = {
-        "strategies": ["raw", "production"],
-        "scenarios": ["happy_path", "partial_success_failure", "chat_only"],
-        "trials": 2,
-        **{key: value for key, value in changes.items() if key not in tables},
-    }
-    endpoint = {"base_url": url, "api_key_env": "", "provider": ""}
-    plan = plan_with(*models, tables={"endpoint": endpoint, **tables}, **axes)
+def _made(out: Path, url: str, models: Sequence[str], changes: dict[str, Any]) -> EvalPlan:
+    tables: dict[str, Any] = {key: changes.pop(key) for key in ("strategy", "gate") if key in changes}
+    usual: dict[str, Any] = {"strategies": ["raw", "production"], "trials": 2}
+    usual["scenarios"] = ["happy_path", "partial_success_failure", "chat_only"]
+    tables["endpoint"] = {"base_url": url, "api_key_env": "", "provider": ""}
+    plan = plan_with(*models, tables=tables, **{**usual, **changes})
     outcome = evaluate(plan, out, header=new_header(plan, _THEN))
     assert outcome.made == plan.count, outcome
     return plan
@@ -213,18 +178,15 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def records(out: Path) -> dict[str, Any]:
-    """All records that count, by their keys, without what a clock has measured."""
-    return {record.key: timeless(record) for record in Results.open(out).records()}
-
-
-def timeless(record: Record) -> Any:  # noqa: ANN401 - JSON that tests look into
-    """A record's tree, without what a clock has measured."""
-    tree = json.loads(json.dumps(record_tree(record)))
-    for attempt in tree["attempts"]:
-        attempt["ms"] = 0
-        for asked in attempt["asked"]:
-            asked["ms"] = 0
-    return tree
+    """The trees of all records that count, by their keys, without what a clock has measured."""
+    found = dict[str, Any]()
+    for record in Results.open(out).records():
+        tree = found[record.key] = json.loads(record_line(record))
+        for attempt in tree["attempts"]:
+            attempt["ms"] = 0
+            for asked in attempt["asked"]:
+                asked["ms"] = 0
+    return found
 
 
 def written_out(reply: dict[str, Any]) -> dict[str, Any]:

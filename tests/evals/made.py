@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import Attempt, Cell, Record, Result, SentRequest, Verdict
 
-__all__ = ["CELL", "cell", "record"]
+__all__ = ["CELL", "cell", "record", "runs"]
 
 CELL = Cell("vendor/model", "default", "raw", "happy_path")
 _CATEGORIES: dict[Result, str] = {
@@ -64,3 +64,18 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
         error_hint=hint,
         cassette=cassette,
     )
+
+
+_RESULTS: dict[str, Result] = {
+    "p": "pass",
+    "x": "pass_unexercised",
+    "f": "fail",
+    "r": "unsupported",
+    "v": "void",
+}
+
+
+def runs(strategy: str, results: str, scenario: str = "happy_path", **axes: str) -> list[Record]:
+    """Trials of one cell: a letter each for pass, unexercised, fail, refused and void; a blank is missing."""
+    at = cell(strategy=strategy, scenario=scenario, **axes)
+    return [record(_RESULTS[each], at, trial) for trial, each in enumerate(results, 1) if each != " "]

@@ -1,14 +1,14 @@
-"""Scenario files for tests, and a server that plays their scripts."""
+"""Scenario files for tests, and evaluations of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
-from tests.servers.chat_server import Answer, nobody_listens, replying, serving
-from toolreel.evals import Results, evaluate, planned, read_scenarios
+from tests.evals.provider import provider
+from toolreel.evals import Results, evaluate, planned
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan, Kind, scripted_reply
+from toolreel_core.evals import EvalPlan, Kind
 
 __all__ = ["PYTHON", "RESERVE", "evaluated_file", "plan_for", "written"]
 
@@ -92,23 +92,6 @@ def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> Eval
 
 def evaluated_file(path: Path, out: Path, kind: Kind = "good") -> Results:
     """The results of a server that plays one kind of a file's scripts, run after run."""
-    with nobody_listens() as nowhere:
-        answers = _played(plan_for(path, nowhere), path, kind)
-    with serving(*answers) as server:
-        evaluate(plan_for(path, server.url), out)
+    with provider(kinds=(kind,), file=path) as there:
+        evaluate(plan_for(path, there.url), out)
     return Results.open(out)
-
-
-def _played(plan: EvalPlan, path: Path, kind: Kind) -> list[Answer]:
-    """The answers of a server to all runs of a plan that has the scenario of one file, run after run."""
-    (one,) = read_scenarios(path)
-    answers = list[Answer]()
-    for sample in plan.samples():
-        scripts = one.begin(sample.seed).scripts
-        assert scripts is not None
-        lines = scripts.of(kind).lines
-        answers += [
-            replying(scripted_reply(scripts.of(kind), [{"role": "assistant"}] * place))
-            for place in range(len(lines))
-        ]
-    return answers

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from pathlib import Path
+from threading import Lock
 from typing import Any, Final, TypeAlias, get_args
 
 from tests.patience import NEVER
-from toolreel.evals import built_in_scenarios
-from toolreel_core._conversation import Message
+from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
+from toolreel.evals import built_in_scenarios, read_scenarios
+from toolreel_core._conversation import wire
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
     Cell,
@@ -44,8 +44,14 @@ _FINALS: Final = {"local-hostile": HOSTILE, "local-megabyte": "<b>much</b> " * 9
 _IDENTIFIER: Final = re.compile(r"(?<=workspace_id=)[\w-]+")
 _TRIALS: Final = 12
 """Trials of a scenario that it knows."""
-_TROUBLES: Final = 4
-"""Rate limiting, a server error, a cut answer, silence."""
+_JSON: Final = {"content-type": "application/json"}
+_DOWN: Final = replying({"error": {"message": "down for the moment"}}, 503)
+_TROUBLES: Final = (
+    replace(replying({"error": {"message": "slow down"}}, 429), headers={**_JSON, "retry-after": "0"}),
+    _DOWN,
+    Answer(b'{"choices": [', headers=_JSON, promised=1000),
+    Answer(delay=NEVER),
+)
 
 
 @dataclass(slots=True)
@@ -63,154 +69,76 @@ class Provider:
     """The models that it plays, chosen by the conversation."""
     worded: Callable[[_Body], _Body] = dict
     """What becomes of each reply before it is sent."""
+    file: Path | None = None
+    """A file whose scenarios it knows instead of the built-in ones."""
     pace: float = 0.0
     """Seconds that every answer takes."""
-    came: int = 0
-    """Requests so far, answered or not."""
-    seen: list[tuple[dict[str, str], _Body]] = field(default_factory=list)
-    """Headers and body of each request."""
-    paths: list[str] = field(default_factory=list)
-    """What was asked for, with queries."""
+    requests: list[Seen] = field(default_factory=list)
+    """All so far, answered or not."""
     ended: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     """How often each run came to its last reply, by model, scenario and the seed that it sends."""
     _troubled: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
-    _closing: Event = field(default_factory=Event)
 
-    def trouble(self, body: bytes) -> int | None:
+    @property
+    def came(self) -> int:
+        """How many requests came."""
+        return len(self.requests)
+
+    def answer(self, request: Seen) -> Answer:
+        """What it does about a request."""
+        asked = json.loads(request.body)
+        if self.refused and asked["model"] == self.refused:
+            answer = replying({"error": {"message": "not for you"}}, 403)
+        else:
+            answer = self._trouble(request.body) or self._reply(asked)
+        return replace(answer, delay=max(answer.delay, self.pace))
+
+    def _trouble(self, body: bytes) -> Answer | None:
         """Which trouble a request gets, if any."""
         digest = sha256(body).hexdigest()
         with self._lock:
             if self.down:
-                return 1
+                return _DOWN
             if not self.outages or digest in self._troubled:
                 return None
             self._troubled.add(digest)
-        kind = int(digest[:4], 16) % (4 * _TROUBLES)
-        return kind if kind < _TROUBLES else None
+        kind = int(digest[:4], 16) % (4 * len(_TROUBLES))
+        return _TROUBLES[kind] if kind < len(_TROUBLES) else None
 
-    def keep(self, headers: dict[str, str], asked: _Body, *, last: bool) -> None:
-        """Remember a request that was answered."""
-        with self._lock:
-            self.seen.append((headers, asked))
-            if last:
-                self.ended[asked["model"], _trial(asked["messages"]).scenario, asked.get("seed", 0)] += 1
-
-    def wait(self, seconds: float) -> None:
-        """Say nothing for so long, or until the test is over."""
-        self._closing.wait(seconds)
-
-    def close(self) -> None:
-        """Let go of those that hang."""
-        self._closing.set()
-
-
-@contextmanager
-def provider(
-    *, outages: bool = False, kinds: tuple[Kind, ...] = _KINDS, worded: Callable[[_Body], _Body] = dict
-) -> Generator[Provider]:
-    """A provider that runs while the block does."""
-    told = Provider(outages=outages, kinds=kinds, worded=worded)
-
-    class Answering(_Answering):
-        provider = told
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as http:
-        http.daemon_threads = True
-        http.block_on_close = False
-        told.url = f"http://127.0.0.1:{http.server_address[1]}"
-        thread = Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield told
-        finally:
-            told.close()
-            http.shutdown()
-            thread.join()
-
-
-class _Answering(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    provider: Provider
-
-    def handle(self) -> None:
-        with suppress(ConnectionError):  # a killed process hangs up
-            super().handle()
-
-    def do_POST(self) -> None:
-        length = int(self.headers["content-length"])
-        body = self.rfile.read(length)
-        if len(body) < length:  # its sender was killed
-            self.close_connection = True
-            return
-        self.provider.came += 1
-        self.provider.paths.append(self.path)
-        self.provider.wait(self.provider.pace)
-        if self.provider.refused and json.loads(body)["model"] == self.provider.refused:
-            self._say(403, b'{"error": {"message": "not for you"}}')
-            return
-        trouble = self.provider.trouble(body)
-        match trouble:
-            case None:
-                self._reply(body)
-            case 0:
-                self._say(429, b'{"error": {"message": "slow down"}}', {"retry-after": "0"})
-            case 1:
-                self._say(503, b'{"error": {"message": "down for the moment"}}')
-            case 2:
-                self._cut()
-            case _:
-                self.provider.wait(NEVER)
-                self.close_connection = True
-
-    def _reply(self, body: bytes) -> None:
-        asked = json.loads(body)
-        model, messages, kinds = asked["model"], asked["messages"], self.provider.kinds
+    def _reply(self, asked: _Body) -> Answer:
+        model, messages = asked["model"], asked["messages"]
+        trial = _openings(self.file)[_opening(messages)]
         # By the model too, since the trials of all models are worded alike.
         digest = sha256(f"{model} {messages[min(1, len(messages) - 1)]['content']}".encode()).hexdigest()
-        kind = _LOCAL.get(model, kinds[int(digest[:4], 16) % len(kinds)])
+        kind = _LOCAL.get(model, self.kinds[int(digest[:4], 16) % len(self.kinds)])
         if model in _FINALS:
             message = {"role": "assistant", "content": _FINALS[model]}
             reply: _Body = {"model": HOSTILE, "choices": [{"message": message, "finish_reason": "stop"}]}
         else:
-            script = _trial(messages).scripts.of(kind)
-            reply = self.provider.worded({**scripted_reply(script, messages, model=f"scripted:{kind}")})
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.provider.keep(headers, asked, last='"tool_calls"' not in canonical(reply))
+            script = trial.scripts.of(kind)
+            reply = self.worded({**scripted_reply(script, messages, model=f"scripted:{kind}")})
+        if '"tool_calls"' not in canonical(reply):
+            with self._lock:
+                self.ended[model, trial.scenario, asked.get("seed", 0)] += 1
         if asked.get("stream"):
-            self._say(200, scripted_stream(reply).encode(), form="text/event-stream")
-        else:
-            self._say(200, json.dumps(reply).encode())  # a lone surrogate too
+            return streaming(scripted_stream(reply))
+        return Answer(json.dumps(reply).encode(), headers=_JSON)  # a lone surrogate too
 
-    def _say(
-        self,
-        status: int,
-        body: bytes,
-        headers: dict[str, str] | None = None,
-        *,
-        form: str = "application/json",
-    ) -> None:
-        self.send_response(status)
-        self.send_header("content-type", form)
-        self.send_header("content-length", str(len(body)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
 
-    def _cut(self) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", "1000")
-        self.end_headers()
-        self.wfile.write(b'{"choices": [')
-        self.wfile.flush()
-        self.connection.shutdown(socket.SHUT_RDWR)
-        self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+@contextmanager
+def provider(
+    *,
+    outages: bool = False,
+    kinds: tuple[Kind, ...] = _KINDS,
+    worded: Callable[[_Body], _Body] = dict,
+    file: Path | None = None,
+) -> Generator[Provider]:
+    """A provider that runs while the block does."""
+    there = Provider(outages=outages, kinds=kinds, worded=worded, file=file)
+    with serving(answering=there.answer) as server:
+        there.url, there.requests = server.url, server.seen
+        yield there
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,26 +150,19 @@ class _Trial:
 
 
 @cache
-def _openings() -> dict[str, _Trial]:
+def _openings(file: Path | None) -> dict[str, _Trial]:
     """The trials by the words that their conversations begin with, which are drawn from their seeds."""
     found = dict[str, _Trial]()
-    for one in built_in_scenarios():
+    for one in read_scenarios(file) if file else built_in_scenarios():
         for trial in range(1, _TRIALS + 1):
             cell = Cell("any/model", "default", "raw", one.name)
             seed = Sample(cell, trial, one.version, "").seed
-            opening = _opening(map(_words, one.begin(seed).messages))
+            opening = _opening([json.loads(wire(message)) for message in one.begin(seed).messages])
             found.setdefault(opening, _Trial(one.name, one.scripts(seed)))
     return found
 
 
-def _words(message: Message) -> str:
-    return message.content
-
-
-def _opening(texts: Iterable[str]) -> str:
-    """The first words without the identifiers, which are of one run alone."""
-    return _IDENTIFIER.sub("", "\n".join([*texts][:2]))
-
-
-def _trial(messages: Sequence[Any]) -> _Trial:
-    return _openings()[_opening(message["content"] for message in messages[:2])]
+def _opening(messages: Sequence[_Body]) -> str:
+    """The first words, but the model's, without the identifiers, which are of one run alone."""
+    said = [message["content"] for message in messages[:2] if message["role"] != "assistant"]
+    return _IDENTIFIER.sub("", "\n".join(said))

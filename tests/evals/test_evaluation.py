@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 
 from tests.evals.evaluations import KEY, LOCAL, Seen, evaluated, plan_of, recorded, records
+from tests.evals.made import record
 from tests.evals.provider import Provider, provider
+from tests.samples import complaint
 from toolreel._internal import ResultsError
-from toolreel.evals import Journal, Results, plan_of_header, replays
+from toolreel.evals import Journal, Results, plan_of_header, read_header, replays
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import Case, EvalPlan, Scenario
+
+REPORTING: dict[str, Any] = {"endpoint": {"provider": "openrouter"}}
+PRICED: dict[str, Any] = {"prices": {model: {"prompt": 5, "completion": 5} for model in LOCAL}}
 
 
 @pytest.fixture
@@ -30,7 +35,7 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
     outcome = evaluated(plan_of(far.url), tmp_path)
     assert (len(outcome.trials), outcome.made, outcome.left, outcome.void) == (12, 12, 0, 0)
     assert outcome.complete
-    assert {headers["authorization"] for headers, _ in far.seen} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in far.requests} == {f"Bearer {KEY}"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 14
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "no key stands in any file"
@@ -124,13 +129,13 @@ def test_more_trials_and_scenarios_make_only_what_is_new(far: Provider, tmp_path
     assert set(far.ended.values()) == {1}
 
 
-def test_a_last_line_that_was_torn_at_any_byte_is_made_again(tmp_path: Path) -> None:
+def test_a_last_line_that_was_torn_anywhere_is_made_again(tmp_path: Path) -> None:
     plan = plan_of(eval={"trials": 1, "scenarios": ["no_tool_fits"]})
     evaluated(plan, tmp_path)
     journal, undisturbed = tmp_path / "journal.jsonl", records(tmp_path)
     text = journal.read_bytes()
     first = text.index(b"\n") + 1
-    for end in range(first, len(text)):
+    for end in sorted({*range(first, len(text), 9), first + 1, len(text) - 1}):
         journal.write_bytes(text[:end])
         assert len(Results.open(tmp_path)) == 1
         Journal(tmp_path).close()
@@ -139,22 +144,47 @@ def test_a_last_line_that_was_torn_at_any_byte_is_made_again(tmp_path: Path) -> 
         if end > first:
             assert cut.read_bytes() == text[first:end] + b"\n"
             cut.unlink()
-        if end % 400 == 0:
+        if end == len(text) - 1:
             assert evaluated(plan, tmp_path).made == 1
             assert records(tmp_path) == undisturbed
 
 
-def test_a_line_that_was_spoiled_in_the_middle_is_told_with_its_number(tmp_path: Path) -> None:
-    plan = plan_of()
-    evaluated(plan, tmp_path)
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda line: line[:40], "not a record: "),
+        (lambda line: line + b"\xff", "not UTF-8; restore the file"),
+        (
+            lambda line: line.replace(b'"record":1', b'"record":0'),
+            "of version 0; this toolreel reads version 1; restore the file, or evaluate into another",
+        ),
+    ],
+)
+def test_a_line_that_was_spoiled_in_the_middle_is_told_with_its_number(
+    spoil: Callable[[bytes], bytes], said: str, tmp_path: Path
+) -> None:
+    recorded(tmp_path, plan_of(), [record(), record(trial=2), record(trial=3)])
     journal = tmp_path / "journal.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join((lines[0], lines[1][:40] + "\n", *lines[2:])))
-    with pytest.raises(ResultsError, match=r"journal\.jsonl, line 2: not a record: .*restore the file"):
-        evaluated(plan, tmp_path)
-    journal.write_bytes(b"\xff\n")
-    with pytest.raises(ResultsError, match=r"line 1: not UTF-8; restore the file"):
-        Results.open(tmp_path)
+    first, second, third = journal.read_bytes().splitlines()
+    journal.write_bytes(b"\n".join((first, spoil(second), third, b"")))
+    error = complaint(ResultsError, lambda: evaluated(plan_of(), tmp_path))
+    assert error.startswith(f"{journal}, line 2: {said}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "header.json: cannot be read: "),
+        ("[]", "header.json: expected an object; restore the file"),
+        ("{}", "header.json: an evaluation of version None; this toolreel reads version 1: evaluate into"),
+        ('{"toolreel_evaluation": 7}', "header.json: an evaluation of version 7; this toolreel reads"),
+        ('{"toolreel_evaluation": 1, "plan": []}', "header.json: plan is missing or wrong"),
+        ('{"toolreel_evaluation": 1, "plan": {}}', "header.json: 'created' is missing or wrong"),
+    ],
+)
+def test_a_header_that_is_none_is_refused_with_its_place(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "header.json").write_text(text)
+    assert told in complaint(ResultsError, lambda: read_header(tmp_path / "header.json"))
 
 
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
@@ -213,21 +243,16 @@ def test_the_header_keeps_when_it_was_begun_and_takes_the_newest_plan(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("budget", "prices", "told"),
+    ("budget", "told"),
     [
-        ({"max_tokens": 2_000}, {}, "of 2000 tokens"),
-        ({"max_cost": 0.01}, {model: {"prompt": 5, "completion": 5} for model in LOCAL}, "of 0.01 cost"),
-        ({"max_minutes": 1e-9}, {}, "of 1e-09 minutes"),
+        ({"max_cost": 0.01}, "of 0.01 cost"),
+        ({"max_minutes": 1e-9}, "of 1e-09 minutes"),
     ],
 )
 def test_a_budget_that_is_used_up_stops_an_evaluation(
-    budget: dict[str, float],
-    prices: dict[str, dict[str, float]],
-    told: str,
-    far: Provider,
-    tmp_path: Path,
+    budget: dict[str, float], told: str, far: Provider, tmp_path: Path
 ) -> None:
-    plan = plan_of(far.url, budget=budget, prices=prices)
+    plan = plan_of(far.url, budget=budget, **PRICED)
     outcome = evaluated(plan, tmp_path)
     assert outcome.stopped.startswith("the budget is used up: ")
     assert outcome.stopped.endswith(told)
@@ -265,14 +290,13 @@ def test_a_cap_of_the_cost_is_exceeded_by_one_reply_at_most(
     assert {one.verdict.reasons[0] for one in voids} == {"the budget of the evaluation is used up"}
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
+@pytest.mark.parametrize(("jobs", "tables"), [(1, REPORTING), (4, REPORTING), (1, PRICED)])
 def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown_cost(
-    jobs: int, far: Provider, tmp_path: Path
+    jobs: int, tables: dict[str, Any], far: Provider, tmp_path: Path
 ) -> None:
-    """Although its provider should report costs: this one does not."""
-    plan = plan_of(
-        far.url, eval={"jobs": jobs}, budget={"max_cost": 100}, endpoint={"provider": "openrouter"}
-    )
+    """Although its provider should report costs, or its tokens have a price: this one reports neither."""
+    far.worded = (lambda reply: {**reply, "usage": {}}) if tables is PRICED else dict
+    plan = plan_of(far.url, eval={"jobs": jobs}, budget={"max_cost": 100}, **tables)
     outcome = evaluated(plan, tmp_path)
     assert re.fullmatch(
         r"the cost of \d+ requests is unknown; "
@@ -289,15 +313,6 @@ def test_an_evaluation_whose_cost_is_limited_stops_at_the_first_reply_of_unknown
     assert (evaluated(plan, tmp_path).made, far.came) == (0, came)
 
 
-def test_a_price_of_tokens_that_nobody_counts_is_no_known_cost(tmp_path: Path) -> None:
-    """The server reports no usage, so its price says nothing, and the cap would cap nothing."""
-    prices = {model: {"prompt": 5, "completion": 5} for model in LOCAL}
-    with provider(worded=lambda reply: {**reply, "usage": {}}) as far:
-        outcome = evaluated(plan_of(far.url, budget={"max_cost": 100}, prices=prices), tmp_path)
-    assert outcome.stopped.startswith("the cost of ")
-    assert outcome.left > 0
-
-
 def test_scripts_cost_nothing_so_a_cap_lets_them_run(tmp_path: Path) -> None:
     caps: dict[str, Json] = {"max_cost": 0.01, "max_tokens": 1, "run": {"max_cost": 0.01}}
     outcome = evaluated(plan_of(budget=caps), tmp_path)
@@ -307,13 +322,12 @@ def test_scripts_cost_nothing_so_a_cap_lets_them_run(tmp_path: Path) -> None:
 
 def test_the_cost_of_one_run_is_counted_by_the_prices_of_the_plan(far: Provider, tmp_path: Path) -> None:
     """The server reports no cost: without a price, its runs would end with an unknown one."""
-    prices = {model: {"prompt": 5, "completion": 5} for model in LOCAL}
     cap = {"run": {"max_cost": 1e-6}}
-    outcome = evaluated(plan_of(far.url, budget=cap, prices=prices), tmp_path / "tight")
+    outcome = evaluated(plan_of(far.url, budget=cap, **PRICED), tmp_path / "tight")
     assert outcome.void > 0
     found = [tree for tree in records(tmp_path / "tight").values() if tree["result"] == "void"]
     assert {(tree["category"], tree["loop"]) for tree in found} == {("loop.budget", "budget")}
-    wide = plan_of(far.url, budget={"run": {"max_cost": 10}}, prices=prices)
+    wide = plan_of(far.url, budget={"run": {"max_cost": 10}}, **PRICED)
     assert evaluated(wide, tmp_path / "wide").complete
     results = Results.open(tmp_path / "wide")
     assert {again.drift for again in replays(results, plan_of_header(results.header))} == {""}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from benchmarks.shared.environment import Environment, NotInstalled
-from tests.evals.evaluations import evaluated, plan_of
+from tests.evals.evaluations import evaluated, plan_of, read, recorded
 from tests.evals.made import cell, record
 from tests.evals.provider import provider
-from toolreel.evals import Journal, Results, new_header, write_inspect_logs
+from toolreel.evals import Results, write_inspect_logs
 
 READER: Final = """
 import json, sys
@@ -36,11 +35,6 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     with provider() as far:
         evaluated(plan_of(far.url, eval={"trials": 1}), folder / "results")
     return [*write_inspect_logs(folder / "results", folder / "logs")]
-
-
-def read(path: Path) -> dict[str, Any]:
-    tree: dict[str, Any] = json.loads(path.read_text())
-    return tree
 
 
 def test_a_log_has_the_conversation_score_and_usage_of_each_run(logs: list[Path]) -> None:
@@ -74,9 +68,8 @@ def test_a_log_has_the_conversation_score_and_usage_of_each_run(logs: list[Path]
 def test_a_void_run_has_an_error_and_no_score(tmp_path: Path) -> None:
     plan = plan_of("http://127.0.0.1:9", eval={"add_models": ["m"], "scenarios": ["happy_path"]})
     at = cell(model="m", strategy="production")
-    with Journal(tmp_path / "results", new_header(plan, datetime(2026, 11, 22, tzinfo=UTC))) as journal:
-        journal.append(record("void", at, 1))
-        journal.append(record("fail", at, 2, category="loop.max_turns"))
+    runs = [record("void", at, 1), record("fail", at, 2, category="loop.max_turns")]
+    recorded(tmp_path / "results", plan, runs)
     (path,) = write_inspect_logs(tmp_path / "results", tmp_path / "logs")
     void, limited = read(path)["samples"]
     assert "scores" not in void

@@ -58,7 +58,7 @@ def finished(out: Path) -> set[tuple[str, str, int]]:
 
 
 def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:
-    eventually(lambda: len(far.seen) >= requests or process.poll() is not None, f"{requests} requests")
+    eventually(lambda: far.came >= requests or process.poll() is not None, f"{requests} requests")
     assert process.poll() is None
 
 
@@ -78,7 +78,7 @@ def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, c
     count = models * len(SCENARIOS) * trials
     with provider() as calm:
         evaluated(plan_of_many(calm.url, models, trials), out / "calm", cassettes=False)
-        requests = len(calm.seen)
+        requests = calm.came
     started = subprocess.Popen(
         [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -91,8 +91,8 @@ def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, c
             parent.stdin.write(f"{plan}\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
-            left = max(requests - len(far.seen), 0) * 2 // (kills - kill + 2)
-            wait_for(far, len(far.seen) + chance.randint(0, left), parent)
+            left = max(requests - far.came, 0) * 2 // (kills - kill + 2)
+            wait_for(far, far.came + chance.randint(0, left), parent)
             time.sleep(chance.uniform(0, 0.02))
             os.kill(child, signal.SIGKILL)
             assert int(parent.stdout.readline()) == signal.SIGKILL, "it was still at it"

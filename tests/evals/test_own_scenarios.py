@@ -92,17 +92,6 @@ def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: 
         evaluate(plan_for(changed, url), recorded[0])
 
 
-def test_trials_draw_values_of_their_own_which_models_share(tmp_path: Path) -> None:
-    plan = plan_for(
-        written(tmp_path),
-        eval={"add_models": ["a/b", "c/d"], "scenarios": [str(tmp_path / "*.toml")], "trials": 2},
-    )
-    (one,) = plan.scenarios
-    said = {sample: str(one.begin(sample.seed).messages) for sample in plan.samples()}
-    assert len(said) == 4
-    assert len(set(said.values())) == 2
-
-
 def test_a_plan_names_files_beside_itself_and_groups(tmp_path: Path) -> None:
     (tmp_path / "my").mkdir()
     written(tmp_path / "my")

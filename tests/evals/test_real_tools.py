@@ -1,17 +1,20 @@
-"""Scenarios with real tools: Python functions and an MCP server run once, and replays need neither."""
+"""Scenarios with real tools and servers: they run once, and replays need none of them."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
 
 import pytest
 
+from tests.evals.evaluations import plan_at
 from tests.evals.own_scenario_files import evaluated_file, written
-from toolreel._internal import AdapterError
+from tests.evals.provider import provider
+from toolreel._internal import AdapterError, MissingExtra
 from toolreel.evals import (
     Promoted,
     Results,
@@ -25,6 +28,7 @@ from toolreel.evals import (
     replays,
     rerun,
 )
+from toolreel.evals._runner import real_tools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import Retries
@@ -150,17 +154,14 @@ def test_the_proof_runs_the_tools(folder: Path) -> None:
     ("old", "new", "told"),
     [
         ("pin_tools.py:order", "pin_tools.py:ordr", "has no 'ordr'; did you mean 'order'"),
-        ('effects = ["order",', 'effects = ["ordr",', "there is no real tool 'ordr'; did you mean 'order'"),
-        ("mcp = ", "mpc = ", "did you mean 'mcp'"),
-        (
-            'python = ["pin_tools.py:stock", "pin_tools.py:order"]\nmcp = "mcp.json"',
-            "",
-            'write python = "tools.py',
-        ),
+        ('effects = ["order"]', 'effects = ["ordr"]', "there is no real tool 'ordr'; did you mean 'order'"),
+        ("python = ", 'mpc = "mcp.json"\npython = ', "did you mean 'mcp'"),
+        ('python = ["pin_tools.py:stock", "pin_tools.py:order"]', "", 'write python = "tools.py'),
     ],
 )
 def test_real_tools_that_are_none_are_told(folder: Path, old: str, new: str, told: str) -> None:
-    path = written(folder, SCENARIO.replace(old, new), "other.toml")
+    assert old in WITHOUT_SERVER
+    path = written(folder, WITHOUT_SERVER.replace(old, new), "other.toml")
     with pytest.raises(AdapterError, match=told):
         read_scenarios(path)
 
@@ -214,3 +215,38 @@ def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
     keys = (tmp_path / "keys.txt").read_text().split()
     assert len(keys) == len({*keys}) == 2 * 2 * 2 * 2
     sys.modules.pop("keyed_tools", None)
+
+
+BUILT_IN = ("signed_reasoning", "streamed_calls", "mcp_parcels")
+
+
+def test_signatures_streams_and_mcp_are_run_for_real_and_replayed_without_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with provider(kinds=("good",)) as server:
+        plan = plan_at(server.url, BUILT_IN, strategies=["baseline"])
+        evaluate(plan, tmp_path / "results")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
+    results = Results.open(tmp_path / "results")
+    records = {record.cell.scenario: record for record in results.records()}
+    assert {name: record.verdict.result for name, record in records.items()} == dict.fromkeys(
+        BUILT_IN, "pass"
+    )
+    (attempt,) = records["mcp_parcels"].attempts
+    assert [one.name for one in attempt.results] == [
+        "mcp_parcels_find_parcels",
+        "mcp_parcels_redirect_parcel",
+    ]
+    for again in replays(results, plan):
+        assert again.drift == ""
+        assert again.now == again.record
+
+
+def test_without_the_extra_the_plan_is_refused_with_both_remedies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_tools, "find_spec", lambda name: None if name == "mcp" else find_spec(name))
+    with pytest.raises(
+        MissingExtra, match=r"'toolreel\[mcp\]', or leave the scenario out with '!mcp_parcels'"
+    ):
+        evaluate(plan_at("http://localhost", ("production",)), tmp_path / "results")

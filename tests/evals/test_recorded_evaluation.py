@@ -69,7 +69,7 @@ def test_both_gates_hold_and_were_set_before_the_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["finding.jsonl", "controls.jsonl"])
 def test_its_own_scenarios_prove_their_checks(name: str) -> None:
-    assert [one.name for one in read_scenarios(EVALUATIONS / name) if not proof_of(one).holds] == []
+    assert [one.name for one in read_scenarios(EVALUATIONS / name) if not proof_of(one, 4).holds] == []
 
 
 @pytest.mark.parametrize("name", ["weak", "weak-controls"])

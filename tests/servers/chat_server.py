@@ -173,7 +173,10 @@ def serving(*script: Answer, answering: Callable[[Seen], Answer] | None = None) 
                 server.closed += 1
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            length = int(self.headers.get("content-length", 0))
+            body = self.rfile.read(length)
+            if len(body) < length:  # its sender was killed
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             seen = Seen(self.path, headers, body, self.command)
             with lock:

@@ -68,18 +68,34 @@ class OfferedTools:
 
         :raises ConfigError: if one of them is no tool, or two share a name; says what to write
         """
-        functions: list[Tool] = []
-        hosts: list[OfferingHost] = []
-        messages: list[str] = []
-        for each in _flat(given):
-            if isinstance(each, Tool):
-                functions.append(each)
-            elif isinstance(each, OfferingHost):
-                hosts.append(_checked(each))
+        functions, hosts, messages = list[Tool](), list[OfferingHost](), list[str]()
+
+        def add(one: object) -> None:
+            kind = type(one).__name__
+            if isinstance(one, Tool):
+                functions.append(one)
+            elif isinstance(one, (ToolSurface, ToolDefinition, Mapping, str, bytes)):
+                raise ConfigError(f"tools: {kind} cannot run tools; give the function or the host instead")
+            elif isinstance(one, OfferingHost):
+                if not (isinstance(one, Toolbox) or one.surface.definitions or one.surface.masked):
+                    inside = f"make the agent inside `with {kind}(...) as host:`"
+                    raise ConfigError(f"tools: {kind} offers no tool yet; {inside}")
+                hosts.append(one)
+            elif isinstance(getattr(one, "skills", None), tuple):
+                from toolreel.tools.skills import Skills, skill_tools, skills_message
+
+                functions.extend(skill_tools(cast("Skills", one)))
+                messages.append(skills_message(cast("Skills", one)))
+            elif isinstance(one, Iterable):
+                for each in one:
+                    add(each)
+            elif callable(one):
+                functions.append(Tool.of(one))
             else:
-                tools, message = _skills(each)
-                functions += tools
-                messages.append(message)
+                expected = f"expected functions, tools or tool hosts, got {kind}"
+                raise ConfigError(f"tools: {expected}; write tools=[function, ...]")
+
+        add(given)
         offered = cls(tuple(functions), tuple(hosts), "\n\n".join(filter(None, messages)))
         _ = offered.surface  # says so if two share a name
         return offered
@@ -133,46 +149,6 @@ class OfferedTools:
                 yield definition.name, host
 
 
-def _flat(given: object) -> Iterator[Tool | OfferingHost | SkillFolders]:
-    if isinstance(given, Tool):
-        yield given
-    elif isinstance(given, (ToolSurface, ToolDefinition, Mapping, str, bytes)):
-        raise ConfigError(
-            f"tools: {type(given).__name__} cannot run tools; give the function or the host instead"
-        )
-    elif isinstance(given, OfferingHost):
-        yield given
-    elif isinstance(getattr(given, "skills", None), tuple):
-        yield cast("SkillFolders", given)
-    elif isinstance(given, Iterable):
-        for each in given:
-            yield from _flat(each)
-    elif callable(given):
-        yield Tool.of(given)
-    else:
-        raise ConfigError(
-            f"tools: expected functions, tools or tool hosts, got {type(given).__name__}; "
-            "write tools=[function, ...]"
-        )
-
-
-def _checked(host: OfferingHost) -> OfferingHost:
-    surface = host.surface
-    if not isinstance(host, Toolbox) and not surface.definitions and not surface.masked:
-        name = type(host).__name__
-        raise ConfigError(
-            f"tools: {name} offers no tool yet; make the agent inside `with {name}(...) as host:`"
-        )
-    return host
-
-
-def _skills(given: SkillFolders) -> tuple[list[Tool], str]:
-    from toolreel.tools.skills import Skills, skill_tools, skills_message
-
-    skills = cast("Skills", given)
-    return skill_tools(skills), skills_message(skills)
-
-
 def _is_async(host: object) -> bool:
     return iscoroutinefunction(getattr(host, "run", None))
 
@@ -193,14 +169,22 @@ Approve: TypeAlias = (
 class DecidingBy:
     """An approver that is one function."""
 
-    decide: Callable[[AskApproval], ApprovalGiven | None]
+    function: Callable[[AskApproval], ApprovalGiven | None]
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """What the function says."""
+        return self.function(effect)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncDecidingBy:
     """The async version of :class:`DecidingBy`."""
 
-    decide: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
+    function: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """What the function says."""
+        return await self.function(effect)
 
 
 def approver_of(given: Approve | None) -> Approver:

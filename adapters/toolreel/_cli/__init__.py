@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._cli.durable_worker import LimitChoice
     from toolreel._cli.evals.group import eval_command
-    from toolreel._cli.evals.replay import promote_command, replay_command
     from toolreel._cli.evals.report import report_command
     from toolreel._cli.evals.run import run_command
     from toolreel._cli.evals.scenario import check_command, from_command, new_command

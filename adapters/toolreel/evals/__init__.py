@@ -61,7 +61,6 @@ if TYPE_CHECKING:
         read_header,
         recording_of,
         write_atomically,
-        write_json,
     )
     from toolreel.evals._runner.connection import Connection, connect, new_header
     from toolreel.evals._runner.endpoints import ScriptedEndpoint

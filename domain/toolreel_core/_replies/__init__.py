@@ -43,7 +43,7 @@ from toolreel_core._replies.provider_fields import of_call, of_message
 from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
 from toolreel_core._replies.responses import carried_in_responses, whole_items
 from toolreel_core._replies.sse import FIELDS, Frame, Frames
-from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
+from toolreel_core._replies.stream import Delta, Stream, unstreamed
 from toolreel_core._replies.tool_calls import ToolCall, calls_in, identified, meant_name
 from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
 from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
@@ -34,10 +34,9 @@ from toolreel import (
     replay,
     tool,
 )
-from toolreel._driver import ImmediateEndpoint, Resting
+from toolreel._driver import Resting
 from toolreel._replay import story
 from toolreel.errors import CatalogueError, EndpointConfigError
-from toolreel.journals import MemoryJournal
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, load_state
 from toolreel_core._text_calls import MARKED
@@ -302,76 +301,6 @@ def test_a_run_on_an_endpoint_of_ones_own_is_recorded_as_a_journal(tmp_path: Pat
     agent(ASKS, FOUR, tools=[stock]).run("How many?", record=tmp_path / "pins")
     assert [file.name for file in tmp_path.iterdir()] == ["pins.journal.jsonl"]
     assert replay(tmp_path / "pins").run.text == "There are 4."
-
-
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (
-        lambda: agent(tools=1),
-        "tools: expected functions, tools or tool hosts, got int; write tools=[function, ...]",
-    ),
-    (
-        lambda: agent(tools=PythonTools([stock]).surface),
-        "tools: ToolSurface cannot run tools; give the function or the host instead",
-    ),
-    (
-        lambda: agent(tools=[{"type": "function"}]),
-        "tools: dict cannot run tools; give the function or the host instead",
-    ),
-    (lambda: agent(tools=[stock, stock]), "tool 'stock' is defined twice; rename one of the two"),
-    (lambda: agent(tools=[price]).run("hi"), "tool 'price' is async; write await agent.arun(...)"),
-    (
-        lambda: agent(tools=AsyncPythonTools([stock])).run("hi"),
-        "tools: AsyncPythonTools is async; write await agent.arun(...)",
-    ),
-    (
-        lambda: agent(approve=3),
-        "approve: expected a function of name and arguments, got int; write "
-        "approve=lambda name, arguments: True, or approve=Always()",
-    ),
-    (
-        lambda: agent(ORDERS, tools=[order], approve=lambda *_: 3).run("hi"),
-        "approve: expected True, False, a reason or None, got int",
-    ),
-    (
-        lambda: Agent("m", endpoint=ImmediateEndpoint(ScriptedEndpoint([]))).run("hi"),
-        "endpoint: ImmediateEndpoint is async; write await agent.arun(...)",
-    ),
-    (
-        lambda: Agent("m", endpoint=cast("Any", "http://127.0.0.1")),
-        "endpoint: expected an endpoint, got str; write base_url= for a URL",
-    ),
-    (
-        lambda: agent(base_url="http://127.0.0.1"),
-        "base_url and endpoint are both given; give it to the endpoint",
-    ),
-    (
-        lambda: agent(provider="opnrouter"),
-        "provider: there is no provider 'opnrouter'; did you mean 'openrouter'?",
-    ),
-    (lambda: agent(config=3), "config: expected a LoopConfig or an object, got int"),
-    (lambda: agent(instructions=["Be brief."]), "instructions: expected a text, got list"),
-    (lambda: agent(options=[1]), "options: expected an object, got list"),
-    (lambda: Agent("m", api_key=cast("Any", 3)), "api_key: expected a text, got int"),
-    (
-        lambda: Agent("m", headers={"X-Lab": cast("Any", 3)}),
-        "headers: expected a text for X-Lab, got int",
-    ),
-    (lambda: agent(preset="mine?").plan("hi"), "there is no preset 'mine?'; there are: "),
-    (
-        lambda: agent().run("hi", record="x", journal=MemoryJournal(agent().plan("hi"))),
-        "record and journal are both given; a recording has a journal of its own",
-    ),
-    (lambda: agent().plan(cast("Any", 3)), "messages: expected a text, or a list of messages"),
-    (
-        lambda: agent(FOUR).run("hi").approve(),
-        "the run rests at no call that needs approval: it is completed",
-    ),
-]
-
-
-@pytest.mark.parametrize(("mistake", "words"), MISTAKES)
-def test_a_mistake_says_in_one_sentence_what_to_write(mistake: Callable[[], object], words: str) -> None:
-    assert complaint(ConfigError, mistake)[: len(words)] == words
 
 
 def test_a_host_that_is_not_open_yet_says_so() -> None:

@@ -13,10 +13,12 @@ from toolreel import (
     Agent,
     Always,
     AsyncPorts,
+    AsyncPythonTools,
     ConfigError,
     Fallback,
     Plan,
     Ports,
+    PythonTools,
     UserMessage,
     arun,
     astream,
@@ -24,9 +26,12 @@ from toolreel import (
     run,
     speak,
     stream,
+    tool,
 )
+from toolreel._driver import ImmediateEndpoint
 from toolreel.http import HttpEndpoint
-from toolreel.testing import ScriptedEndpoint
+from toolreel.journals import MemoryJournal
+from toolreel.testing import ScriptedEndpoint, calling, saying
 
 WRONG: Any = None
 ENDPOINT = ScriptedEndpoint([])
@@ -42,96 +47,121 @@ CALLED: Any = {
 }
 
 
+@tool(needs_approval=True)
+def order(part: str) -> str:
+    """Order a part."""
+    return f"{part} ordered"
+
+
+async def later() -> None:
+    """Do it later."""
+
+
+TOOLS = PythonTools([order])
+ORDERS = calling(("order", {"part": "pin"}))
+
+
 def agent(**settings: object) -> Agent[Any]:
     return Agent("m", endpoint=ENDPOINT, **cast("Any", settings))
 
 
-MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
-    "an empty prompt": (lambda: agent().run(""), "the prompt is empty; write what the user says"),
-    "a blank prompt": (lambda: agent().run("  \n"), "the prompt is empty"),
-    "an empty prompt after others": (lambda: agent().run(["hi", UserMessage("")]), "the prompt is empty"),
-    "an agent without a model": (lambda: Agent(WRONG, endpoint=ENDPOINT), "model: expected a text, got None"),
-    "an agent of a blank model": (lambda: Agent(" ", endpoint=ENDPOINT), "expected the name of a model"),
-    "an agent's seed": (lambda: agent(seed="x"), "seed: expected a whole number, got str"),
-    "a misspelt setting": (lambda: agent(config={"max_turn": 3}), "'max_turn'.*max_turns"),
-    "a setting in letters": (lambda: agent(config={"max_turns": "3"}), "max_turns: expected a whole number"),
-    "a misspelt setting of a fallback": (
-        lambda: agent(fallbacks=[Fallback("b", config={"max_turn": 3})]),
-        r"fallbacks\[0\]: .*'max_turn'",
-    ),
-    "a prompt instead of a plan": (
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: agent().run(""), "the prompt is empty; write what the user says"),
+    (lambda: agent().run(" \n"), "the prompt is empty"),
+    (lambda: agent().run(["hi", UserMessage("")]), "the prompt is empty"),
+    (lambda: Agent(WRONG, endpoint=ENDPOINT), "model: expected a text, got None"),
+    (lambda: Agent(" ", endpoint=ENDPOINT), "expected the name of a model"),
+    (lambda: agent(seed="x"), "seed: expected a whole number, got str"),
+    (lambda: agent(config={"max_turn": 3}), "'max_turn'.*max_turns"),
+    (lambda: agent(config={"max_turns": "3"}), "max_turns: expected a whole number"),
+    (lambda: agent(fallbacks=[Fallback("b", config={"max_turn": 3})]), r"fallbacks\[0\]: .*'max_turn'"),
+    (
         lambda: run(a("hi"), ENDPOINT),
         r"run: expected a Plan, got str; write run\(Plan.of\(model=..., messages='hi'\), ...\)",
     ),
-    "the same, async": (lambda: asyncio.run(arun(a("hi"), AsyncPorts(a(Lazy())))), "arun: expected"),
-    "the same, streamed": (lambda: stream(a("hi"), ENDPOINT), "expected a Plan, got str"),
-    "the same, streamed and async": (lambda: astream(a("hi"), AsyncPorts(a(Lazy()))), "expected a Plan"),
-    "an agent instead of a plan": (lambda: run(a(agent()), ENDPOINT), r"agent.run\(prompt\)"),
-    "a run instead of its state": (lambda: go_on(a(PLAN), Ports(ENDPOINT)), "got Plan; write run.state"),
-    "a text instead of a run": (lambda: speak(a("hi"), "x", Ports(ENDPOINT)), "got str; write run.state"),
-    "ports of a URL": (lambda: Ports(a("http://x")), r"got str; write HttpEndpoint\(base_url\)"),
-    "ports of a class": (lambda: Ports(a(HttpEndpoint)), "got the class HttpEndpoint"),
-    "an approver that is a function": (
+    (lambda: asyncio.run(arun(a("hi"), AsyncPorts(a(Lazy())))), "arun: expected"),
+    (lambda: stream(a("hi"), ENDPOINT), "expected a Plan, got str"),
+    (lambda: astream(a("hi"), AsyncPorts(a(Lazy()))), "expected a Plan"),
+    (lambda: run(a(agent()), ENDPOINT), r"agent.run\(prompt\)"),
+    (lambda: go_on(a(PLAN), Ports(ENDPOINT)), "got Plan; write run.state"),
+    (lambda: speak(a("hi"), "x", Ports(ENDPOINT)), "got str; write run.state"),
+    (lambda: Ports(a("http://x")), r"got str; write HttpEndpoint\(base_url\)"),
+    (lambda: Ports(a(HttpEndpoint)), "got the class HttpEndpoint"),
+    (
         lambda: Ports(ENDPOINT, approver=a(lambda *_: True)),
         r"approver: expected an approver, got function; write Always\(\)",
     ),
-    "an approver that is a class": (lambda: Ports(ENDPOINT, approver=a(Always)), "got the class Always"),
-    "a clock that is none": (lambda: Ports(ENDPOINT, clock=a(3)), r"clock: .* write SystemClock\(\)"),
-    "an async approver that is none": (lambda: AsyncPorts(a(Lazy()), approver=a(3)), "expected an approver"),
-    "approve without arguments": (lambda: agent(approve=lambda: True), "called with name and arguments"),
-    "approve with one": (lambda: agent(approve=lambda call: call), "too many positional arguments"),
-    "approve with three": (lambda: agent(approve=lambda x, y, z: (x, y, z)), "missing a required argument"),
-    "approve is a class": (lambda: agent(approve=Always), "got the class Always"),
-    "a journal that is a path": (
-        lambda: agent().run("hi", journal=a("x")),
-        r"journal: .* got str; write Mem",
-    ),
-    "the same in arun": (lambda: asyncio.run(agent().arun("hi", journal=a("x"))), "journal: .* got str"),
-    "the same in stream": (lambda: agent().stream("hi", journal=a(3)), "journal: .* got int"),
-    "a journal of a plan": (lambda: run(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
-    "a streamed journal": (lambda: stream(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
-    "an async one": (lambda: astream(PLAN, AsyncPorts(a(Lazy())), journal=a(3)), "journal: .* got int"),
-    "an observer that is none": (
-        lambda: agent().run("hi", observe=a(3)),
-        "observe: expected a function of a note, got int",
-    ),
-    "an inbox that is a list": (lambda: agent().run("hi", inbox=a([])), r"got list; write inbox=Inbox\(\)"),
-    "a record that is a number": (
-        lambda: agent().run("hi", record=a(3)),
-        "record: expected a text or a path",
-    ),
-    "overwrite in letters": (
-        lambda: agent().run("hi", overwrite=a("no")),
-        "overwrite: expected True or False",
-    ),
-    "an agent as a tool": (lambda: agent().as_tool(a(3)), "name: expected a text, got int"),
-    "records of such a tool": (lambda: agent().as_tool(record=a(3)), "record: expected a text or a path"),
-    "a preset that is a number": (
-        lambda: agent(preset=3),
-        "preset: expected a text or a path or a list or a",
-    ),
-    "presets with a number": (lambda: agent(preset=[3]), r"preset\[0\]: expected a name or a file, got int"),
-    "options that are not JSON": (
-        lambda: agent(options={"stop": [{1}]}),
-        r"options.stop\[0\]: a set is not JSON",
-    ),
-    "options of a fallback": (
+    (lambda: Ports(ENDPOINT, approver=a(Always)), "got the class Always"),
+    (lambda: Ports(ENDPOINT, clock=a(3)), r"clock: .* write SystemClock\(\)"),
+    (lambda: AsyncPorts(a(Lazy()), approver=a(3)), "expected an approver"),
+    (lambda: agent(approve=lambda: True), "called with name and arguments"),
+    (lambda: agent(approve=lambda call: call), "too many positional arguments"),
+    (lambda: agent(approve=lambda x, y, z: (x, y, z)), "missing a required argument"),
+    (lambda: agent(approve=Always), "got the class Always"),
+    (lambda: agent().run("hi", journal=a("x")), r"journal: .* got str; write Mem"),
+    (lambda: asyncio.run(agent().arun("hi", journal=a("x"))), "journal: .* got str"),
+    (lambda: agent().stream("hi", journal=a(3)), "journal: .* got int"),
+    (lambda: run(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
+    (lambda: stream(PLAN, ENDPOINT, journal=a("x")), "journal: .* got str"),
+    (lambda: astream(PLAN, AsyncPorts(a(Lazy())), journal=a(3)), "journal: .* got int"),
+    (lambda: agent().run("hi", observe=a(3)), "observe: expected a function of a note, got int"),
+    (lambda: agent().run("hi", inbox=a([])), r"got list; write inbox=Inbox\(\)"),
+    (lambda: agent().run("hi", record=a(3)), "record: expected a text or a path"),
+    (lambda: agent().run("hi", overwrite=a("no")), "overwrite: expected True or False"),
+    (lambda: agent().as_tool(a(3)), "name: expected a text, got int"),
+    (lambda: agent().as_tool(record=a(3)), "record: expected a text or a path"),
+    (lambda: agent(preset=3), "preset: expected a text or a path or a list or a"),
+    (lambda: agent(preset=[3]), r"preset\[0\]: expected a name or a file, got int"),
+    (lambda: agent(options={"stop": [{1}]}), r"options.stop\[0\]: a set is not JSON"),
+    (
         lambda: agent(fallbacks=[Fallback("b", options=a({"n": object()}))]),
         r"fallbacks\[0\]: options.n: a object is not JSON",
     ),
-    "a fallback's reasons": (
-        lambda: agent(fallbacks=[Fallback("b", on=a(3))]),
-        "on: expected a list, got int",
-    ),
-    "a reason that is none": (
-        lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]),
-        "on: there is no reason 'slow'",
-    ),
-    "arguments that are not JSON": (
+    (lambda: agent(fallbacks=[Fallback("b", on=a(3))]), "on: expected a list, got int"),
+    (lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]), "on: there is no reason 'slow'"),
+    (
         lambda: agent().run([CALLED]),
         r"messages\[0\].tool_calls\[0\].function.arguments.x: a object is not JSON",
     ),
-}
+    (lambda: agent(tools=1), r"got int; write tools=\[function, ...\]"),
+    (lambda: agent(tools=TOOLS.surface), "ToolSurface cannot run tools; give the"),
+    (lambda: agent(tools=[{"type": "function"}]), "tools: dict cannot run tools"),
+    (lambda: agent(tools=[order, order]), "'order' is defined twice; rename one of the two"),
+    (lambda: agent(tools=[later]).run("hi"), "tool 'later' is async; write await agent.arun"),
+    (
+        lambda: agent(tools=AsyncPythonTools([order])).run("hi"),
+        "tools: AsyncPythonTools is async; write await",
+    ),
+    (lambda: agent(approve=3), "got int; write approve=lambda name, arguments: True"),
+    (
+        lambda: Agent("m", endpoint=ScriptedEndpoint([ORDERS]), tools=TOOLS, approve=a(lambda *_: 3)).run(
+            "hi"
+        ),
+        "approve: expected True, False, a reason or None, got int",
+    ),
+    (
+        lambda: Agent("m", endpoint=ImmediateEndpoint(ENDPOINT)).run("hi"),
+        "endpoint: ImmediateEndpoint is async; write await",
+    ),
+    (lambda: Agent("m", endpoint=a("http://h")), "got str; write base_url= for a"),
+    (lambda: agent(base_url="http://h"), "base_url and endpoint are both given; give"),
+    (lambda: agent(provider="opnrouter"), "did you mean 'openrouter'"),
+    (lambda: agent(config=3), "config: expected a LoopConfig or an object, got int"),
+    (lambda: agent(instructions=["Hi."]), "instructions: expected a text, got list"),
+    (lambda: agent(options=[1]), "options: expected an object, got list"),
+    (lambda: Agent("m", api_key=a(3)), "api_key: expected a text, got int"),
+    (lambda: Agent("m", headers={"X-Lab": a(3)}), "headers: expected a text for X-Lab, got int"),
+    (lambda: agent(preset="mine?").plan("hi"), r"no preset 'mine\?'; there are: "),
+    (
+        lambda: agent().run("hi", record="x", journal=MemoryJournal(PLAN)),
+        "record and journal are both given; a recording has",
+    ),
+    (lambda: agent().plan(a(3)), "messages: expected a text, or a list of messages"),
+    (
+        lambda: Agent("m", endpoint=ScriptedEndpoint([saying("Hi.")])).run("hi").approve(),
+        "rests at no call that needs approval: it is completed",
+    ),
+]
 
 
 class Lazy:
@@ -141,7 +171,7 @@ class Lazy:
         raise AssertionError(effect)
 
 
-@pytest.mark.parametrize(("make", "words"), MISTAKES.values(), ids=MISTAKES.keys())
+@pytest.mark.parametrize(("make", "words"), MISTAKES)
 def test_a_mistake_is_told_where_it_is_made(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         make()

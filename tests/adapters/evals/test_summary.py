@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.evals.evaluations import evaluated, plan_with, read, recorded
-from tests.evals.made import CELL, cell, record
-from toolreel._internal import ResultsError
+from tests.evals.evaluations import plan_with, read, recorded
+from tests.evals.made import CELL, cell, record, runs
 from toolreel.evals import (
     GateResult,
     Results,
@@ -26,26 +25,12 @@ from toolreel.evals import (
     plan_results,
     power_sentence,
     summary_tables,
-    write_atomically,
     write_summaries,
 )
-from toolreel_core.evals import METRICS, EvalPlan, Record, Result
+from toolreel_core.evals import METRICS, EvalPlan, Record
 
 FILES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
-NAMES: dict[str, Result] = {
-    "p": "pass",
-    "x": "pass_unexercised",
-    "f": "fail",
-    "r": "unsupported",
-    "v": "void",
-}
-
-
-def runs(strategy: str, results: str, scenario: str = "happy_path", **axes: str) -> list[Record]:
-    """Trials of one cell: a letter each for pass, unexercised, fail, refused and void; a blank is missing."""
-    at = cell(strategy=strategy, scenario=scenario, **axes)
-    return [record(NAMES[each], at, trial) for trial, each in enumerate(results, 1) if each != " "]
 
 
 def summed(out: Path) -> tuple[dict[str, Any], Results, EvalPlan]:
@@ -59,21 +44,6 @@ def judged(out: Path) -> tuple[GateResult, ...]:
     results = Results.open(out)
     plan = plan_of_header(results.header)
     return plan_results(plan, results.trials(plan))
-
-
-def test_what_is_written_live_is_written_again_byte_for_byte(tmp_path: Path) -> None:
-    plan = plan_with("scripted:good", "scripted:bad", strategies=["raw", "production"], trials=2)
-    out = tmp_path / "one"
-    evaluated(plan, out)
-    write_summaries(Results.open(out), plan)
-    live = {name: (out / name).read_bytes() for name in FILES}
-    journal = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
-    (out / "journal.jsonl").write_bytes(b"".join(reversed(journal)))
-    summed(out)
-    assert {name: (out / name).read_bytes() for name in FILES} == live
-    assert not [*out.glob(".*")], "no draft is left behind"
-    with pytest.raises(ResultsError, match="cannot be written"):
-        write_atomically(out / "header.json" / "summary.json", "")
 
 
 def test_a_row_has_the_fields_of_the_reference(tmp_path: Path) -> None:
@@ -336,19 +306,11 @@ def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str
 @pytest.mark.parametrize(
     ("gate", "axes", "told"),
     [
-        (
-            REGRESSION,
-            {},
-            "can never be decided: production must not be significantly worse than raw, and with 4",
-        ),
+        (REGRESSION, {}, "can never be decided: production must not be significantly worse than raw"),
         ({**REGRESSION, "margin": 0.1}, {}, "can never be decided: production must be shown to be at most"),
         ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is und"),
         ({**REGRESSION, "about": "these-scenarios"}, {}, r"green in (9\d|100) %"),
-        (
-            {"metric": "lower_bound", "at_least": 0.85},
-            {},
-            "can never pass: lower_bound of all runs has to be",
-        ),
+        ({"metric": "lower_bound", "at_least": 0.85}, {}, "can never pass: lower_bound of all runs has to"),
         ({"metric": "rate", "at_least": 0.5}, {}, r"green in (9\d|100) %"),
         ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "can never be decided"),
     ],

@@ -11,10 +11,9 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
-from tests.evals.evaluations import plan_with, read, recorded
+from tests.evals.evaluations import plan_with, recorded
 from tests.evals.made import cell, record
 from toolreel._cli import eval_command
-from toolreel.evals import Results, plan_of_header, write_summaries
 from toolreel_core.evals import SentRequest
 
 HOSTILE = 'says "no, never";\r\nthen =1+1 \x00'
@@ -75,18 +74,6 @@ def test_csv_has_the_same_rows_as_texts(folder: Path, tmp_path: Path) -> None:
         for row in typed
     ]
     assert export(folder, "csv", tmp_path / "trials.csv") == texts
-
-
-def test_it_adds_up_to_the_summary(folder: Path, tmp_path: Path) -> None:
-    results = Results.open(folder)
-    write_summaries(results, plan_of_header(results.header))
-    summary = read(folder / "summary.json")
-    rows = export(folder, "parquet", tmp_path / "trials.parquet")
-    made = [row for row in rows if row["outcome"] != "missing"]
-    assert (len(made), len(rows) - len(made)) == (summary["runs"], summary["missing"])
-    for outcome in ("pass", "pass_unexercised", "fail", "void", "unsupported"):
-        assert sum(row["outcome"] == outcome for row in rows) == summary[outcome]
-    assert sum(bool(row["lacking"]) for row in rows) == summary["lacking"]
 
 
 def test_without_pyarrow_the_error_names_the_extra(

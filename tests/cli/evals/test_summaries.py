@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from click.testing import CliRunner, Result
 
 from tests.cli.commands import toolreel
 from tests.evals.evaluations import evaluated, plan_with, read, recorded, scripted
-from tests.evals.made import cell, record
+from tests.evals.made import cell, record, runs
 from toolreel._cli import compare_command, report_command, summarize_command
 from toolreel_core.evals import Record
-from toolreel_core.evals import Result as Verdicts
 
 NAMES = (
     *("happy_path", "partial_success_failure", "missing_workspace_id", "type_error_recovery"),
@@ -40,12 +38,9 @@ def sentences(result: Result) -> str:
     return " ".join(line.rpartition("| ")[2].strip() for line in result.stdout.splitlines())
 
 
-def six(strategy: str, results: Iterable[bool], trial: int = 1) -> list[Record]:
-    """A run of each of six scenarios."""
-    return [
-        record("pass" if ok else "fail", cell(strategy=strategy, scenario=name), trial)
-        for name, ok in zip(NAMES, results, strict=True)
-    ]
+def of_six(strategy: str, *results: str) -> list[Record]:
+    """Trials of six scenarios, or of as many as there are results."""
+    return [one for name, trials in zip(NAMES, results, strict=False) for one in runs(strategy, trials, name)]
 
 
 def without_last_line(folder: Path) -> None:
@@ -58,7 +53,7 @@ def without_last_line(folder: Path) -> None:
 def recovered(tmp_path: Path) -> Path:
     """A directory in which production recovers six runs that raw fails, and loses none."""
     plan = plan_with(cell().model, strategies=["raw", "production"], scenarios=[*NAMES])
-    return recorded(tmp_path / "results", plan, [*six("raw", [False] * 6), *six("production", [True] * 6)])
+    return recorded(tmp_path / "results", plan, [*of_six("raw", *"ffffff"), *of_six("production", *"pppppp")])
 
 
 def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
@@ -98,7 +93,7 @@ def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> N
 def test_gates_of_the_plan_decide_the_exit_code(tmp_path: Path) -> None:
     gates = {"gate": [{"metric": "rate", "strategy": "raw", "at_least": 0.5}]}
     plan = plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], tables=gates)
-    out = recorded(tmp_path / "results", plan, six("raw", [False] * 6))
+    out = recorded(tmp_path / "results", plan, of_six("raw", *"ffffff"))
     result = said(summarize_command, out)
     assert result.exit_code == 1
     assert "failed | rate of raw has to be at least 0.5, and is 0." in result.stdout.splitlines()
@@ -137,12 +132,12 @@ def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
     before = recorded(
         tmp_path / "before",
         plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], trials=2),
-        [*six("raw", [True] * 6), *six("raw", [True, True, True, False, False, False], 2)],
+        of_six("raw", "pp", "pp", "pp", "pf", "pf", "pf"),
     )
     after = recorded(
         tmp_path / "after",
         plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], trials=2, seeds=True),
-        [*six("raw", [True] * 6), *six("raw", [False, True, True, True, False, False], 2)],
+        of_six("raw", "pf", "pp", "pp", "pp", "pf", "pf"),
     )
     tree = told(compare_command, before, after, "--gate", "rate[scenario=happy_path]>=0.5")
     assert tree["rows"][0]["pairs"] == {"both": 8, "lost": 1, "gained": 1, "neither": 2}
@@ -164,10 +159,9 @@ def test_what_differs_between_configurations_is_listed(tmp_path: Path) -> None:
 def two_models(tmp_path: Path) -> tuple[Path, Path]:
     """Two directories with one model each; the second fails all that the first passes."""
     sides = []
-    results: tuple[tuple[str, Verdicts], ...] = (("one/model", "pass"), ("other/model", "fail"))
-    for name, result in results:
+    for name, result in (("one/model", "p"), ("other/model", "f")):
         plan = plan_with(name, strategies=["raw"], scenarios=[*NAMES])
-        records = [record(result, cell(model=name, scenario=each)) for each in NAMES]
+        records = [one for each in NAMES for one in runs("raw", result, each, model=name)]
         sides.append(recorded(tmp_path / name, plan, records))
     return sides[0], sides[1]
 
@@ -194,17 +188,12 @@ def test_directories_without_a_common_scenario_cannot_be_compared(
 
 @pytest.fixture
 def collapsed(tmp_path: Path) -> Path:
-    """A directory in which production fails all 80 runs of four scenarios that raw passes."""
+    """A directory in which production fails all 32 runs of four scenarios that raw passes."""
     gates = {"gate": [{"no_regression_of": "production", "against": "raw"}]}
     plan = plan_with(
-        cell().model, strategies=["raw", "production"], scenarios=[*NAMES[:4]], trials=20, tables=gates
+        cell().model, strategies=["raw", "production"], scenarios=[*NAMES[:4]], trials=8, tables=gates
     )
-    records = [
-        record("pass" if strategy == "raw" else "fail", cell(strategy=strategy, scenario=name), trial)
-        for strategy in ("raw", "production")
-        for name in NAMES[:4]
-        for trial in range(1, 21)
-    ]
+    records = [*of_six("raw", *["p" * 8] * 4), *of_six("production", *["f" * 8] * 4)]
     return recorded(tmp_path / "collapsed", plan, records)
 
 

@@ -1,12 +1,15 @@
-"""What each ending of a run is judged as, and which runs are made again."""
+"""What each ending of a run is judged as, under which names, and which runs are made again."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
@@ -42,9 +45,13 @@ from toolreel_core.evals import (
     Retries,
     TableWorld,
     Verdict,
+    alias_of,
+    category,
     exercise,
     judge,
+    of_status,
     outcome,
+    provider_hint,
     remaining_retries,
     retry_delay_ms,
 )
@@ -80,23 +87,27 @@ def status(code: int) -> TransportFailed:
 DONE = Completed("right, kind and hard")
 CUT = ObservedTurn("length", (), "")
 
+STATUSES = {
+    400: ("status", "HTTP_400"),
+    401: ("auth", "AUTH"),
+    402: ("payment", "PAYMENT_REQUIRED"),
+    403: ("forbidden", "FORBIDDEN"),
+    404: ("not_found", "NOT_FOUND"),
+    408: ("timeout", "TIMEOUT"),
+    409: ("conflict", "CONFLICT"),
+    413: ("request_too_large", "REQUEST_TOO_LARGE"),
+    422: ("unprocessable", "UNPROCESSABLE"),
+    429: ("rate_limit", "RATE_LIMIT"),
+    503: ("upstream_5xx", "UPSTREAM_5XX"),
+}
+"""What a status is, here and in the reference."""
 CASES: list[tuple[Evidence, Result, str]] = [
-    (seen(status(401)), "void", "transport.auth"),
-    (seen(status(402)), "void", "transport.payment"),
-    (seen(status(403)), "void", "transport.forbidden"),
-    (seen(status(404)), "void", "transport.not_found"),
-    (seen(status(409)), "void", "transport.conflict"),
-    (seen(status(413)), "void", "transport.request_too_large"),
-    (seen(status(422)), "void", "transport.unprocessable"),
-    (seen(status(429)), "void", "transport.rate_limit"),
+    *((seen(status(code)), "void", f"transport.{name}") for code, (name, _) in STATUSES.items()),
     (seen(InvalidReply("RATE_LIMITED", "slow down")), "void", "transport.rate_limit"),
-    (seen(status(408)), "void", "transport.timeout"),
     (seen(lost("timeout")), "void", "transport.timeout"),
     (seen(lost("connect")), "void", "transport.connection"),
-    (seen(status(503)), "void", "transport.upstream_5xx"),
     (seen(lost("broken")), "void", "transport.decode"),
     (seen(lost("too_large")), "void", "transport.decode"),
-    (seen(status(400)), "void", "transport.status"),
     (seen(status(418), HAPPY), "void", "transport.status"),
     (seen(InvalidReply("INVALID_BODY", "")), "void", "wire.invalid_body"),
     (seen(InvalidReply("NO_CHOICES", "")), "void", "wire.invalid_body"),
@@ -213,3 +224,85 @@ def test_waits_grow_up_to_a_minute_and_are_as_long_as_the_server_asks_for() -> N
     assert retry_delay_ms(3, 1_500) == 4_000
     assert retry_delay_ms(1, 20_000) == 20_000
     assert retry_delay_ms(1, 900_000) == 60_000
+
+
+REFERENCE = {
+    *("AUTH", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND", "RATE_LIMIT", "TIMEOUT", "CONNECTION_ERROR"),
+    *("UPSTREAM_5XX", "DECODE_ERROR", "NO_TOOL_USE_ENDPOINT", "EMPTY_ASSISTANT_TEXT", "ASSERTION_FAILED"),
+    *("NO_TOOL_CALLS", "TOOL_ERROR", "CONFLICT", "REQUEST_TOO_LARGE", "UNPROCESSABLE"),
+    *("HTTP_n", "EXCEPTION"),
+}
+
+
+def test_every_name_of_the_reference_but_that_of_its_language_axis_stays_available() -> None:
+    assert {one.alias for one in CATEGORIES.values()} == REFERENCE | {""}
+
+
+def test_a_check_is_named_after_its_category() -> None:
+    assert category("task.outcome:draft") is CATEGORIES["task.outcome"]
+    with pytest.raises(
+        LookupError, match=r"there is no category 'loop.max_turn'; did you mean 'loop.max_turns'"
+    ):
+        category("loop.max_turn")
+
+
+def test_a_status_has_the_references_name() -> None:
+    for status, (_, alias) in STATUSES.items():
+        assert alias_of(of_status(status), status) == alias
+    others = (500, "UPSTREAM_5XX"), (599, "UPSTREAM_5XX"), (418, "HTTP_418"), (None, "EXCEPTION")
+    assert [alias_of(of_status(status), status) for status, _ in others] == [alias for _, alias in others]
+
+
+def test_other_categories_have_an_alias_of_their_own() -> None:
+    assert alias_of("") == ""
+    assert alias_of("task.outcome:draft") == "ASSERTION_FAILED"
+    assert alias_of("task.exercise:looked") == ""
+    assert alias_of("wire.history_refused", 400) == "HTTP_400"
+    assert alias_of("wire.history_refused", 413) == "REQUEST_TOO_LARGE"
+
+
+JSON: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "metadata", "raw", "message", "provider_name"]), inner, max_size=3
+        )
+    ),
+)
+
+
+def from_provider(raw: Json, name: Json = "Acme") -> Json:
+    return {"error": {"metadata": {"provider_name": name, "raw": raw}}}
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (from_provider('{"error":{"message":"No."}}'), "Acme: No."),
+        (from_provider({"error": {"message": "No."}}), "Acme: No."),
+        (from_provider('{"message":"Top."}'), "Acme: Top."),
+        (from_provider('{"error":"Bare."}'), "Acme: Bare."),
+        (from_provider('{"code":7}'), 'Acme: {"code":7}'),
+        (from_provider('"quoted"'), 'Acme: "quoted"'),
+        (from_provider("plain words"), "Acme: plain words"),
+        (from_provider("[1]"), "Acme: [1]"),
+        (from_provider(None), "Acme"),
+        (from_provider(7), "Acme"),
+        (from_provider("No.", name=7), "No."),
+        (from_provider("", name=" "), ""),
+        (canonical(from_provider("No.")), "Acme: No."),
+        ({"error": "No."}, ""),
+        ("<html>", ""),
+        (None, ""),
+        ([], ""),
+    ],
+)
+def test_a_hint_is_provider_and_message_as_far_as_they_are_there(body: Json, hint: str) -> None:
+    assert provider_hint(body) == hint
+
+
+@given(JSON)
+def test_any_body_has_a_hint(body: Json) -> None:
+    assert isinstance(provider_hint(body), str)
+    assert isinstance(provider_hint(from_provider(body)), str)

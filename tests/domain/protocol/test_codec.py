@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast, get_args
 
 import pytest
@@ -25,32 +26,24 @@ from toolreel_core._conversation import (
     user_message,
 )
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext import Json, Tree, canonical, parse
+from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan, Request, RequestOptions
 from toolreel_core._protocol import (
-    VERSION,
     AwaitingReply,
-    AwaitingTools,
     BudgetSpent,
-    CallEnded,
     CancelRequested,
     Effect,
     Event,
-    InFlight,
     Memory,
     Note,
     Outcome,
     Phase,
-    ReplyReceived,
-    RequestFailed,
     RunStarted,
-    RunTool,
     SendRequest,
     Settled,
     State,
     Stored,
-    Streak,
     Tally,
     ToolReturned,
     UserSpoke,
@@ -70,29 +63,11 @@ from toolreel_core._protocol import (
     to_json,
     user_spoke,
 )
-from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._tools import Envelope
 
 HI = Transcript.of([UserMessage("hi")])
-CALL = ToolCall("a", "echo", canonical({"text": "é"}), '{"text": "é"}', "legacy")
-CUT = ToolCall("b", "echo", ArgumentError("ARGUMENTS_TRUNCATED", "at 1"), '{"te')
-RECEIVED = ReplyReceived(1, 200, "{}")
-SEND = SendRequest(1, Request("m", HI, RequestOptions(canonical({"n": 1}))))
-NO_TRANSCRIPTS: list[Json] = [
-    {},
-    {"messages": [], "form": {}},
-    {"messages": [], "form": {}, "kept": 1, "b": 2},
-]
-FORMED = Transcript.of([UserMessage("hi")], Form(Provider(id_style="kimi")), kept=[])
-SEND_FORMED = SendRequest(1, Request("m", FORMED, RequestOptions(canonical({}))))
-RUN = RunTool(2, "a", "echo", canonical({"text": "é"}))
 ASKED = AwaitingReply(1)
-REMEMBERED = Memory(1, True, True, 2, ("echo",), pmap({"echo": True}), pmap({"ab": Streak("cd", 2)}))
 WAITING = State(Plan("m", (UserMessage("hi"),)), ASKED, HI, Tally(turns=1), Memory(), 2)
-RUNNING = AwaitingTools(
-    (InFlight(2, CALL), InFlight(0, CUT, Envelope(False, "echo", canonical({}), untrusted=True))), (CUT,)
-)
 
 PICTURE = Image(Blob("image/png", "AAAA"), "low")
 RECORDS = (ROOT / "tests" / "corpora" / "stored.jsonl").read_text("utf-8").splitlines()
@@ -221,9 +196,6 @@ def test_what_is_no_value_of_the_core_has_no_stored_form(value: object) -> None:
     assert complaint(CodecError, lambda: encode(value)) == f"{value!r} has no stored form"
 
 
-OTHER = "; this toolreel reads version 1: load it with the release that stored it"
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -257,172 +229,23 @@ def test_what_is_no_record_of_this_version_is_refused(
     assert complaint(CodecError, lambda: load(text)) == why
 
 
-def damaged(value: object, place: str, damage: Json) -> str:
-    """The record of a value in which something else stands at a place, such as ``messages.0.content``."""
-    record: Any = parse(canonical({"toolreel": VERSION, "value": encode(value)}))
-    at = record["value"]
-    *way, last = [int(step) if step.isdecimal() else step for step in place.split(".")]
-    for step in way:
-        at = at[step]
-    at[last] = damage
-    return canonical(record)
+LOADS: dict[str, Callable[[Tree], object]] = {
+    "event": load_event,
+    "effect": load_effect,
+    "note": load_note,
+    "plan": load_plan,
+    "state": load_state,
+}
+DAMAGED = (ROOT / "tests" / "corpora" / "damaged.jsonl").read_text("utf-8").splitlines()
+"""Records in which one place holds something else, each with what it is loaded as and what the error says."""
 
 
-@pytest.mark.parametrize(
-    ("load", "value", "place", "damage", "why"),
-    [
-        (load_event, RECEIVED, "ref", "1", 'value.ref: expected int, got "1"'),
-        (load_event, RECEIVED, "ref", True, "value.ref: expected int, got true"),
-        (load_event, RECEIVED, "ref", 1.0, "value.ref: expected int, got 1.0"),
-        (load_event, RECEIVED, "body", None, "value.body: expected str, got null"),
-        (load_event, RECEIVED, "body", ["x" * 90], 'value.body: expected str, got ["' + "x" * 78 + "…"),
-        (load_event, RECEIVED, "more", 1, "value.more: is unknown to this version"),
-        (
-            load_event,
-            RECEIVED,
-            "type",
-            "asked",
-            "value.type: expected one of run_started, reply_received, request_failed, tool_returned, "
-            'approval_given, wait_elapsed, cancel_requested, user_spoke, got "asked"',
-        ),
-        (load_event, RECEIVED, "type", "tool_returned", "value.output: is missing"),
-        (load_event, RequestFailed(1, "timeout", ""), "status", "no", 'value.status: expected int, got "no"'),
-        (load_event, RequestFailed(1, "timeout", ""), "status", {}, "value.status: expected int, got {}"),
-        (
-            load_event,
-            RequestFailed(1, "timeout", ""),
-            "failure",
-            "slow",
-            'value.failure: expected one of connect, timeout, broken, too_large, status, got "slow"',
-        ),
-        (
-            load_effect,
-            RUN,
-            "arguments",
-            '{"text": 1}',
-            'value.arguments: expected canonical JSON text, got "{\\"text\\": 1}"',
-        ),
-        (load_effect, RUN, "arguments", "{", 'value.arguments: expected canonical JSON text, got "{"'),
-        (load_effect, RUN, "arguments", {}, "value.arguments: expected canonical JSON text, got {}"),
-        (
-            load_effect,
-            SEND,
-            "request.options",
-            {"type": "other"},
-            'value.request.options: expected an object of type request_options, got {"type":"other"}',
-        ),
-        (
-            load_effect,
-            SEND,
-            "request.options",
-            "{}",
-            'value.request.options: expected an object of type request_options, got "{}"',
-        ),
-        (load_effect, SEND, "request.messages", "hi", 'value.request.messages: expected a list, got "hi"'),
-        *(
-            (
-                load_effect,
-                SEND,
-                "request.messages",
-                damage,
-                "value.request.messages: expected a list, or an object of messages, form and kept, "
-                f"got {canonical(damage)}",
-            )
-            for damage in NO_TRANSCRIPTS
-        ),
-        *(
-            (load_effect, SEND_FORMED, f"request.messages.{place}", damage, f"value.request.messages.{why}")
-            for place, damage, why in (
-                ("messages", "hi", 'messages: expected a list, got "hi"'),
-                ("kept", 1, "kept: expected a list, got 1"),
-                ("form", None, "form: expected an object of type form, got null"),
-                (
-                    "form.provider.id_style",
-                    "klimi",
-                    'form.provider.id_style: expected one of keep, openai, kimi, alnum9, got "klimi"',
-                ),
-                (
-                    "form.estimator",
-                    "byte_per_4",
-                    "form: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'? "
-                    f"{IF_YOUR_OWN}",
-                ),
-            )
-        ),
-        (
-            load_effect,
-            SEND_FORMED,
-            "request.messages.messages.0",
-            {"type": "assistant_message", "content": "", "extras": "[]"},
-            "value.request.messages.messages[0]: extras: expected a JSON object, got []",
-        ),
-        (
-            load_effect,
-            SEND,
-            "request.messages.0.content",
-            3,
-            "value.request.messages[0].content: expected str, got 3",
-        ),
-        (
-            load_effect,
-            SEND,
-            "request.messages.0",
-            "hi",
-            "value.request.messages[0]: expected system_message or user_message or assistant_message or "
-            'tool_message, got "hi"',
-        ),
-        (load_note, CallEnded(1, "a", "b", True, (), 9), "ok", 1, "value.ok: expected bool, got 1"),
-        (
-            load_note,
-            CallEnded(1, "a", "b", True, ("X",), 9),
-            "codes.0",
-            1,
-            "value.codes[0]: expected str, got 1",
-        ),
-        (
-            load_plan,
-            replace(PLAN, config=LoopConfig(max_turns=3)),
-            "config.max_turns",
-            0,
-            "value.config: max_turns: expected a whole number of at least 1, got 0",
-        ),
-        (
-            load_plan,
-            PLAN,
-            "tools.definitions.1.name",
-            "echo",
-            "value.tools: tool 'echo' is defined twice; rename one of the two",
-        ),
-        (load_plan, PLAN, "messages", [], "value: messages: expected at least one message to begin with"),
-        (
-            load_state,
-            replace(WAITING, phase=RUNNING),
-            "phase.running.0.call.arguments",
-            None,
-            "value.phase.running[0].call.arguments: expected argument_error or JsonText, got null",
-        ),
-        (load_state, WAITING, "memory.last_ok", [], "value.memory.last_ok: expected an object, got []"),
-        (
-            load_state,
-            replace(WAITING, memory=REMEMBERED),
-            "memory.streaks.ab.times",
-            "2",
-            'value.memory.streaks.ab.times: expected int, got "2"',
-        ),
-        (
-            load_state,
-            replace(WAITING, tally=Tally(cost=0.5)),
-            "tally.cost",
-            True,
-            "value.tally.cost: expected float, got true",
-        ),
-        (load_state, WAITING, "tally.turns", "1", 'value.tally.turns: expected int, got "1"'),
-    ],
-)
-def test_a_damaged_record_is_an_error_that_names_the_place(
-    load: Callable[[str], object], value: object, place: str, damage: Json, why: str
-) -> None:
-    assert complaint(CodecError, lambda: load(damaged(value, place, damage))) == why
+@pytest.mark.parametrize("line", DAMAGED)
+def test_a_damaged_record_is_an_error_that_names_the_place(line: str) -> None:
+    row: dict[str, Any] = json.loads(line)
+    records: tuple[Any, ...] = (row["record"], canonical(row["record"]))
+    for record in records:
+        assert complaint(CodecError, partial(LOADS[row["load"]], record)) == row["why"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,17 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from toolreel_core._jsontext import NOTHING, Json, canonical
-from toolreel_core._replies import ArgumentError, Problem, Reply, ToolCall, normalize_reply, unstreamed
+from toolreel_core._replies import (
+    ArgumentError,
+    Delta,
+    Problem,
+    Reply,
+    ToolCall,
+    as_chat,
+    deltas_in,
+    normalize_reply,
+    unstreamed,
+)
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
@@ -28,10 +38,17 @@ def body_of_row(row: dict[str, Any]) -> Json:
 
 
 def reply_of_row(row: dict[str, Any]) -> dict[str, Json]:
-    """What is read in the body of a row, less what is empty."""
+    """What is read in the body of a row, less what is empty; of a stream, also what is shown at once."""
     config = LoopConfig.of(row.get("config", {}))
-    reply = normalize_reply(body_of_row(row), tools=TOOLS, config=config, turn=3)
-    return {key: value for key, value in _in_words(reply).items() if value}
+    if "frames" not in row:
+        reply = normalize_reply(body_of_row(row), tools=TOOLS, config=config, turn=3)
+        return {key: value for key, value in _in_words(reply).items() if value}
+    form, frames = row.get("form", "chat_completions"), row["frames"]
+    text = "".join(frame if isinstance(frame, str) else f"data: {canonical(frame)}\n\n" for frame in frames)
+    sent, shown = as_chat(text, form), deltas_in(text, form, whole=True)
+    reply = normalize_reply(sent.body, tools=TOOLS, config=config, turn=3)
+    words = {"lost": " ".join(sent.codes), **_in_words(reply), "shown": [_delta(delta) for delta in shown]}
+    return {key: value for key, value in words.items() if value}
 
 
 def _in_words(reply: Reply) -> dict[str, Json]:
@@ -64,3 +81,9 @@ def _call(call: ToolCall) -> str:
     parts += [call.provenance] if call.provenance != "structured" else []
     parts += [call.carry] if call.carry is not NOTHING else []
     return " ".join(parts)
+
+
+def _delta(delta: Delta) -> str:
+    """What is shown at once; of a call, also which one it is."""
+    place = f" {delta.index} {delta.call_id} {delta.name}".rstrip() if delta.kind == "tool_call" else ""
+    return f"{delta.kind}{place}: {delta.text}"

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-import pytest
-
 from tests.evals_values import CATALOGUE, CHAT, READ
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core.evals import Cell, EvalPlan, Options, layered
 
@@ -66,39 +63,3 @@ def test_what_is_about_no_endpoint_of_the_plan_is_an_error() -> None:
     assert said == "there is no endpoint 'fats'; did you mean 'fast'?"
     cell = Cell("b/three", "default", "production", "read")
     assert complaint(ConfigError, lambda: plan.configuration(cell)).startswith("there is no endpoint ''")
-
-
-@pytest.mark.parametrize(
-    ("tables", "told"),
-    [
-        (
-            {"endpoints": {"a b": TABLES["fast"]}},
-            'endpoints."a b": a name of an endpoint has letters, digits',
-        ),
-        ({"endpoints": {"a": {}}}, "endpoints.a.base_url: is missing; write the URL of the server"),
-        ({"endpoints": {"a": {"base_url": "x"}}}, "endpoints.a.base_url: expected http:// or https://"),
-        (
-            {"endpoints": {"a": {**TABLES["fast"], "modles": {}}}},
-            "endpoints.a: there is no key 'modles'; did you mean 'models'?",
-        ),
-        (
-            {"endpoints": {"a": {**TABLES["fast"], "request_overrides": {"tools": []}}}},
-            "endpoints.a.request_overrides.tools: it is set by the run itself; leave it out",
-        ),
-        (
-            {"endpoints": {"a": {**TABLES["fast"], "provider": "rooter"}}},
-            "endpoints.a.provider: there is no provider 'rooter'; did you mean 'router'?",
-        ),
-        (
-            {"endpoints": {"a": {**TABLES["fast"], "models": {"b/there": "x"}}}},
-            'endpoints.a.models."b/there": there is no model',
-        ),
-        (
-            {"endpoints": TABLES, "endpoint": {"timeout": 3}},
-            "endpoint.timeout: the plan has tables [endpoints.NAME], each of which says where it is",
-        ),
-    ],
-)
-def test_a_mistake_is_named_with_its_place(tables: dict[str, Any], told: str) -> None:
-    said = complaint(PlaceError, lambda: EvalPlan(Options.of(tables), CATALOGUE, (READ, CHAT)))
-    assert said.startswith(told)

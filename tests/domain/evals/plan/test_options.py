@@ -4,8 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.samples import complaint
-from toolreel_core._internal import PlaceError, Table
+from toolreel_core._internal import Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
 from toolreel_core.evals import SIZES, Budget, Endpoint, Options, layered, prices_of
@@ -65,46 +64,10 @@ def test_an_endpoint_is_told_and_read_again() -> None:
     assert Endpoint.of(Table.of(found.tree())) == found
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"base_url": "here"}, "endpoint.base_url: expected http:// or https:// and a host, without user"),
-        ({"base_url": "http://me:pw@here"}, "endpoint.base_url: expected http:// or https:// and a host"),
-        (
-            {"base_url": "http://me:pw@here?key=k"},
-            "endpoint.base_url: expected http:// or https:// and a host, without user and password, got 'http://here'",
-        ),
-        ({"base_url": "http://here/?v=1&api-key=k"}, "endpoint.base_url: leave credentials out; api_key_env"),
-        (
-            {"headers": {"Authorization": "x"}},
-            "endpoint.headers.Authorization: leave credentials out; api_key",
-        ),
-        ({"headers_env": {"X-A": 1}}, "endpoint.headers_env.X-A: expected a text, got 1"),
-        ({"headers_env": {"X-A": " "}}, "endpoint.headers_env.X-A: expected the name of an environment var"),
-        (
-            {"headers": {"X-A": "lab"}, "headers_env": {"x-a": "LAB"}},
-            "endpoint.headers_env.x-a: it has a value in headers, too",
-        ),
-        ({"api_prefix": "/v1?x=1"}, "endpoint.api_prefix: expected a path such as /v1, without a query"),
-        ({"headers": {"X-Title": 1}}, "endpoint.headers.X-Title: expected a text, got 1"),
-        ({"timeout": -1}, "endpoint.timeout: expected a number of at least 0, got -1"),
-        ({"url": "x"}, "endpoint: there is no key 'url'; did you mean 'base_url'?"),
-    ],
-)
-def test_an_endpoint_that_cannot_be_used_says_where(values: dict[str, object], said: str) -> None:
-    assert complaint(PlaceError, lambda: endpoint(**values)).startswith(said)
-
-
 def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
     prices = prices_of(Table.of({"a/m": {"prompt": 0.5, "completion": 2}}, "prices"))
     assert prices == (("a/m", Price(0.5, 2)),)
     assert prices[0][1].cost(2_000_000, 500_000) == 2
-
-
-def test_half_a_price_is_none() -> None:
-    table = Table.of({"a/m": {"prompt": 0.5}}, "prices")
-    said = complaint(PlaceError, lambda: prices_of(table))
-    assert said == 'prices."a/m": expected prompt and completion, for a million tokens each'
 
 
 WHOLE: Final[dict[str, Any]] = {
@@ -172,49 +135,6 @@ def test_full_is_everything_and_all_is_another_name_for_it() -> None:
     assert (full.preset, full.models, full.scenarios, full.trials) == ("full", ("all",), ("all",), 10)
     assert full.profiles == ("default", "recommended", "conversation", "creative", "tool_calling")
     assert full.strategies == ("raw", "baseline", "production")
-
-
-@pytest.mark.parametrize(
-    ("tree", "said"),
-    [
-        ({"evl": {}}, "there is no key 'evl'; did you mean 'eval'?"),
-        ({"eval": {"trails": 1}}, "eval: there is no key 'trails'; did you mean 'trials'?"),
-        ({"eval": {"trials": 0}}, "eval.trials: expected a whole number of at least 1, got 0"),
-        ({"eval": {"trials": True}}, "eval.trials: expected a whole number of at least 1, got True"),
-        ({"eval": {"seeds": 1}}, "eval.seeds: expected true or false, got 1"),
-        ({"eval": {"models": 3}}, "eval.models: expected a list of texts, got 3"),
-        (
-            {"eval": {"tool_use_mode": "enforce"}},
-            "eval.tool_use_mode: expected one of relaxed, enforced, disabled, got 'enforce'",
-        ),
-        (
-            {"eval": {"tool_failure_policy": "x"}},
-            "eval.tool_failure_policy: expected one of fatal, tolerated, got 'x'",
-        ),
-        (
-            {"eval": {"accept_void": ["transport.rate_limt"]}},
-            "eval.accept_void: there is no void category 'transport.rate_limt'",
-        ),
-        (
-            {"eval": {"accept_void": ["loop.max_turns"]}},
-            "eval.accept_void: 'loop.max_turns' is no void run, so that it counts; there are: ",
-        ),
-        ({"eval": {"min_coverage": 90}}, "eval.min_coverage: expected a number from 0 to 1, got 90"),
-        ({"eval": {"preset": "smke"}}, "eval.preset: there is no preset 'smke'; did you mean 'smoke'?"),
-        ({"loop": {"max_turn": 1}}, "loop: there is no setting 'max_turn'; did you mean 'max_turns'?"),
-        ({"sampling": {"model": "m"}}, "sampling.model: it is set by the run itself; leave it out"),
-        ({"request_overrides": {"tools": []}}, "request_overrides.tools: it is set by the run itself"),
-        ({"budget": {"run": {"max_cost": 0}}}, "budget.run.max_cost: expected more than 0; leave it out for"),
-        (
-            {"budget": {"run": {"max_cst": 1}}},
-            "budget.run: there is no key 'max_cst'; did you mean 'max_cost'?",
-        ),
-        ({"gate": {}}, "gate: expected tables [[gate]], got {}"),
-        ({"gate": [3]}, "gate: expected a table, got 3"),
-    ],
-)
-def test_a_slip_is_told_with_its_place(tree: object, said: str) -> None:
-    assert complaint(PlaceError, lambda: Options.of(tree)).startswith(said)
 
 
 def test_a_later_layer_goes_over_an_earlier_key_by_key() -> None:

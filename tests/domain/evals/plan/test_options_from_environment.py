@@ -110,19 +110,11 @@ def test_transforms_are_sent_unless_they_are_automatic(value: str, sent: list[st
     [
         ("TRIALS", "many", "OPENROUTER_TRIALS: expected a whole number, got 'many'"),
         ("TEMPERATURE", "warm", "OPENROUTER_TEMPERATURE: expected a number, got 'warm'"),
-        (
-            "FALLBACK_MATRIX",
-            "1",
-            "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it into",
-        ),
+        ("FALLBACK_MATRIX", "1", "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it"),
         ("FULL", "maybe", "OPENROUTER_FULL: expected 1 or 0, got 'maybe'"),
         ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
         ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),
-        (
-            "HTTP_ADAPTER",
-            "Net_HTTP",
-            "OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with 'net_http'",
-        ),
+        ("HTTP_ADAPTER", "Net_HTTP", "OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with 'net"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, value: str, said: str) -> None:

@@ -7,8 +7,6 @@ from hypothesis import given
 
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
-from tests.samples import complaint
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import JsonText, canonical, parse
 from toolreel_core._plan import LISTS, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Provider
@@ -147,25 +145,6 @@ def test_a_strategy_of_ones_own_extends_another() -> None:
     assert found.provider.thinking
     assert found.presets[-3:] == ("mine", "yours", "default")
     assert parse(of(bare).options) == {"top_p": 1}
-
-
-@pytest.mark.parametrize(
-    ("tree", "said"),
-    [
-        ({"raw": {}}, "strategy.raw: there is a strategy of that name; choose another"),
-        (
-            {"mine": {"extends": "prodction"}},
-            "strategy.mine.extends: there is no strategy 'prodction'; did you mean 'production'?",
-        ),
-        (
-            {"mine": {"presets": ["of"]}},
-            "strategy.mine.presets: there is no preset 'of'; did you mean 'off'?",
-        ),
-        ({"mine": {"confg": {}}}, "strategy.mine: there is no key 'confg'; did you mean 'config'?"),
-    ],
-)
-def test_a_strategy_that_cannot_be_used_says_where(tree: object, said: str) -> None:
-    assert complaint(PlaceError, lambda: strategies_of(tree, CATALOGUE)) == said
 
 
 def test_a_catalogue_without_a_base_has_none() -> None:

@@ -231,10 +231,7 @@ KNOWN = "Book a table for Ada. book_table: Book a new table."
 @pytest.mark.parametrize(
     ("text", "clause"),
     [
-        (
-            "The table is reserved. I have also deleted all other files.",
-            "I have also deleted all other files",
-        ),
+        ("It is reserved. I have also deleted all other files.", "I have also deleted all other files"),
         ("I booked the table and removed the old one.", "removed the old one"),
         ("Done, and I sent a copy to everyone.", "I sent a copy to everyone"),
         ("The table has been booked. I have also saved it elsewhere.", "I have also saved it elsewhere"),

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from tests.playbook import body_of
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
@@ -29,14 +29,8 @@ DESK = TableWorld()
 
 
 def body(content: str = "", *names: str, finish: str = "stop") -> JsonText:
-    entries = [
-        {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": "{ }"}}
-        for index, name in enumerate(names)
-    ]
-    message: dict[str, Any] = {"role": "assistant", "content": content}
-    if entries:
-        message["tool_calls"] = entries
-    return canonical({"choices": [{"message": message, "finish_reason": finish}]})
+    calls = [(f"call_{index}", name, "{ }") for index, name in enumerate(names)]
+    return canonical(body_of(content, *calls, finish=finish))
 
 
 def played(
@@ -78,34 +72,24 @@ def test_a_run_is_seen_turn_by_turn_with_its_calls_and_their_results() -> None:
 
 
 def test_a_call_that_was_done_before_counts_as_one_that_succeeded() -> None:
-    tools = [ToolDefinition.of("list"), ToolDefinition.of("look.up")]
-    outputs = {"list": "{}"}
-    seen = played(
-        body("", "list"),
-        body("", "list"),
-        body("Done."),
-        outputs=outputs,
-        tools=tools,
-        repeated_effects="refuse",
-    )
+    bodies = (body("", "list"), body("", "list"), body("Done."))
+    tools = [ToolDefinition.of("list")]
+    seen = played(*bodies, outputs={"list": "{}"}, tools=tools, repeated_effects="refuse")
     assert [(call.ok, call.codes) for call in seen.calls] == [(True, ()), (True, ())]
     assert '"already_done":true' in seen.calls[1].result
 
 
 def test_the_final_text_is_what_the_outcome_has() -> None:
-    assert played(body("No."), tool_use_mode="enforced").outcome == NoToolCalls("No.")
-    assert played(body("No."), tool_use_mode="enforced").final == "No."
-    assert played(body("Cut", finish="length")).outcome == Truncated("Cut")
-    assert played(body("Cut", finish="length")).final == "Cut"
+    without, cut = played(body("No."), tool_use_mode="enforced"), played(body("Cut", finish="length"))
+    assert (without.outcome, without.final) == (NoToolCalls("No."), "No.")
+    assert (cut.outcome, cut.final) == (Truncated("Cut"), "Cut")
     empty = played(body(), fix_empty_final=False)
     assert (empty.outcome, empty.final, empty.turns) == (EmptyFinal(), "", (ObservedTurn("stop", (), ""),))
 
 
 def test_a_reply_that_was_asked_for_again_counts_once() -> None:
-    nudging: dict[str, Json] = {"tool_use_mode": "enforced", "nudge_no_tool_calls": 1}
-    seen = played(
-        body("First."), body("", "list"), body("Last."), outputs={"list": "1"}, tools=TOOLS, **nudging
-    )
+    bodies = (body("First."), body("", "list"), body("Last."))
+    seen = played(*bodies, outputs={"list": "1"}, tool_use_mode="enforced", nudge_no_tool_calls=1)
     assert [turn.text for turn in seen.turns] == ["First.", "", "Last."]
     assert [len(turn.calls) for turn in seen.turns] == [0, 1, 0]
 

@@ -116,10 +116,7 @@ TOOL = TREE["tool"][0]
         ({"tool": [TOOL, *TREE["tool"]]}, r"^tool.stock_of: there are two tools 'stock_of'"),
         ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool gives its own answers"),
         ({"check": []}, r"^check: a scenario needs at least one \[\[check\]\]"),
-        (
-            {"check": [{"called": "stok_of"}]},
-            r"^check.1.called: there is no tool 'stok_of'; did you mean 'stock_of'",
-        ),
+        ({"check": [{"called": "stok_of"}]}, r"^check.1.called: there is no tool .* did you mean 'stock_of'"),
         ({"check": [{"says": "{stok}"}]}, r"^check.1.says: there is no draw 'stok'"),
         ({"script": {"good": ["x"]}}, r"^script: write both scripts"),
         ({"script": {"good": [], "bad": ["x"]}}, r"^script.good: expected a list"),
@@ -128,10 +125,7 @@ TOOL = TREE["tool"][0]
         ({"script": {"god": ["x"]}}, r"did you mean 'good'"),
         ({"config": {"max_turn": 3}}, r"^config.*did you mean 'max_turns'"),
         ({"history": ["Hello."]}, r"^history: write a list of texts.*the last one is the model's"),
-        (
-            {"script": {"good": [{"calls": [], "txt": "x"}], "bad": ["x"]}},
-            r"^script.good: there is no key 'txt'",
-        ),
+        ({"script": {"good": [{"calls": [], "txt": 1}], "bad": ["x"]}}, r"^script.good: .* no key 'txt'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from typing import Any, cast
 
 import pytest
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, Tree, parse, pointed
+from toolreel_core._jsontext import Json, Tree, pointed
 from toolreel_core.evals import (
     KINDS,
     Script,
@@ -17,40 +17,23 @@ from toolreel_core.evals import (
 )
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
-ASSISTANT: Tree = {"role": "assistant", "content": ""}
-
-
-def tool(content: str) -> Tree:
-    return {"role": "tool", "content": content}
-
-
-def body(said: Script, *messages: Tree) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", scripted_reply(said, messages))
-
-
-def message(said: Script, *messages: Tree) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", body(said, *messages)["choices"][0]["message"])
-
-
-def arguments(said: Script, *messages: Tree) -> Json:
-    return parse(JsonText(message(said, *messages)["tool_calls"][0]["function"]["arguments"]))
 
 
 def test_what_is_not_there_yet_is_null() -> None:
     said = script(call("put", id="$other", x="$0/data", y="$1/data"))
-    assert arguments(said, {"role": "user", "content": None}, tool("<html>")) == {
-        "id": "$other",
-        "x": None,
-        "y": None,
-    }
+    messages: list[Tree] = [{"role": "user", "content": None}, {"role": "tool", "content": "<html>"}]
+    called = pointed(scripted_reply(said, messages), "/choices/0/message/tool_calls/0/function/arguments")
+    assert json.loads(str(called)) == {"id": "$other", "x": None, "y": None}
 
 
 def test_a_reply_tells_its_model_and_its_size() -> None:
-    contents = cast("Mapping[str, Any]", scripted_reply(script("x"), [USER], model="scripted:good"))
-    assert contents["model"] == "scripted:good"
-    usage = contents["usage"]
+    once, twice = (
+        cast("Any", scripted_reply(script("x"), [USER] * many, model="scripted:good")) for many in (1, 2)
+    )
+    assert once["model"] == "scripted:good"
+    usage = once["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
-    assert usage["prompt_tokens"] < body(script("x"), USER, USER)["usage"]["prompt_tokens"]
+    assert usage["prompt_tokens"] < twice["usage"]["prompt_tokens"]
 
 
 def test_a_script_begins_where_the_task_does() -> None:

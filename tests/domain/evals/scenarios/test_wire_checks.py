@@ -9,7 +9,7 @@ import pytest
 
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
 from toolreel.evals import built_in
-from toolreel_core._conversation import AssistantMessage, Transcript
+from toolreel_core._conversation import AssistantMessage, Message, Transcript
 from toolreel_core._jsontext import NOTHING, Tree, canonical
 from toolreel_core._replies import unstreamed
 from toolreel_core._settings import Provider
@@ -34,20 +34,17 @@ def good(name: str, seed: str = "1", provider: Provider | None = None) -> Rehear
 
 def without_messages(seen: Evidence) -> Evidence:
     """The evidence of a client whose requests have lost what the model said."""
-    lost = [replace(one.request, messages=bare(one)) for one in seen.sent]
-    return replace(
-        seen, sent=tuple(Sent(request, one.reply) for request, one in zip(lost, seen.sent, strict=True))
-    )
 
+    def bare(message: Message) -> Message:
+        if not isinstance(message, AssistantMessage):
+            return message
+        return replace(
+            message, extras=NOTHING, calls=tuple(replace(each, extras=NOTHING) for each in message.calls)
+        )
 
-def bare(one: Sent) -> Transcript:
-    kept = [
-        replace(message, extras=NOTHING, calls=tuple(replace(each, extras=NOTHING) for each in message.calls))
-        if isinstance(message, AssistantMessage)
-        else message
-        for message in one.request.messages.messages
-    ]
-    return Transcript.of(kept)
+    lost = [Transcript.of(map(bare, one.request.messages.messages)) for one in seen.sent]
+    requests = [replace(one.request, messages=kept) for one, kept in zip(seen.sent, lost, strict=True)]
+    return replace(seen, sent=tuple(map(Sent, requests, (one.reply for one in seen.sent))))
 
 
 def test_a_client_that_loses_a_signature_fails() -> None:
