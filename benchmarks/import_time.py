@@ -1,4 +1,4 @@
-"""What starting costs: importing the core, and the command line, compared with a Python that does nothing.
+"""What starting costs: the core, an agent, commands and a pytest run, beside a Python that does nothing.
 
 CPU time of child processes, user and system, as the median of rounds in which all take turns, so
 that a busy machine slows all alike. Each program runs once before, which writes its bytecode.
@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -32,7 +33,13 @@ PROGRAMS = {
     "toolreel replay, of a journal": (*COMMAND, "replay", str(JOURNAL)),
     "toolreel replay, of its cassette": (*COMMAND, "replay", str(JOURNAL).replace(".journal.jsonl", ".yaml")),
 }
-AT_MOST = {"import toolreel": 60, "from toolreel import Agent": 250, "toolreel --help": 150}
+AT_MOST = {
+    "import toolreel": 60,
+    "from toolreel_core import Plan, start, step": 150,
+    "from toolreel import Agent": 250,
+    "toolreel --help": 150,
+    "pytest, of one test": 1000,
+}
 """Milliseconds of CPU: the budgets."""
 
 
@@ -47,13 +54,17 @@ def cost(arguments: Sequence[str], environment: Mapping[str, str]) -> float:
 
 def main() -> None:
     """Measure, and print a table."""
-    costs: dict[str, list[float]] = {name: [] for name in PROGRAMS}
+    costs = defaultdict[str, list[float]](list)
     with tempfile.TemporaryDirectory() as bytecode:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
-        for arguments in PROGRAMS.values():
+        test = Path(bytecode, "test_one.py")
+        test.write_text("def test_one() -> None:\n    pass\n")
+        pytest = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", bytecode, str(test))
+        programs = {**PROGRAMS, "pytest, of one test": pytest}
+        for arguments in programs.values():
             cost(arguments, environment)
         for _ in range(ROUNDS):
-            for name, arguments in PROGRAMS.items():
+            for name, arguments in programs.items():
                 costs[name].append(cost(arguments, environment))
     idle = median(costs["python -c pass"])
     print(f"{'':40} {'ms of CPU':>9} {'beyond Python':>14} {'budget':>7}")

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     from toolreel._internal import provide_run_pages
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     _load, __dir__ = face(__name__)
 

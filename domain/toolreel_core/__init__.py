@@ -50,20 +50,123 @@ fingerprint
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._public import *
+    from toolreel_core._conversation import (
+        AssistantMessage,
+        Message,
+        SystemMessage,
+        ToolMessage,
+        UserMessage,
+    )
+    from toolreel_core._errors import (
+        CodecError,
+        ConfigError,
+        ProtocolError,
+        ReplayMismatch,
+        ToolreelError,
+        TransformError,
+    )
+    from toolreel_core._jsontext import Json, Tree
+    from toolreel_core._loop import fold, pending, start, step, uncertain
+    from toolreel_core._plan import FallbackPlan, OutputSpec, Plan, Preset
+    from toolreel_core._protocol import (
+        ANSWERS,
+        ApprovalGiven,
+        AskApproval,
+        CancelRequested,
+        Completed,
+        Effect,
+        Event,
+        Finish,
+        Note,
+        Outcome,
+        ReplyReceived,
+        RequestFailed,
+        RunStarted,
+        RunTool,
+        SendRequest,
+        Spent,
+        State,
+        Step,
+        Tally,
+        ToolReturned,
+        UserSpoke,
+        Wait,
+        WaitElapsed,
+        dump,
+        from_json,
+        load_effect,
+        load_event,
+        load_plan,
+        load_state,
+        note_sentence,
+        notes,
+        to_json,
+    )
+    from toolreel_core._settings import LoopConfig, Price, Provider
+    from toolreel_core._tools import ToolDefinition, ToolSurface
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load the public names when one is first used: most modules of the core need only a few others."""
-        # Python asks for private modules too, and finds those without help.
-        if not name.startswith("_") or name == "__all__":
-            from toolreel_core import _public
+    __getattr__, __dir__ = face(__name__)
 
-            if name in _public.__all__ or name == "__all__":
-                return getattr(_public, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        from toolreel_core import _public
-
-        return sorted(_public.__all__)
+__all__ = [
+    "ANSWERS",
+    "ApprovalGiven",
+    "AskApproval",
+    "AssistantMessage",
+    "CancelRequested",
+    "CodecError",
+    "Completed",
+    "ConfigError",
+    "Effect",
+    "Event",
+    "FallbackPlan",
+    "Finish",
+    "Json",
+    "LoopConfig",
+    "Message",
+    "Note",
+    "Outcome",
+    "OutputSpec",
+    "Plan",
+    "Preset",
+    "Price",
+    "ProtocolError",
+    "Provider",
+    "ReplayMismatch",
+    "ReplyReceived",
+    "RequestFailed",
+    "RunStarted",
+    "RunTool",
+    "SendRequest",
+    "Spent",
+    "State",
+    "Step",
+    "SystemMessage",
+    "Tally",
+    "ToolDefinition",
+    "ToolMessage",
+    "ToolReturned",
+    "ToolSurface",
+    "ToolreelError",
+    "TransformError",
+    "Tree",
+    "UserMessage",
+    "UserSpoke",
+    "Wait",
+    "WaitElapsed",
+    "dump",
+    "fold",
+    "from_json",
+    "load_effect",
+    "load_event",
+    "load_plan",
+    "load_state",
+    "note_sentence",
+    "notes",
+    "pending",
+    "start",
+    "step",
+    "to_json",
+    "uncertain",
+]

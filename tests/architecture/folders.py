@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 
-GLUE = {"", "__main__", "_public", "_lazy_pattern"}
+GLUE = {"", "__main__", "_config_checks", "_lazy_names", "_lazy_pattern"}
 """Modules at the top of a package that collect names, or are used everywhere."""
 
 

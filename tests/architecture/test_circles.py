@@ -14,12 +14,12 @@ from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modules(package)}
 BY_NAME = {
     "toolreel._cli.lazy": "commands, which groups name in a table, so that --help imports none",
-    "toolreel._internal.lazy": "the public names of a package, when one is first used",
-    "toolreel.http._bounded_decoder": "decoders of compressed bodies, packages of others",
+    "toolreel.http._response_reader": "decoders of compressed bodies, packages of others",
     "toolreel.tools._isolated_worker": "the module of a user's tool",
     "toolreel.tools._isolation": "the module of a user's tool",
-    "toolreel.tools._python.schema_of": "packages of others: pydantic and msgspec",
-    "toolreel.tools._python.tools": "the module of a user's tool",
+    "toolreel.tools._schema_of": "packages of others: pydantic and msgspec",
+    "toolreel.tools._python_tools": "the module of a user's tool",
+    "toolreel_core._lazy_names": "the names of a package, when one is first used",
 }
 """The modules that import others by name, and which ones."""
 

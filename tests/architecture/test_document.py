@@ -12,7 +12,7 @@ from tests.architecture.source import ROOT
 
 MOST_BYTES = 12_000
 TO_READ_FIRST = 10
-MOST_FOLDERS, MOST_STEPS = 12, 35
+MOST_MODULES, MOST_FOLDERS, MOST_STEPS = 25, 7, 30
 """How far a plain reply travels; every reply goes through the reader of any shape."""
 DATA = {"toolreel_core/_protocol/effects.py"}
 """Read first, and no step of a turn: making an effect calls no function of the module."""
@@ -85,10 +85,11 @@ def test_every_path_and_module_that_the_guide_for_contributors_names_exists() ->
     assert not missing, f"CONTRIBUTING.md names what is not there: {', '.join(missing)}"
 
 
-def test_a_reply_stays_in_few_folders() -> None:
+def test_a_reply_stays_in_few_modules_and_folders() -> None:
     folders = steps(without_building_blocks(plain().reply), folders=True)
     assert len(set(folders)) <= MOST_FOLDERS
     assert len(folders) <= MOST_STEPS
+    assert len({*without_building_blocks(plain().reply)}) <= MOST_MODULES
 
 
 def test_every_folder_says_what_it_is_for() -> None:

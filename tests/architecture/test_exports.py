@@ -47,7 +47,6 @@ PUBLIC = [
 PACKAGES = [module for module in MODULES if module.is_package and module.name in PUBLIC]
 FACADES = {
     *PUBLIC,
-    "toolreel_core._public",
     "toolreel._internal.errors",
     "toolreel_core._errors",
 }

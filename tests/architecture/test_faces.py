@@ -18,7 +18,7 @@ OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modu
 ROOTS = {"toolreel_core", "toolreel"}
 TOPS = ("domain", "adapters", "tests", "examples", "benchmarks", "docs")
 SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skills"}
-LOADER = "toolreel._internal.lazy"
+LOADER = "toolreel_core._lazy_names"
 """What the faces themselves are made with."""
 PATCHED = {
     "tests/adapters/cassette/test_file.py": {"toolreel.cassette._file"},
@@ -34,7 +34,6 @@ PATCHED = {
     "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",
-        "toolreel.http._bounded_decoder",
     },
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},

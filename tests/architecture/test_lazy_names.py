@@ -9,19 +9,20 @@ from importlib.metadata import version
 import pytest
 
 import toolreel
-from tests.architecture.source import ADAPTERS, Module, modules
+from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 
 LAZY = [
     module
-    for module in modules(ADAPTERS)
-    if module.is_package and "toolreel._internal.lazy" in module.path.read_text("utf-8")
+    for package in (DOMAIN, ADAPTERS)
+    for module in modules(package)
+    if module.is_package and "toolreel_core._lazy_names" in module.path.read_text("utf-8")
 ]
 
 
 @pytest.mark.parametrize("package", LAZY, ids=str)
 def test_a_package_loads_the_names_that_type_checkers_see(package: Module) -> None:
     loaded = import_module(package.name)
-    if package.name == "toolreel":
+    if package.name in {"toolreel", "toolreel_core"}:
         seen = set(loaded.__all__)
     else:
         (types,) = (node.body for node in package.tree.body if isinstance(node, ast.If))
@@ -29,6 +30,20 @@ def test_a_package_loads_the_names_that_type_checkers_see(package: Module) -> No
     assert dir(loaded) == sorted(getattr(loaded, "__all__", seen))
     for name in sorted(seen):
         assert getattr(loaded, name) is not None
+
+
+@pytest.mark.parametrize("package", LAZY, ids=str)
+def test_no_name_is_that_of_a_module_that_would_hide_it(package: Module) -> None:
+    hidden = [
+        alias.name
+        for block in package.tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module != package.name
+        for alias in node.names
+        if (package.path.parent / f"{alias.name}.py").exists()
+    ]
+    assert hidden == []
 
 
 @pytest.mark.parametrize("package", LAZY, ids=str)

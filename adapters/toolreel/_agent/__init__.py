@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     from toolreel._agent.agent_run import AgentEvent, AgentRun, Value_co
     from toolreel._agent.settings import AgentSettings, Fallback
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

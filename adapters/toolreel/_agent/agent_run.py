@@ -42,7 +42,7 @@ from toolreel._driver import (
     speak,
     stream_on,
 )
-from toolreel._secrets import Secret, known_secrets, scrubbed
+from toolreel._secrets import Secret
 from toolreel.tools import Output, awaited, in_thread
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
@@ -290,6 +290,8 @@ class AgentRuns:
 
     def shown(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
+        from toolreel._secrets import scrubbed
+
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
 
     @contextmanager
@@ -302,6 +304,7 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import RecordedFiles
+        from toolreel._secrets import known_secrets
 
         secrets = {**known_secrets(os.environ), **self.agent.secrets}
         files = RecordedFiles(self.record, plan, secrets, "overwrite" if self.overwrite else "new")
@@ -324,6 +327,7 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import ResumedFiles
+        from toolreel._secrets import known_secrets
 
         files = ResumedFiles(self.record, {**known_secrets(os.environ), **self.agent.secrets}, durable=False)
         try:

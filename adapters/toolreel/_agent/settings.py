@@ -13,9 +13,8 @@ from toolreel._agent.offered_tools import AgentTools, Approve
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, shown_url
-from toolreel.presets import named_presets, with_files
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
 from toolreel_core._settings import LoopConfig, Price
@@ -150,6 +149,8 @@ def preset_of(given: PresetLike, provider: str, model: str) -> Preset:
     """
     if isinstance(given, Preset):
         return given
+    from toolreel.presets import named_presets, with_files  # read by few programs before their first run
+
     collection = with_files()
     if provider and not collection.defaults(provider).names:
         raise ConfigError(f"provider: {unknown_name('provider', provider, collection.providers)}")

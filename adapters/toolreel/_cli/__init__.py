@@ -21,6 +21,6 @@ if TYPE_CHECKING:
     from toolreel._cli.view import view_command
     from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

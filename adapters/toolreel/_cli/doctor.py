@@ -22,8 +22,8 @@ from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.shared_option import shared_settings
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ToolreelError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import as_tree, items_of, read
 from toolreel_core._settings import PATHS
 

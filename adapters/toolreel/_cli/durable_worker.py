@@ -28,8 +28,8 @@ from toolreel._cli.server_options import ServerChoice, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, source_options
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports, ToolHost, secrets_of
 from toolreel.tools import PythonTools, Router
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import ToolSurface
 

@@ -15,8 +15,8 @@ from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, reporting, say
 from toolreel._cli.options import parse_settings, settings_option
 from toolreel._internal import counted
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, parse
 from toolreel_core._plan import Preset
 from toolreel_core._replies import (

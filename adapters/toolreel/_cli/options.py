@@ -12,8 +12,8 @@ import click
 
 from toolreel._cli.shared_option import SharedOption
 from toolreel.presets import CATALOGUE_VARIABLE, at_provider, named_presets, with_files
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, read
 from toolreel_core._plan import Preset
 from toolreel_core._settings import LoopConfig, Provider

@@ -12,8 +12,8 @@ from toolreel._cli.console import labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import catalogue_option, provider_option
 from toolreel.presets import at_provider, preset_named, with_files
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core._plan import (
     Change,

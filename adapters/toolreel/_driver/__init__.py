@@ -100,6 +100,6 @@ if TYPE_CHECKING:
         watched,
     )
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

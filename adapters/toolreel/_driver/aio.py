@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import async_performer_of
@@ -28,13 +29,12 @@ from toolreel._driver.ports import (
     Wanted,
     apulled,
     check_given,
+    is_shown,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.shown_run import ShownRun, is_shown
-from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watch import Watches, watched
 from toolreel._internal import MissingExtra
@@ -43,6 +43,9 @@ from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, Finish, State, Step, UserSpoke
 from toolreel_core._replies import Delta
+
+if TYPE_CHECKING:
+    from toolreel._driver.stream_events import StreamEvent
 
 
 async def arun(
@@ -155,6 +158,8 @@ async def _run(
 async def _stream(
     at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None
 ) -> AsyncGenerator[StreamEvent, None]:
+    from toolreel._driver.shown_run import ShownRun  # most runs are not shown
+
     laps = LapTimes(performer)
     shown = ShownRun(at)
     with watched(at, performer) as watches:

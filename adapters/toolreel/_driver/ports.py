@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, aclosing, closing
-from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
@@ -31,6 +31,11 @@ Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
 ReplyPiece: TypeAlias = Delta | ReplyReceived | RequestFailed
 """A piece of a reply as it arrives; the last one is the event."""
+
+
+def is_shown(effect: Wanted) -> TypeGuard[SendRequest]:
+    """Whether an effect is a request whose reply is shown; nobody is shown a summary for the model."""
+    return isinstance(effect, SendRequest) and effect.purpose == "turn"
 
 
 class Endpoint(Protocol):

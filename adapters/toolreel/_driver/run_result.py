@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -239,6 +238,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         """A small table and the page of this run, for notebooks."""
+        from html import escape
+
         outcome, tally = self.outcome, self.state.tally
         rows = {
             outcome.name: self.text or "; ".join(filter(None, self._words())),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias, TypeGuard, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver.endpoints import server_of
-from toolreel._driver.ports import Journal, Wanted
+from toolreel._driver.ports import Journal, Wanted, is_shown
 from toolreel._driver.run_result import Run
 from toolreel._driver.stream_events import (
     ConstrainedText,
@@ -35,7 +35,6 @@ from toolreel_core._protocol import (
     RequestFailed,
     RunStarted,
     RunTool,
-    SendRequest,
     Settled,
     State,
     Step,
@@ -206,11 +205,6 @@ class ShownRun:
             *(NoteMade(note) for note in self._at.notes),
             *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
         ]
-
-
-def is_shown(effect: Wanted) -> TypeGuard[SendRequest]:
-    """Whether an effect is a request whose reply is shown; nobody is shown a summary for the model."""
-    return isinstance(effect, SendRequest) and effect.purpose == "turn"
 
 
 def _ended(

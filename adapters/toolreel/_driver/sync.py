@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
@@ -24,14 +25,13 @@ from toolreel._driver.ports import (
     StreamingPerformer,
     Wanted,
     check_given,
+    is_shown,
     pulled,
     secrets_of,
     tell,
     withhold,
 )
 from toolreel._driver.run_result import Run
-from toolreel._driver.shown_run import ShownRun, is_shown
-from toolreel._driver.stream_events import StreamEvent
 from toolreel._driver.timing import LapTimes, record
 from toolreel._driver.watch import Watches, watched
 from toolreel_core._conversation import Said
@@ -39,6 +39,9 @@ from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, Finish, State, Step, UserSpoke
 from toolreel_core._replies import Delta
+
+if TYPE_CHECKING:
+    from toolreel._driver.stream_events import StreamEvent
 
 
 def run(
@@ -195,6 +198,8 @@ def _run(
 def _stream(
     at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None
 ) -> Generator[StreamEvent, None, None]:
+    from toolreel._driver.shown_run import ShownRun  # most runs are not shown
+
     laps = LapTimes(performer)
     shown = ShownRun(at)
     with watched(at, performer) as watches:

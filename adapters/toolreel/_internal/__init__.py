@@ -67,6 +67,6 @@ if TYPE_CHECKING:
     from toolreel._internal.toml_files import line_at, read_file, read_toml
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

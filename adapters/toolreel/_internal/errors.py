@@ -36,6 +36,8 @@ them as events.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from toolreel_core._errors import ToolreelError
 
 
@@ -65,6 +67,20 @@ class MissingExtra(AdapterError, ImportError):
         """
         remedy = f"it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
         return cls(f"{package} is not installed: {remedy}", name=package)
+
+    @classmethod
+    def among(cls, extra: str) -> Callable[[ImportError], MissingExtra | None]:
+        """What a package raises where a module of its extra is missing.
+
+        Modules that several packages share name an extra that may be only a part of this one's.
+        """
+
+        def instead(error: ImportError) -> MissingExtra | None:
+            if isinstance(error, cls | ModuleNotFoundError):
+                return cls.of(extra, str(error.name).partition(".")[0])
+            return None
+
+        return instead
 
 
 class CassetteError(AdapterError):

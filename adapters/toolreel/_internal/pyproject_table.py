@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from toolreel._internal.errors import ProjectSettingsError
 from toolreel._internal.toml_files import read_file, read_toml
-from toolreel_core._internal import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name
 
 PYPROJECT: Final = "pyproject.toml"
 SETTINGS_PLACE: Final = ("tool", "toolreel")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal.errors import AdapterError
-from toolreel_core._internal import PlaceError
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._lazy_pattern import lazy_pattern
 
 _Built = TypeVar("_Built")
@@ -47,7 +47,7 @@ def read_toml(
     """Parse TOML, and build a value from it; dates become strings.
 
     :param name: name of the file, for errors
-    :param build: raises :class:`~toolreel_core._internal.config_checks.PlaceError` for invalid places
+    :param build: raises :class:`~toolreel_core._config_checks.PlaceError` for invalid places
     :raises AdapterError: of class ``kind``, with the line
     """
     try:

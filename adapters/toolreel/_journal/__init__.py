@@ -26,6 +26,6 @@ if TYPE_CHECKING:
     )
     from toolreel._journal.part_file import ROOM, made_folders, sync_folders, taken
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

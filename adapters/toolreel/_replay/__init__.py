@@ -58,6 +58,6 @@ if TYPE_CHECKING:
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

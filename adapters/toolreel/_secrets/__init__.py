@@ -51,6 +51,6 @@ if TYPE_CHECKING:
         searched_for,
     )
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)

@@ -7,12 +7,14 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NoReturn, Self
+from typing import TYPE_CHECKING, Final, NoReturn, Self
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 
-from toolreel._secrets.rules import VARIABLE, SecretRules, rules_in
 from toolreel_core._errors import ConfigError
 from toolreel_core._lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    from toolreel._secrets.rules import SecretRules
 
 # URLs without their secrets.
 
@@ -111,6 +113,8 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
 
     :param rules: may name more variables; by default, those in the file named by ``TOOLREEL_SECRETS``
     """
+    from toolreel._secrets.rules import VARIABLE, rules_in  # reads TOML, which few programs have
+
     further = (rules_in(environ) if rules is None else rules).variables
     found: dict[str, str] = {}
     for name, value in environ.items():

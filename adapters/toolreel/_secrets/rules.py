@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import SecretRulesError
-from toolreel_core._internal import fits
+from toolreel_core._config_checks import fits
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # Regular expressions for secrets: the formats of known API keys, and values with the name of a secret.

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied
     from toolreel.cassette._yaml import dump_yaml, load_yaml
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

@@ -39,7 +39,7 @@ from toolreel.cassette._transports import (
 )
 from toolreel.cassette._vary import Vary
 from toolreel.http import AsyncPlainTransport, PlainTransport
-from toolreel_core._internal import check_choice
+from toolreel_core._config_checks import check_choice
 
 try:
     import httpx

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from toolreel.demo._recorded_session import demo_cassette, demo_drivers
     from toolreel.demo._workspace import START, TOOLS, Workspace, workspace
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

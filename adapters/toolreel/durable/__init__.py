@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from toolreel.durable._store import Store, Written
     from toolreel.durable._worker import Worker
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="durable")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("durable"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

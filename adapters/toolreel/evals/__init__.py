@@ -117,9 +117,10 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._summary.trial_table import write_trials
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="evals")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("evals"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import canonical, chain
 from toolreel_core.evals import Scenario, scenario_of
 

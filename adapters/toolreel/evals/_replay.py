@@ -31,8 +31,8 @@ from toolreel.evals._runner.connection import catalogue_of, offline_context, rep
 from toolreel.evals._runner.evaluation import jobs_of, recorded_job
 from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
 from toolreel.http import HttpEndpoint
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
     TAXONOMY,

@@ -5,15 +5,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.http._bounded_decoder import (
-        ACCEPT_ENCODING,
-        PACKAGES,
-        BodyError,
-        BoundedDecoder,
-        Stalled,
-        TooLarge,
-        UndecodableBody,
-    )
     from toolreel.http._connection_limits import async_trace
     from toolreel.http._httpx_endpoint import (
         TIMEOUT,
@@ -26,7 +17,6 @@ if TYPE_CHECKING:
     from toolreel.http._request import (
         AUTHORIZATION,
         CREDENTIALS,
-        DEADLINE,
         MAX_RESPONSE_BYTES,
         NO_HEADERS,
         STALL_TIMEOUT,
@@ -37,7 +27,19 @@ if TYPE_CHECKING:
         url_in,
     )
     from toolreel.http._response_events import broken, failure_event
-    from toolreel.http._response_reader import Exchange, Incoming, Intake
+    from toolreel.http._response_reader import (
+        ACCEPT_ENCODING,
+        DEADLINE,
+        PACKAGES,
+        BodyError,
+        BoundedDecoder,
+        Exchange,
+        Incoming,
+        Intake,
+        Stalled,
+        TooLarge,
+        UndecodableBody,
+    )
     from toolreel.http._transport_pool import (
         CONNECTIONS,
         AsyncPlainTransport,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._protocol import response_event
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

@@ -14,12 +14,10 @@ from typing import Final, Generic, Self, TypeVar, cast
 from toolreel._driver import Listener, ReplyPiece, aevent_of, apulled, event_of, pulled
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
-from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
 from toolreel.http._connection_limits import async_trace, limited, trace
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
-    DEADLINE,
     MAX_RESPONSE_BYTES,
     NO_HEADERS,
     STALL_TIMEOUT,
@@ -27,7 +25,16 @@ from toolreel.http._request import (
     address_in,
 )
 from toolreel.http._response_events import broken, failure_event
-from toolreel.http._response_reader import GRACE, Exchange, Incoming, Intake
+from toolreel.http._response_reader import (
+    DEADLINE,
+    GRACE,
+    Exchange,
+    Incoming,
+    Intake,
+    Stalled,
+    TooLarge,
+    UndecodableBody,
+)
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest

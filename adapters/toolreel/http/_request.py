@@ -12,16 +12,12 @@ from urllib.parse import urlsplit
 from toolreel._driver import ServerAddress
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, secrets_sent, shown_url
-from toolreel.http._bounded_decoder import ACCEPT_ENCODING
+from toolreel.http._response_reader import ACCEPT_ENCODING
 from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefix_fault
 
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
-
-DEADLINE: Final = 600.0
-"""Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
-blank) resets the read timeout of an HTTP client."""
 
 STALL_TIMEOUT: Final = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, assert_never
 
-from toolreel.http._bounded_decoder import Stalled, TooLarge, UndecodableBody
+from toolreel.http._response_reader import Stalled, TooLarge, UndecodableBody
 from toolreel_core._protocol import FailureKind, RequestFailed, response_event
 
 

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from toolreel.otel._content import VARIABLE, Capture, redacted
     from toolreel.otel._run_watch import instrument, uninstrument
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="otel")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("otel"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

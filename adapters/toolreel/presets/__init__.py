@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
     from toolreel.presets._token_counter import register_tokenizer
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

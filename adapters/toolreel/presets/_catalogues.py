@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal import CatalogueError, read_file, read_toml
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._plan import Preset, Presets
 
 CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"

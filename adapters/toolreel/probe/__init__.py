@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from toolreel.probe._probing import earlier_answers, probe, replay_probe
     from toolreel_core._probe import Compared, Finding, Setting
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="record")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("record"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

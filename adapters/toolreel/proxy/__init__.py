@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes, routes_in
     from toolreel_core._proxy import Extras
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="proxy")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("proxy"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_file, read_toml
 from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_in
-from toolreel_core._internal import Table
+from toolreel_core._config_checks import Table
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Extras, Profile
 from toolreel_core._settings import WireForm

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
         streaming,
     )
 else:
-    from toolreel._internal.lazy import face
+    from toolreel._internal import MissingExtra
+    from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__, extra="pytest")
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("pytest"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

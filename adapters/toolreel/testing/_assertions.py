@@ -36,9 +36,9 @@ from typing import Final, Self, TypeAlias, cast, get_args
 
 from toolreel._driver import Run
 from toolreel.cassette import ABSENT, first_change
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, tag
 

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
         spend,
         spending,
     )
+    from toolreel.tools._docstrings import parse_docstring
     from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
-    from toolreel.tools._python.docstrings import parse_docstring
-    from toolreel.tools._python.schema_of import Types
-    from toolreel.tools._python.signature import definition_of, signature_of, untyped_arguments
-    from toolreel.tools._python.tools import (
+    from toolreel.tools._python_tools import (
         DEADLINE,
         AsyncPythonTools,
         PythonTools,
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
         load_tools,
         tool,
     )
-    from toolreel.tools._python.values import InvalidValue, JsonType, plain
     from toolreel.tools._results import (
         Adapter,
         OkKey,
@@ -50,8 +47,11 @@ if TYPE_CHECKING:
         succeeded,
         timeout_event,
     )
+    from toolreel.tools._schema_of import Types
+    from toolreel.tools._signature import definition_of, signature_of, untyped_arguments
+    from toolreel.tools._values import InvalidValue, JsonType, plain
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

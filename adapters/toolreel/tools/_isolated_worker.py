@@ -18,8 +18,8 @@ from dataclasses import asdict
 from typing import Any
 
 from toolreel.tools._call_context import running
-from toolreel.tools._python.signature import signature_of, untyped_arguments
 from toolreel.tools._results import failure, keywords, succeeded, unexpected
+from toolreel.tools._signature import signature_of, untyped_arguments
 from toolreel_core._jsontext import Json, JsonText
 from toolreel_core._protocol import RunTool, dump
 

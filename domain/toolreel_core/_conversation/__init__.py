@@ -2,109 +2,110 @@
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
 ``valid_history`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
-its provider takes. ``message_rope`` holds the encoded messages so that each is encoded once.
+its provider takes. ``transcript`` holds the encoded messages too, so that each is encoded once.
 """
 
 # mypy: implicit-reexport
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._conversation.content_on_the_wire import (
-    fitted,
-    is_taken,
-    left_out,
-    part_in,
-    refusal,
-    wire_part,
-    with_digests,
-)
-from toolreel_core._conversation.content_parts import (
-    FILE_TOKENS,
-    IMAGE_TOKENS,
-    Audio,
-    Blob,
-    Detail,
-    File,
-    Image,
-    Media,
-    Part,
-    Text,
-    blobs_of,
-    media_type_in,
-    shown_parts,
-    source_of,
-    text_of,
-    tokens_with,
-    usual_media_type,
-)
-from toolreel_core._conversation.history_policies import (
-    SUMMARIZE,
-    Cost,
-    HistoryPolicy,
-    Parted,
-    Passage,
-    Turn,
-    as_task,
-    drop_old_tool_turns,
-    history_policies,
-    history_policy,
-    is_question,
-    is_summary,
-    keep_newest_turns,
-    parted,
-    passages,
-    reduced,
-    register_history_policy,
-    request_text,
-    shorten_old_tool_results,
-    summarize_old_turns,
-    summary_message,
-    turns,
-)
-from toolreel_core._conversation.message import (
-    AssistantMessage,
-    Items,
-    Message,
-    SentCall,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-    parts_of,
-    shown_content,
-    wire,
-    wire_tree,
-)
-from toolreel_core._conversation.message_input import Messages, Said, message_in, messages_of, user_message
-from toolreel_core._conversation.message_rope import (
-    BLOCK,
-    HANDFUL,
-    Quotable,
-    Rope,
-    StoredMessages,
-    memo,
-    wire_is_memo,
-)
-from toolreel_core._conversation.messages_form import encoded
-from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
-from toolreel_core._conversation.transcript import Transcript, tokens_of
-from toolreel_core._conversation.valid_history import (
-    Outgoing,
-    Projection,
-    arranged,
-    free_id,
-    project,
-    turn_begins,
-)
-
 if TYPE_CHECKING:
+    from toolreel_core._conversation.content_on_the_wire import (
+        fitted,
+        is_taken,
+        left_out,
+        part_in,
+        refusal,
+        wire_part,
+        with_digests,
+    )
+    from toolreel_core._conversation.content_parts import (
+        FILE_TOKENS,
+        IMAGE_TOKENS,
+        Audio,
+        Blob,
+        Detail,
+        File,
+        Image,
+        Media,
+        Part,
+        Text,
+        blobs_of,
+        media_type_in,
+        shown_parts,
+        source_of,
+        text_of,
+        tokens_with,
+        usual_media_type,
+    )
+    from toolreel_core._conversation.history_policies import (
+        SUMMARIZE,
+        Cost,
+        HistoryPolicy,
+        Parted,
+        Passage,
+        Turn,
+        as_task,
+        drop_old_tool_turns,
+        history_policy,
+        is_question,
+        is_summary,
+        keep_newest_turns,
+        parted,
+        passages,
+        policy_names,
+        reduced,
+        register_history_policy,
+        request_text,
+        shorten_old_tool_results,
+        summarize_old_turns,
+        summary_message,
+        turns,
+    )
+    from toolreel_core._conversation.message import (
+        AssistantMessage,
+        Items,
+        Message,
+        SentCall,
+        SystemMessage,
+        ToolMessage,
+        UserMessage,
+        brief_repr,
+        parts_of,
+        shown_content,
+        wire,
+        wire_tree,
+    )
+    from toolreel_core._conversation.message_input import (
+        Messages,
+        Said,
+        message_in,
+        messages_of,
+        user_message,
+    )
+    from toolreel_core._conversation.messages_form import encoded
     from toolreel_core._conversation.openai_messages import messages_from, messages_to
+    from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
+    from toolreel_core._conversation.transcript import (
+        BLOCK,
+        HANDFUL,
+        Quotable,
+        Rope,
+        StoredMessages,
+        Transcript,
+        memo,
+        tokens_of,
+        wire_is_memo,
+    )
+    from toolreel_core._conversation.valid_history import (
+        Outgoing,
+        Projection,
+        arranged,
+        free_id,
+        project,
+        turn_begins,
+    )
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case "messages_from" | "messages_to":
-                from toolreel_core._conversation import openai_messages as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)
+    __getattr__, __dir__ = face(__name__)

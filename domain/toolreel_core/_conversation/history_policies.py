@@ -7,10 +7,11 @@ The stored history does not change; a policy returns what is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from toolreel_core._config_checks import Registry
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -18,7 +19,6 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._internal import Registry
 from toolreel_core._jsontext import (
     Json,
     Tree,
@@ -66,8 +66,7 @@ _TASK: Final = "The user's first message, which stays, so the summary need not r
 _MARK: Final = "> "
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A part of a conversation, to be quoted."""
 
     heading: str
@@ -165,8 +164,7 @@ def _part_text(part: Json) -> str:
             return canonical(part)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Messages that stay or go together: one that is no result, and the results of its calls."""
 
     messages: tuple[Message, ...]
@@ -237,7 +235,7 @@ def history_policy(name: str) -> HistoryPolicy:
     return _POLICIES[name]
 
 
-def history_policies() -> tuple[str, ...]:
+def policy_names() -> tuple[str, ...]:
     """The names of all history policies."""
     return tuple(_POLICIES)
 
@@ -281,7 +279,7 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
             saved = 0 if short is message else cost(message) - cost(short)
             messages.append(short if saved > 0 else message)
             excess -= max(saved, 0)
-        kept.append(replace(turn, messages=tuple(messages)))
+        kept.append(turn._replace(messages=tuple(messages)))
     return (*kept, *history[newest:])
 
 
@@ -319,8 +317,7 @@ def summarize_old_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> t
     return history
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
+class Parted(NamedTuple):
     """A history, parted into what a summary may stand for and what stays as it is."""
 
     before: tuple[Turn, ...]
@@ -333,7 +330,7 @@ class Parted:
 
 def parted(history: tuple[Turn, ...], excess: int, cost: Cost) -> Parted:
     """The history, parted at what :func:`keep_newest_turns` would drop, and the earlier summary."""
-    loose = tuple(replace(turn, pinned=turn.pinned and not is_summary(turn.head)) for turn in history)
+    loose = tuple(turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in history)
     dropped = _oldest_turns(loose, excess, cost)
     first = min(dropped, default=len(history))
     return Parted(

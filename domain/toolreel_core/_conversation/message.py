@@ -6,14 +6,33 @@ A message is encoded once, when it joins the :class:`~toolreel_core._conversatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, assert_never, cast
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation.content_on_the_wire import wire_part
 from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import brief_repr
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, items_of, merged, parse
+
+
+def brief_repr(value: Any, *optional: str) -> str:  # noqa: ANN401 - any dataclass
+    """The usual ``repr``, without these fields where they are empty; ``False`` is not.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Said:
+    ...     text: str
+    ...     parts: tuple = ()
+    >>> brief_repr(Said("hi"), "parts")
+    "Said(text='hi')"
+    """
+    given = [(item.name, getattr(value, item.name)) for item in fields(value) if item.repr]
+    shown = [
+        f"{name}={content!r}"
+        for name, content in given
+        if content or content is False or name not in optional
+    ]
+    return f"{type(value).__qualname__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +209,7 @@ def _with_extras(tree: Tree, extras: JsonText) -> Tree:
 # are the message's own, since ids, arguments and text may have been repaired.
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """How a form writes the items of a reply."""
 
     key: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._conversation import messages_form, responses_form
 from toolreel_core._conversation.message import (
@@ -63,8 +63,7 @@ class Form:
         object.__setattr__(self, "result_quirks", _names_if_changed(self.provider, _RESULT_QUIRKS))
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A message's text."""
 
     text: JsonText

@@ -8,19 +8,284 @@ unchanged, ``stored`` and ``texts`` are one object, so the history is held in me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import chain, islice
+from typing import Any, Final, cast, overload
 
-from pyrsistent import PMap, pmap
+from pyrsistent import PMap, PVector, pmap, pvector
 
+from toolreel_core._conversation.content_on_the_wire import media_among, stored_content
 from toolreel_core._conversation.content_parts import tokens_with
-from toolreel_core._conversation.message import Message, SystemMessage, UserMessage, parts_of
-from toolreel_core._conversation.message_rope import Rope, StoredMessages, memo, wire_is_memo
+from toolreel_core._conversation.message import (
+    AssistantMessage,
+    Message,
+    SentCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    parts_of,
+    wire,
+)
 from toolreel_core._conversation.provider_quirks import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, is_late, turn_begins
-from toolreel_core._jsontext import JsonText, linked
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
 from toolreel_core._settings import Estimator, estimator
+
+# Stored messages: a rope of JSON texts, and the messages parsed from them when they are accessed.
+#
+# Every turn sends the whole conversation, possibly megabytes. Joining it again for each request would make
+# the cost of a turn grow with the conversation. Instead, texts are joined into blocks; all later states and
+# request bodies share a full block. The texts after the last full block are kept in tuples of eight
+# ("handfuls"), which states share too. A message that is sent as it is stored is not held twice, as a value
+# and as a text: a history holds texts only (in nearly every run, the same rope that is sent), and builds a
+# value on access.
+
+
+BLOCK: Final = 32_768
+"""Minimum bytes of a full block."""
+HANDFUL: Final = 8
+"""Texts per handful. Each state copies only the texts after the last full handful."""
+
+_NOTHING: Final[PVector[bytes]] = pvector()
+
+
+@dataclass(frozen=True, slots=True)
+class Rope:
+    """A sequence of JSON texts, the elements of an array; appending costs the same at any length."""
+
+    full: PVector[bytes] = _NOTHING
+    """Blocks of joined texts in UTF-8; each but the first begins with a comma."""
+    full_count: int = 0
+    """How many texts are in those."""
+    full_size: int = 0
+    """UTF-8 bytes of these texts, without commas."""
+    handfuls: tuple[tuple[bytes, ...], ...] = ()
+    """The texts behind the full blocks."""
+    newest: tuple[bytes, ...] = ()
+    """The texts behind those, too few for a handful."""
+    size: int = 0
+    """UTF-8 bytes of all texts, without commas."""
+
+    def append(self, text: bytes) -> Rope:
+        """This row with one more text at its end.
+
+        >>> [*Rope().append(b"1").append(b'"a"')]
+        ['1', '"a"']
+        """
+        size, newest = self.size + len(text), (*self.newest, text)
+        if size - self.full_size >= BLOCK:
+            block = self._separator() + b",".join([*chain.from_iterable(self.handfuls), *newest])
+            return Rope(self.full.append(block), self.count + 1, size, (), (), size)
+        if len(newest) < HANDFUL:
+            return Rope(self.full, self.full_count, self.full_size, self.handfuls, newest, size)
+        return Rope(self.full, self.full_count, self.full_size, (*self.handfuls, newest), (), size)
+
+    @property
+    def count(self) -> int:
+        """How many texts there are in all."""
+        return self.full_count + HANDFUL * len(self.handfuls) + len(self.newest)
+
+    def pieces(self) -> tuple[bytes, ...]:
+        """The comma-separated texts in pieces; all but the last piece are shared with earlier ropes."""
+        behind = [*chain.from_iterable(self.handfuls), *self.newest]
+        return (*self.full, self._separator() + b",".join(behind)) if behind else tuple(self.full)
+
+    def values(self) -> Iterator[Json]:
+        """The parsed values, lazily: one block at a time, then text by text."""
+        for block in self.full:
+            yield from _parse_values(block)
+        for text in (*chain.from_iterable(self.handfuls), *self.newest):
+            yield _parse_value(text)
+
+    def values_with(self, *words: bytes) -> Iterator[Json]:
+        """The parsed values of each block or single text that contains one of the words."""
+        for block in self.full:
+            if any(word in block for word in words):
+                yield from _parse_values(block)
+        for text in (*chain.from_iterable(self.handfuls), *self.newest):
+            if any(word in text for word in words):
+                yield _parse_value(text)
+
+    def values_from_the_end(self) -> Iterator[Json]:
+        """The parsed values, newest first."""
+        for text in reversed([*chain.from_iterable(self.handfuls), *self.newest]):
+            yield _parse_value(text)
+        for block in reversed(self.full):
+            yield from reversed(_parse_values(block))
+
+    def _separator(self) -> bytes:
+        return b"," if self.full else b""
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[JsonText]:
+        return map(canonical, self.values())
+
+    def __getitem__(self, index: int) -> JsonText:
+        texts: list[JsonText] = [*self]
+        return texts[index]
+
+
+def _parse_value(text: bytes) -> Json:
+    return parse(JsonText(text.decode()))
+
+
+def _parse_values(block: bytes) -> Sequence[Json]:
+    return cast("Sequence[Json]", _parse_value(b"[%b]" % block.removeprefix(b",")))
+
+
+_MESSAGE_FIELDS: Final = frozenset({"role", "content", "tool_calls"})
+_CALL_FIELDS: Final = frozenset({"id", "type", "function"})
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredMessages(Sequence[Message]):
+    """Messages in order, each parsed on access: iterate instead of indexing.
+
+    >>> StoredMessages(Rope().append(memo(UserMessage("hi")).encode()))
+    StoredMessages([UserMessage(content='hi')])
+    """
+
+    memos: Rope
+    """The :func:`memo` of each."""
+
+    def __len__(self) -> int:
+        return self.memos.count
+
+    def __iter__(self) -> Iterator[Message]:
+        return map(_message_of_memo, self.memos.values())
+
+    def __reversed__(self) -> Iterator[Message]:
+        return map(_message_of_memo, self.memos.values_from_the_end())
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        before = range(len(self))[index]
+        behind = len(self) - 1 - before
+        nearer = islice(reversed(self), behind, None) if behind < before else islice(self, before, None)
+        return next(nearer)
+
+    def __repr__(self) -> str:
+        return f"StoredMessages({[*self]})"
+
+    def mentioning(self, *words: str) -> Iterator[Message]:
+        """The messages that contain one of the words, and possibly others; most others are not parsed.
+
+        The words are searched in the JSON text, so they are escaped as JSON first.
+        """
+        inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
+        return map(_message_of_memo, self.memos.values_with(*inside))
+
+
+@dataclass(frozen=True, slots=True)
+class Quotable(Sequence[str]):
+    """The texts of a history that a model may quote: those of users and tools."""
+
+    history: StoredMessages
+    sent: StoredMessages | None = None
+    """What is sent, if that has a text that is not stored: a summary."""
+
+    def among(self, *words: str) -> Iterator[str]:
+        """A subset of the texts, including all that contain one of the words."""
+        sent = self.sent.mentioning(*words) if self.sent is not None else ()
+        return _quotable_texts(chain(self.history.mentioning(*words), sent))
+
+    def __iter__(self) -> Iterator[str]:
+        return _quotable_texts(chain(self.history, self.sent or ()))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return tuple(iter(self))[index]
+
+
+def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:
+    return (message.content for message in messages if isinstance(message, ToolMessage | UserMessage))
+
+
+def wire_is_memo(message: Message) -> bool:
+    """Whether a message can be restored from its wire form.
+
+    Provider fields are merged into the wire form, so one with the name of a standard field would replace it.
+    """
+    if not isinstance(message, AssistantMessage):
+        return True
+    signed = [call for call in message.calls if call.extras is not NOTHING]
+    if not signed and message.extras is NOTHING:
+        return True
+    return _are_provider_fields(message.extras, _MESSAGE_FIELDS) and all(
+        _are_provider_fields(call.extras, _CALL_FIELDS) for call in signed
+    )
+
+
+def memo(message: Message) -> JsonText:
+    r"""The text that restores a message: its wire form if possible, else a list of its parts.
+
+    >>> memo(UserMessage("hi"))
+    '{"role":"user","content":"hi"}'
+    >>> memo(AssistantMessage("hi", extras=canonical({"content": None})))
+    '["hi",[],"{\\"content\\":null}"]'
+    """
+    if not isinstance(message, AssistantMessage) or wire_is_memo(message):
+        return wire(message)
+    calls = [[call.id, call.name, call.arguments, call.extras] for call in message.calls]
+    return canonical([message.content, calls, message.extras])
+
+
+def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
+    return own_fields.isdisjoint(cast("Tree", parse(extras)))
+
+
+def _message_of_memo(value: Json) -> Message:
+    """The message with this memo."""
+    tree = cast("Any", value)
+    if isinstance(tree, list):
+        content, calls_, extras = tree
+        sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
+        return AssistantMessage(content, tuple(sent), JsonText(extras))
+    match tree["role"]:
+        case "tool":
+            content, name = tree["content"], tree.get("name", "")
+            if isinstance(content, str):
+                return ToolMessage(tree["tool_call_id"], content, name)
+            text, parts = stored_content(content)
+            return ToolMessage(tree["tool_call_id"], text, name, media_among(parts))
+        case "user":
+            content, name = tree["content"], tree.get("name", "")
+            text, parts = (content, ()) if isinstance(content, str) else stored_content(content)
+            return UserMessage(text, parts, name)
+        case "system":
+            return SystemMessage(tree["content"])
+        case _:
+            calls = tuple([_call_of_memo(call) for call in tree.get("tool_calls", ())])
+            return AssistantMessage(tree["content"], calls, _provider_fields_of(tree, _MESSAGE_FIELDS))
+
+
+def _call_of_memo(tree: Mapping[str, Any]) -> SentCall:
+    function = tree["function"]
+    return SentCall(
+        tree["id"], function["name"], function["arguments"], _provider_fields_of(tree, _CALL_FIELDS)
+    )
+
+
+def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
+    """The fields that are the provider's own."""
+    if tree.keys() <= own_fields:
+        return NOTHING
+    return canonical({key: value for key, value in tree.items() if key not in own_fields})
+
 
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
@@ -148,7 +413,7 @@ class Transcript:
         """This transcript with a message that was arranged; see :meth:`_append_written`."""
         projection, sent = self.projection.of(outgoing.message, fresh=fresh)
         if outgoing.quirks:
-            sent = (*sent[:-1], replace(sent[-1], quirks=(*outgoing.quirks, *sent[-1].quirks)))
+            sent = (*sent[:-1], sent[-1]._replace(quirks=(*outgoing.quirks, *sent[-1].quirks)))
         return self._append_written(sent, projection, message)
 
     def _append_written(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
-from typing import Final, assert_never, cast
+from typing import Final, NamedTuple, assert_never, cast
 
 from pyrsistent import PMap, pmap
 
@@ -102,8 +102,7 @@ _BRIDGE: Final = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """A message as it is sent."""
 
     message: Message
@@ -370,7 +369,7 @@ def _without_other_forms(outgoing: Outgoing, provider: Provider) -> Outgoing:
         return outgoing
     extras = cast("Tree", parse(message.extras))
     own = {key: value for key, value in extras.items() if key not in KEPT}
-    return replace(outgoing, message=replace(message, extras=canonical(own) if own else NOTHING))
+    return outgoing._replace(message=replace(message, extras=canonical(own) if own else NOTHING))
 
 
 def _has_extras(message: AssistantMessage) -> bool:

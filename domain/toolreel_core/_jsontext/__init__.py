@@ -2,9 +2,12 @@
 
 # mypy: implicit-reexport
 
+from typing import TYPE_CHECKING
+
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     NOTHING,
+    ArgumentRepairs,
     Json,
     JsonText,
     Tree,
@@ -27,23 +30,6 @@ from toolreel_core._jsontext.canonical import (
     sorted_text,
     sound,
 )
-from toolreel_core._jsontext.json_repair import (
-    BLANK,
-    REPAIRS,
-    WORDS,
-    ArgumentRepairs,
-    Bare,
-    Flaw,
-    Repair,
-    SearchedText,
-    Style,
-    Value,
-    end_of,
-    members_at,
-    skip,
-    value_at,
-)
-from toolreel_core._jsontext.partial import partial_value
 from toolreel_core._jsontext.tree_access import (
     as_tree,
     calls_of,
@@ -55,3 +41,25 @@ from toolreel_core._jsontext.tree_access import (
     pointed,
     tree_at,
 )
+
+if TYPE_CHECKING:
+    from toolreel_core._jsontext.json_repair import (
+        BLANK,
+        REPAIRS,
+        WORDS,
+        Bare,
+        Flaw,
+        Repair,
+        SearchedText,
+        Style,
+        Value,
+        end_of,
+        members_at,
+        skip,
+        value_at,
+    )
+    from toolreel_core._jsontext.partial import partial_value
+else:
+    from toolreel_core._lazy_names import face
+
+    __getattr__, __dir__ = face(__name__)

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any, Final, TypeAlias, TypeVar, assert_never
+from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -30,6 +30,10 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 Tree: TypeAlias = "Mapping[str, Json]"
 """A parsed JSON object."""
+
+ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
+"""``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
+of a closed payload is repaired; ``lenient``: also keys without quotes, and any text behind the object."""
 
 MAX_DEPTH: Final = 128
 """Default nesting limit of :func:`read`."""

@@ -19,7 +19,7 @@ from functools import partial
 from math import inf, isinf, nan
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolreel_core._jsontext.canonical import Json, integer, sound
+from toolreel_core._jsontext.canonical import ArgumentRepairs, Json, integer, sound
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # fmt: off
@@ -32,10 +32,6 @@ Repair: TypeAlias = Literal[
 """Deviations from JSON that can be repaired. ``single_quotes`` includes Python's escapes within them;
 ``escapes``, any other escape; ``python_strings``, triple quotes and prefixes; ``numbers``, those
 such as ``07``, ``+4``, ``.5`` and ``1_000``; ``repeated_keys``, of which the last one counts."""
-
-ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
-"""``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
-of a closed payload is repaired; ``lenient``: also keys without quotes, and any text behind the object."""
 
 # fmt: off
 _SAFE: Final = frozenset[Repair]({

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
@@ -27,19 +27,16 @@ from toolreel_core._protocol import (
     Step,
 )
 from toolreel_core._replies import (
-    Answers,
     ArgumentError,
     Problem,
     ProblemCode,
     Reading,
     Reply,
     ToolCall,
-    answers_in,
     coerced,
 )
 from toolreel_core._schema import Violation, violations
 from toolreel_core._settings import DEFAULT_FINAL_TEXT, LoopConfig
-from toolreel_core._text_calls import LABELS, looks_like_a_call
 from toolreel_core._tools import (
     Envelope,
     Fault,
@@ -56,16 +53,14 @@ from toolreel_core._tools import (
 # it answers. A call of the final tool gets a result, like any call: providers reject a history without.
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The value of a final answer, and the repairs that it needed."""
 
     value: JsonText
     codes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """What is wrong with a final answer, in one sentence or two."""
 
     error: str
@@ -129,6 +124,8 @@ def is_asked_for(plan: Plan, text: str) -> bool:
 
 
 def _json_answers(plan: Plan, text: str) -> Answers:
+    from toolreel_core._replies import answers_in  # noqa: PLC0415 - few runs have an output
+
     config = plan.config
     return answers_in(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
 
@@ -311,6 +308,7 @@ _PROSE: Final = 3
 
 if TYPE_CHECKING:
     from toolreel_core._loop.answer_checks import Check
+    from toolreel_core._replies import Answers
 
 _Skipped: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 
@@ -416,7 +414,11 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     if not _is_guess(reply) or not state.memory.corrections or not state.memory.successes:
         return False
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
-    if said is None or said.content != reply.content or looks_like_a_call(reply.content, ()):
+    if said is None or said.content != reply.content:
+        return False
+    from toolreel_core._text_calls import LABELS, looks_like_a_call  # noqa: PLC0415 - rarely needed
+
+    if looks_like_a_call(reply.content, ()):
         return False
     words = {word.lower() for word in _WORD.findall(_OBJECT.sub(" ", reply.content))}
     return len(words - LABELS - {*state.present.tools.names}) >= _PROSE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Final, assert_never, cast
+from typing import Final, NamedTuple, assert_never, cast
 
 from toolreel_core._conversation import (
     SUMMARIZE,
@@ -166,8 +166,7 @@ _WITH_FORMAT: Final = ("text", "output_config")
 """Options of the other wire forms that have the format of an answer among others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A history of which the old turns shall be summarised."""
 
     parted: Parted

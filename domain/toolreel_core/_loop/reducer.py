@@ -29,7 +29,6 @@ from toolreel_core._loop.next_request import (
     turn_of,
 )
 from toolreel_core._loop.on_reply import reply_received, request_failed
-from toolreel_core._loop.summary_reply import summary_failed, summary_received
 from toolreel_core._loop.tool_calls import (
     approval_given,
     ask_approval,
@@ -164,6 +163,8 @@ def _reply_received(state: State, event: ReplyReceived) -> Step:
                 case "turn":
                     return _try_next_endpoint(state, reply_received(state, phase, event))
                 case "summary":
+                    from toolreel_core._loop.summary_reply import summary_received  # noqa: PLC0415 - rare
+
                     return summary_received(state, phase, event)
                 case _:
                     assert_never(phase.purpose)
@@ -185,6 +186,8 @@ def _request_failed(state: State, event: RequestFailed) -> Step:
                 case "turn":
                     return _try_next_endpoint(state, request_failed(state, phase, event))
                 case "summary":
+                    from toolreel_core._loop.summary_reply import summary_failed  # noqa: PLC0415 - rare
+
                     return summary_failed(state, phase, event)
                 case _:
                     assert_never(phase.purpose)

@@ -22,8 +22,7 @@ from toolreel_core._loop.next_request import (
     turn_options,
     wait,
 )
-from toolreel_core._loop.on_reply import retry_delay, retryable
-from toolreel_core._loop.reply_parsing import received
+from toolreel_core._loop.on_reply import received, retry_delay, retryable
 from toolreel_core._protocol import (
     AwaitingReply,
     HistorySummarized,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_taken, left_out
 from toolreel_core._jsontext import JsonText, canonical, chain, deeper, digest, link
@@ -211,8 +211,7 @@ def with_repetition_warning(result: Envelope, times: int) -> Envelope:
     return replace(result, warnings=(*result.warnings, warning))
 
 
-@dataclass(frozen=True, slots=True)
-class PartsTaken:
+class PartsTaken(NamedTuple):
     """A result and the parts that go with it."""
 
     result: Envelope

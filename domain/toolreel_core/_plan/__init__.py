@@ -4,34 +4,6 @@
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
-from toolreel_core._plan.output import (
-    ANSWER,
-    ANSWER_TOOL,
-    AskedBy,
-    Constraint,
-    OutputSpec,
-    instruction,
-    is_strict,
-    opening,
-    request_for,
-)
-from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
-from toolreel_core._plan.request import (
-    MAX_TOKENS,
-    Bodies,
-    IgnoredWhy,
-    Request,
-    RequestOptions,
-    accepted_options,
-    bodies_of,
-    is_unsaid,
-    options_in,
-    pinned,
-    reserved_keys,
-    words_in,
-)
-
 if TYPE_CHECKING:
     from toolreel_core._plan.catalogue import (
         Measured,
@@ -41,6 +13,19 @@ if TYPE_CHECKING:
         SamplingProfile,
         means,
     )
+    from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
+    from toolreel_core._plan.output import (
+        ANSWER,
+        ANSWER_TOOL,
+        AskedBy,
+        Constraint,
+        OutputSpec,
+        instruction,
+        is_strict,
+        opening,
+        request_for,
+    )
+    from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
     from toolreel_core._plan.preset import (
         LISTS,
         Change,
@@ -52,25 +37,21 @@ if TYPE_CHECKING:
         joined,
         request_options,
     )
+    from toolreel_core._plan.request import (
+        MAX_TOKENS,
+        Bodies,
+        IgnoredWhy,
+        Request,
+        RequestOptions,
+        accepted_options,
+        bodies_of,
+        is_unsaid,
+        options_in,
+        pinned,
+        reserved_keys,
+        words_in,
+    )
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case "Measured" | "Model" | "Presets" | "Recommendation" | "SamplingProfile" | "bare" | "means":
-                from toolreel_core._plan import catalogue as home
-            case (
-                "Change"
-                | "LISTS"
-                | "NamesPatch"
-                | "Preset"
-                | "changes"
-                | "differences"
-                | "exact_config"
-                | "joined"
-                | "request_options"
-            ):
-                from toolreel_core._plan import preset as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)
+    __getattr__, __dir__ = face(__name__)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
+from toolreel_core._config_checks import PlaceError, Table, fits, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, fits, unknown_name
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan.preset import Preset, request_options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, assert_never, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation import Message, SystemMessage
 from toolreel_core._errors import ConfigError
@@ -354,8 +354,7 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Constrained:
+class Constrained(NamedTuple):
     """The parts of a run's requests that constrain decoding."""
 
     turn: Tree

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Final, cast
 
+from toolreel_core._config_checks import check_registered
 from toolreel_core._conversation import (
     Form,
     Message,
@@ -19,7 +20,6 @@ from toolreel_core._conversation import (
     wire,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import check_registered
 from toolreel_core._jsontext import (
     MAX_DEPTH,
     NOTHING,
@@ -333,10 +333,10 @@ class Plan:
         output, output_changed = self._output_of_requests()
         if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
             offered = [entry for entry in entries if self._inner_name(entry) not in withheld]
-            output = replace(output, constrained=constrained(kind, offered, output.tool))
+            output = output._replace(constrained=constrained(kind, offered, output.tool))
         bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
         names = tuple(dict.fromkeys((*changed, *output_changed)))
-        return replace(bodies, quirks=(*names, *bodies.quirks))
+        return bodies._replace(quirks=(*names, *bodies.quirks))
 
     def _inner_name(self, entry: Tree) -> str:
         return self.tools.inner(cast("str", tree_at(entry, "function")["name"]))

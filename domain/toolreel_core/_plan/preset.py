@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan

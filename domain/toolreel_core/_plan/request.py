@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._jsontext import (
@@ -304,16 +304,14 @@ _CAPS: Final = ("max_completion_tokens", "max_tokens")
 _STREAMED: Final[Tree] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(NamedTuple):
     """A key that was asked for and is not sent."""
 
     key: str
     why: IgnoredWhy
 
 
-@dataclass(frozen=True, slots=True)
-class OutputParts:
+class OutputParts(NamedTuple):
     """What requests have because of the plan's output."""
 
     tool: Json = None
@@ -328,8 +326,7 @@ class OutputParts:
 _NO_OUTPUT: Final = OutputParts()
 
 
-@dataclass(frozen=True, slots=True)
-class Bodies:
+class Bodies(NamedTuple):
     """What follows the messages in the requests of a run."""
 
     with_tools: RequestOptions

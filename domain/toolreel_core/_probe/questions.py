@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, parse
 from toolreel_core._probe import verdict
 from toolreel_core._probe.observation import LOOKUP, ORDER, PING

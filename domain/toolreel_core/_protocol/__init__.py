@@ -9,116 +9,8 @@ logs about itself, and ``codec`` serialises all of these to JSON text and back.
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._protocol import events, notes, outcome
-from toolreel_core._protocol.effects import (
-    ANSWERS,
-    AskApproval,
-    Effect,
-    Finish,
-    RunTool,
-    SendRequest,
-    Unanswered,
-    Wait,
-    fingerprint,
-)
-from toolreel_core._protocol.events import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    ReplyReceived,
-    RequestFailed,
-    RunStarted,
-    ToolReturned,
-    UserSpoke,
-    WaitElapsed,
-    user_spoke,
-)
-from toolreel_core._protocol.notes import (
-    ApprovalAsked,
-    CallAbandoned,
-    CallEnded,
-    CallRejected,
-    CallRepeated,
-    CallsIgnored,
-    CallSkipped,
-    CallStarted,
-    ContentStripped,
-    EndpointChanged,
-    EndpointPinned,
-    ExchangeBegan,
-    HistoryShortened,
-    HistorySummarized,
-    IgnoreReason,
-    LateAnswer,
-    ModelNudged,
-    Note,
-    NudgeReason,
-    OptionIgnored,
-    OutputCalled,
-    OutputRejected,
-    PartsLeftOut,
-    PresetsApplied,
-    QuirkApplied,
-    RecoveryTried,
-    RepairApplied,
-    ReplyRead,
-    RequestAbandoned,
-    RequestLost,
-    RequestSent,
-    RetryPlanned,
-    RunSettled,
-    SchemaReduced,
-    SummaryRejected,
-    SummaryRequested,
-    TextCallsOff,
-    ToolsDropped,
-    ToolsWithheld,
-    UpstreamPinned,
-    UserMessageKept,
-    UserMessagesAdded,
-)
-from toolreel_core._protocol.outcome import (
-    BudgetSpent,
-    Cancelled,
-    CapabilityRefused,
-    Completed,
-    ContentFiltered,
-    ContextOverflow,
-    ConversationSpent,
-    CostUnknown,
-    EmptyFinal,
-    FailureKind,
-    InvalidOutput,
-    InvalidReply,
-    MaxTurns,
-    NoToolCalls,
-    Outcome,
-    Refused,
-    RepeatedCall,
-    ToolFailed,
-    TransformFailed,
-    TransportFailed,
-    Truncated,
-)
-from toolreel_core._protocol.spent import Spent
-from toolreel_core._protocol.state import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
-    DoneCall,
-    Idle,
-    InFlight,
-    Memory,
-    Phase,
-    Settled,
-    State,
-    Step,
-    Streak,
-    Tally,
-    Waiting,
-)
-
 if TYPE_CHECKING:
+    from toolreel_core._protocol import events, notes, outcome
     from toolreel_core._protocol.blobs import MENTION, blobs_in, check_blob, with_blobs
     from toolreel_core._protocol.codec import (
         VERSION,
@@ -139,6 +31,29 @@ if TYPE_CHECKING:
         tag,
         to_json,
     )
+    from toolreel_core._protocol.effects import (
+        ANSWERS,
+        AskApproval,
+        Effect,
+        Finish,
+        RunTool,
+        SendRequest,
+        Unanswered,
+        Wait,
+        fingerprint,
+    )
+    from toolreel_core._protocol.events import (
+        ApprovalGiven,
+        CancelRequested,
+        Event,
+        ReplyReceived,
+        RequestFailed,
+        RunStarted,
+        ToolReturned,
+        UserSpoke,
+        WaitElapsed,
+        user_spoke,
+    )
     from toolreel_core._protocol.hmac_seal import seal, unseal
     from toolreel_core._protocol.http_exchange import (
         ANTHROPIC_VERSION,
@@ -151,52 +66,92 @@ if TYPE_CHECKING:
     )
     from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
     from toolreel_core._protocol.note_sentences import Level, note_sentence
+    from toolreel_core._protocol.notes import (
+        ApprovalAsked,
+        CallAbandoned,
+        CallEnded,
+        CallRejected,
+        CallRepeated,
+        CallsIgnored,
+        CallSkipped,
+        CallStarted,
+        ContentStripped,
+        EndpointChanged,
+        EndpointPinned,
+        ExchangeBegan,
+        HistoryShortened,
+        HistorySummarized,
+        IgnoreReason,
+        LateAnswer,
+        ModelNudged,
+        Note,
+        NudgeReason,
+        OptionIgnored,
+        OutputCalled,
+        OutputRejected,
+        PartsLeftOut,
+        PresetsApplied,
+        QuirkApplied,
+        RecoveryTried,
+        RepairApplied,
+        ReplyRead,
+        RequestAbandoned,
+        RequestLost,
+        RequestSent,
+        RetryPlanned,
+        RunSettled,
+        SchemaReduced,
+        SummaryRejected,
+        SummaryRequested,
+        TextCallsOff,
+        ToolsDropped,
+        ToolsWithheld,
+        UpstreamPinned,
+        UserMessageKept,
+        UserMessagesAdded,
+    )
+    from toolreel_core._protocol.outcome import (
+        BudgetSpent,
+        Cancelled,
+        CapabilityRefused,
+        Completed,
+        ContentFiltered,
+        ContextOverflow,
+        ConversationSpent,
+        CostUnknown,
+        EmptyFinal,
+        FailureKind,
+        InvalidOutput,
+        InvalidReply,
+        MaxTurns,
+        NoToolCalls,
+        Outcome,
+        Refused,
+        RepeatedCall,
+        ToolFailed,
+        TransformFailed,
+        TransportFailed,
+        Truncated,
+    )
+    from toolreel_core._protocol.spent import Spent
+    from toolreel_core._protocol.state import (
+        AwaitingApproval,
+        AwaitingReply,
+        AwaitingTools,
+        DoneCall,
+        Idle,
+        InFlight,
+        Memory,
+        Phase,
+        Settled,
+        State,
+        Step,
+        Streak,
+        Tally,
+        Waiting,
+    )
     from toolreel_core._protocol.stored_schemas import definitions, schema_of_object
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case "MENTION" | "blobs_in" | "check_blob" | "with_blobs":
-                from toolreel_core._protocol import blobs as home
-            case (
-                "Stored"
-                | "VERSION"
-                | "codec_error"
-                | "decode"
-                | "decode_event"
-                | "decode_plan"
-                | "dump"
-                | "encode"
-                | "from_json"
-                | "load_effect"
-                | "load_event"
-                | "load_note"
-                | "load_plan"
-                | "load_state"
-                | "reader_for"
-                | "tag"
-                | "to_json"
-            ):
-                from toolreel_core._protocol import codec as home
-            case "seal" | "unseal":
-                from toolreel_core._protocol import hmac_seal as home
-            case (
-                "ANTHROPIC_VERSION"
-                | "HttpChunk"
-                | "HttpRequest"
-                | "HttpResponse"
-                | "http_request"
-                | "response_event"
-                | "retry_after_ms"
-            ):
-                from toolreel_core._protocol import http_exchange as home
-            case "blob_lines" | "event_line" | "header_line":
-                from toolreel_core._protocol import journal_lines as home
-            case "Level" | "note_sentence":
-                from toolreel_core._protocol import note_sentences as home
-            case "definitions" | "schema_of_object":
-                from toolreel_core._protocol import stored_schemas as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)
+    __getattr__, __dir__ = face(__name__)

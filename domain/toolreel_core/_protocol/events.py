@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel_core._conversation import Media, Part, Said, text_of, user_message
+from toolreel_core._conversation import Media, Part, Said, brief_repr, text_of, user_message
 from toolreel_core._errors import ConfigError, ProtocolError
-from toolreel_core._internal import brief_repr
 from toolreel_core._jsontext import sound
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._protocol.spent import Spent

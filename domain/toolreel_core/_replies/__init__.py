@@ -1,6 +1,6 @@
 """What a reply means: any provider's response, normalised into one ``Reply``.
 
-``normalize`` is the entry point. ``message_location`` finds the message in the body, ``tool_calls`` reads its
+``normalize`` is the entry point. ``reply`` finds the message in the body, ``tool_calls`` reads its
 calls, ``stream`` joins the chunks of a stream, ``wire_forms`` reads the forms besides chat completions,
 ``classification`` decides what kind of answer it is, and ``warning_codes`` lists every repair that can be
 reported.
@@ -8,42 +8,61 @@ reported.
 
 # mypy: implicit-reexport
 
-from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
-from toolreel_core._replies.arguments import (
-    ERROR_WORDS,
-    ArgumentError,
-    ArgumentErrorCode,
-    Arguments,
-    Reading,
-    Unreadable,
-    is_cut,
-    read_arguments,
-    read_text,
-    without_fence,
-    without_tokens,
-    without_tokens_behind_fence,
-)
-from toolreel_core._replies.classification import Finish, finish_of
-from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
-from toolreel_core._replies.deltas import joined, joined_calls
-from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
-from toolreel_core._replies.messages import carried_in_messages, whole_blocks
-from toolreel_core._replies.normalize import normalize_reply
-from toolreel_core._replies.provider_errors import (
-    PROBLEM_WORDS,
-    Problem,
-    ProblemCode,
-    bare_error,
-    error_in,
-    failed_generation,
-    html_page,
-    is_out_of_quota,
-)
-from toolreel_core._replies.provider_fields import of_call, of_message
-from toolreel_core._replies.reply import Reply, Served, Usage, served_in, usage_in
-from toolreel_core._replies.responses import carried_in_responses, whole_items
-from toolreel_core._replies.sse import FIELDS, Frame, Frames
-from toolreel_core._replies.stream import Delta, Stream, unstreamed
-from toolreel_core._replies.tool_calls import ToolCall, calls_in, identified, meant_name
-from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
-from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
+    from toolreel_core._replies.arguments import (
+        ERROR_WORDS,
+        ArgumentError,
+        ArgumentErrorCode,
+        Arguments,
+        Reading,
+        Unreadable,
+        is_cut,
+        read_arguments,
+        read_text,
+        without_fence,
+        without_tokens,
+        without_tokens_behind_fence,
+    )
+    from toolreel_core._replies.classification import (
+        PROBLEM_WORDS,
+        Finish,
+        Problem,
+        ProblemCode,
+        bare_error,
+        error_in,
+        failed_generation,
+        finish_of,
+        html_page,
+        is_out_of_quota,
+    )
+    from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
+    from toolreel_core._replies.deltas import joined, joined_calls
+    from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
+    from toolreel_core._replies.messages import carried_in_messages, whole_blocks
+    from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
+    from toolreel_core._replies.provider_fields import of_call, of_message
+    from toolreel_core._replies.reply import (
+        Reply,
+        Served,
+        Usage,
+        served_in,
+        usage_in,
+    )
+    from toolreel_core._replies.responses import carried_in_responses, whole_items
+    from toolreel_core._replies.sse import Frame, Frames
+    from toolreel_core._replies.stream import Delta, Stream, unstreamed
+    from toolreel_core._replies.tool_calls import (
+        ToolCall,
+        calls_in,
+        identified,
+        meant_name,
+    )
+    from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
+    from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in
+else:
+    from toolreel_core._lazy_names import face
+
+    __getattr__, __dir__ = face(__name__)

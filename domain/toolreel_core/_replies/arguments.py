@@ -9,33 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, assert_never
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from returns.result import Failure, Result, Success
 
 from toolreel_core._jsontext import (
-    REPAIRS,
-    WORDS,
     ArgumentRepairs,
-    Flaw,
     Json,
     JsonText,
-    SearchedText,
-    Style,
-    Value,
     canonical,
     damaged,
     either,
     read,
     read_tolerant,
-    skip,
     sorted_text,
     sound,
-    value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.warning_codes import WarningCode
+
+if TYPE_CHECKING:
+    from toolreel_core._jsontext import Style, Value
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
@@ -120,8 +115,7 @@ def is_cut(text: str) -> bool:
     return depth > 0 or not text.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The value of a text, and the repairs that it needed."""
 
     tree: Json
@@ -129,8 +123,7 @@ class Reading:
     """One code for each repair, in the order in which they were applied."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """Why a text could not be parsed."""
 
     why: str
@@ -176,9 +169,7 @@ def _parse_strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
     )
 
 
-_NOTHING: Final = {word for word, (value, repair) in WORDS.items() if value is None and repair}
-"""``None`` and ``undefined``."""
-
+_NOTHING: Final = ("None", "undefined")
 _Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
 
 # The order matters: a byte-order mark hides a fence, and tokens after a fence hide its end. An empty fence
@@ -209,6 +200,8 @@ def _parse_by_repairs(
         found = either(_parse_strictly(text, max_depth))
         if isinstance(found, Reading):
             return Success(Reading(found.tree, (*codes, *found.codes)))
+    from toolreel_core._jsontext import REPAIRS, Style  # noqa: PLC0415 - few texts need a repair
+
     values, count, rest, commented = _values_in_a_row(
         sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
@@ -218,7 +211,7 @@ def _parse_by_repairs(
     if not values or left_over or (rest and not isinstance(values[0].tree, Mapping)):
         return Failure(why)
     if any("non_finite" in value.repairs for value in values):
-        return Failure(replace(why, codes=("NON_FINITE_NUMBER",)))
+        return Failure(why._replace(codes=("NON_FINITE_NUMBER",)))
     # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
     # boundary was lost, and choosing one would run a call that nobody asked for.
     if len(values) > 1 and len({sorted_text(value.tree) for value in values}) > 1:
@@ -242,6 +235,8 @@ def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str
 
     Behind them their number with the copies, the rest, and whether there are comments.
     """
+    from toolreel_core._jsontext import Flaw, SearchedText, skip, value_at  # noqa: PLC0415 - as above
+
     source = SearchedText(text)
     values: list[Value] = []
     end = count = 0
@@ -303,8 +298,7 @@ Arguments: TypeAlias = JsonText | ArgumentError
 """Canonical text of an object, or the reason why the arguments are not one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentsRead:
+class ArgumentsRead(NamedTuple):
     """Arguments of one call: the value that was read, the original text, and the repairs."""
 
     value: Arguments

@@ -2,15 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, read
+from toolreel_core._jsontext import Json, as_tree, canonical, finite, read, tree_at
 from toolreel_core._replies.arguments import ArgumentError, is_cut
-from toolreel_core._replies.provider_errors import Problem
 from toolreel_core._replies.tool_calls import Oddity, ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
+
+# Provider errors: error objects in every known shape, read into one :class:`Problem`.
+
+
+ProblemCode: TypeAlias = Literal[
+    "PROVIDER_ERROR",
+    "RATE_LIMITED",
+    "INVALID_BODY",
+    "NO_CHOICES",
+    "NO_MESSAGE",
+    "CONTENT_FILTER",
+    "REFUSAL",
+    "TRUNCATED",
+    "CONTEXT_OVERFLOW",
+    "EMPTY_RESPONSE",
+    "CALL_WITHOUT_NAME",
+    "UNSUPPORTED_CALL_TYPE",
+    "MALFORMED_FUNCTION_CALL",
+]
+
+PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
+    "PROVIDER_ERROR": "The provider reports an error; no call is run.",
+    "RATE_LIMITED": "The provider asks for fewer requests; the same request may work later.",
+    "INVALID_BODY": "The body is not a JSON object; nothing was read.",
+    "NO_CHOICES": "The body has no choices; nothing was read.",
+    "NO_MESSAGE": "The first choice has no usable message; nothing was read.",
+    "CONTENT_FILTER": "The provider has filtered the reply or the prompt; no call is run.",
+    "REFUSAL": "The model refuses; no call is run.",
+    "TRUNCATED": "The reply was truncated at the output token limit; no call is run.",
+    "CONTEXT_OVERFLOW": "The reply was truncated at the end of the context window; no call is run.",
+    "EMPTY_RESPONSE": "The reply has neither a call nor text.",
+    "CALL_WITHOUT_NAME": "The reply has only calls without a name; none is run.",
+    "UNSUPPORTED_CALL_TYPE": "The reply has only calls of the type custom; none is run.",
+    "MALFORMED_FUNCTION_CALL": "The reply is, or looks like, a call that cannot be read; no call is run.",
+}
+"""What each code means and what follows from it, as a sentence for users."""
+
+STREAM_CUT: Final = "stream_cut"
+"""Code of our own error object for a truncated stream, in the place of the provider's."""
+
+_TOO_MANY_REQUESTS: Final = "429"
+_PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600)), STREAM_CUT})
+"""Retryable codes inside an error object, as text: the same as for HTTP statuses.
+
+OpenRouter and others answer 200 with the status in the body (pydantic-ai#3994): the inner code decides.
+"""
+_RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
+_PASSING_WORDS: Final = frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})
+"""Retryable where no number says more: Anthropic and OpenAI's Responses name the kind of an error alone."""
+_SPENT: Final = frozenset(
+    {"insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "billing_not_active"}
+)
+"""Codes and types of an account without money; OpenAI and Moonshot send them with 429, but no wait helps."""
+_STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
+_WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
+_INSIDE: Final = ("error", "detail")
+"""Keys under which a gateway nests the error of its upstream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Problem with a reply as a whole: a code, details, and whether a retry may help."""
+
+    code: ProblemCode
+    detail: str = ""
+    """The provider's message, or what was found instead of a reply."""
+    passing: bool = False
+    """Whether the same request may work later (retryable)."""
+
+
+def error_in(holder: Mapping[str, Json]) -> Problem | None:
+    """The error of a body or a choice under ``error``; an empty error object reports nothing.
+
+    >>> error_in({"error": {"code": 429, "message": "Slow down."}})
+    Problem(code='RATE_LIMITED', detail='Slow down.', passing=True)
+    """
+    error = holder.get("error")
+    if not error and holder.get("object") != "error":
+        return None
+    return _problem_of_error(error or holder, holder)
+
+
+def in_list(items: Sequence[Json]) -> Problem | None:
+    """The error of a body that is a list of errors, as Gemini's compatible endpoint sends it."""
+    for item in items:
+        if isinstance(item, Mapping) and (problem := error_in(item) or bare_error(item)):
+            return problem
+    return None
+
+
+def bare_error(body: Mapping[str, Json]) -> Problem | None:
+    """The error of a body without choices that has no ``error`` key, such as ``{"message": …}``.
+
+    >>> bare_error({"message": "Unauthorized"})
+    Problem(code='PROVIDER_ERROR', detail='Unauthorized', passing=False)
+    """
+    errors = body.get("errors")
+    if errors and not isinstance(errors, bool):
+        first = errors if isinstance(errors, str) or not isinstance(errors, Sequence) else errors[0]
+        return _problem_of_error(first, body)
+    named = body.get("object") == "error" or body.get("type") == "error"
+    worded = body.get("detail") or any(isinstance(body.get(key), str) and body[key] for key in _WORDS)
+    return _problem_of_error(body, body) if named or worded else None
+
+
+_HEAD: Final = 4_096
+"""Characters of a page in which its title is looked for."""
+
+
+_TAGS: Final = ("<html", "<head", "<body", "<title", "<h1", "<p>")
+"""What only HTML has of what begins with an angle bracket."""
+
+
+def html_page(text: str) -> str:
+    """What to call a body that is an HTML page, with its title; empty if it is none.
+
+    Gateways, login pages and web servers at a wrong URL send them, at any status.
+
+    >>> html_page("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
+    'an HTML page, "502 Bad Gateway"'
+    """
+    head = text[:_HEAD].lstrip()
+    # Plain lower() may make a text longer.
+    lower = head.encode("ascii", "replace").decode().lower()
+    if not (lower.startswith("<!doctype html") or (lower.startswith("<") and any(map(lower.count, _TAGS)))):
+        return ""
+    after = lower.partition("<title")[2].partition(">")[2]
+    title = head[len(head) - len(after) :].partition("<")[0] if after else ""
+    shown = " ".join(title.split())[:80]
+    return f'an HTML page, "{shown}"' if shown else "an HTML page"
+
+
+def is_out_of_quota(body: str) -> bool:
+    """Whether an error body says that the account has no money left, so that no wait helps.
+
+    >>> is_out_of_quota('{"error": {"type": "insufficient_quota", "message": "Check your plan."}}')
+    True
+    """
+    return not _SPENT.isdisjoint(_status_words(_nested_errors(read(body).value_or(""))))
+
+
+def failed_generation(body: str) -> str | None:
+    """The text of a tool call that the model wrote and the server rejected.
+
+    Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not a
+    failure of the transport, so retrying the same request would only cost another turn.
+
+    >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<tool_call>"}}')
+    '<tool_call>'
+    """
+    text = tree_at(as_tree(read(body).value_or("")), "error").get("failed_generation")
+    return text if isinstance(text, str) else None
+
+
+def _problem_of_error(error: Json, holder: Mapping[str, Json]) -> Problem:
+    """Read an error object; if it is only text or ``true``, the fields next to it say more."""
+    places = [*_nested_errors(error), *_nested_errors(holder)]
+    statuses = _status_words(places)
+    if not _SPENT.isdisjoint(statuses):
+        return Problem("PROVIDER_ERROR", _error_text(error, holder))
+    limited = not _RATE_LIMITS.isdisjoint(statuses)
+    numbered = any(status.isdecimal() for status in statuses)
+    passing = limited or not _PASSING.isdisjoint(statuses)
+    passing = passing or not (numbered or _PASSING_WORDS.isdisjoint(statuses))
+    return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _error_text(error, holder), passing)
+
+
+def _status_words(places: Iterable[Mapping[str, Json]]) -> list[str]:
+    found = (place.get(key) for place in places for key in _STATUSES)
+    return [str(status) for status in found if isinstance(status, str | int)]
+
+
+def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
+    if isinstance(error, str):
+        return error
+    described = error if isinstance(error, Mapping) else holder
+    words = (described.get(key) for key in _WORDS)
+    found = next((text for text in words if isinstance(text, str) and text), None)
+    return found or canonical(finite(error))
+
+
+def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
+    """An error object, then the errors nested in it, the first of each list."""
+    if isinstance(error, Sequence) and not isinstance(error, str):
+        yield from (layer for item in error[:1] for layer in _nested_errors(item))
+    if isinstance(error, Mapping):
+        yield error
+        yield from (layer for key in _INSIDE for layer in _nested_errors(error.get(key)))
+
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 
@@ -95,8 +283,7 @@ def _normalized_word(word: Json) -> str:
 _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Classification of a reply."""
 
     finish: Finish

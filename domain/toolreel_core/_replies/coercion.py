@@ -8,9 +8,8 @@ what was approved is exactly what runs (coder#28044).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -36,8 +35,7 @@ _LIMIT: Final = 64
 """Maximum number of schemas followed for a value, and of strings tried: arguments come from outside."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intended:
+class Intended(NamedTuple):
     """Coerced arguments, and the coercions that were applied."""
 
     arguments: JsonText
@@ -142,16 +140,15 @@ def _open_envelope(
         return outer
     name = tree.get("name")
     if name is not None and not (isinstance(name, str) and meant_name(name, names)[0] in names):
-        return replace(outer, doubt=f"a whole call of {canonical(name)}")
+        return outer._replace(doubt=f"a whole call of {canonical(name)}")
     meant = declared.isdisjoint(tree) and held.keys() <= declared and (bool(held) or not more)
     key = next(key for key in tree if key in _WRAPPERS)
     if fits and (not may_stay or meant):
         return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
-    return replace(outer, doubt=f"an object inside {key!r}, which the schema does not declare")
+    return outer._replace(doubt=f"an object inside {key!r}, which the schema does not declare")
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(NamedTuple):
     """Walks arguments together with their schema."""
 
     text: JsonText

@@ -14,39 +14,32 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
-from toolreel_core._replies.classification import Finish, finish_of, judged
-from toolreel_core._replies.provider_errors import Problem, html_page
+from toolreel_core._replies.classification import Finish, Problem, finish_of, html_page, judged
 from toolreel_core._replies.provider_fields import of_message, reasoning_in
-from toolreel_core._replies.reply import Reply, served_in, usage_in
-from toolreel_core._replies.response_message import (
+from toolreel_core._replies.reply import (
     FoundMessage,
+    Reply,
     as_documented,
     content_of,
     find_message,
+    served_in,
+    usage_in,
     visible,
 )
-from toolreel_core._replies.sse import FIELDS
 from toolreel_core._replies.tool_calls import ToolCall, calls_in
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import (
-    MARKED,
-    Made,
-    Unread,
-    has_think_tags,
-    is_plain,
-    looks_like_a_call,
-    never_made,
-    without_end_markers,
-)
+from toolreel_core._text_calls import MARKED
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls import Rejection, TextCall
+    from toolreel_core._text_calls import Made, Rejection, TextCall, Unread
 
-_BLANK: Final = "\ufeff \t\r\n"
+BLANK: Final = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
 
+FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
+"""Prefixes of a stream's first line; a body with any other prefix is not a stream."""
 
 _UNREAD: Final = frozenset(
     {
@@ -61,6 +54,15 @@ _UNREAD: Final = frozenset(
 _STREAM: Final = "a stream of server-sent events, which is to be put together first"
 
 
+def is_stream(body: str) -> bool:
+    """Whether a body is a stream of server-sent events.
+
+    >>> is_stream("data: {}"), is_stream("{}")
+    (True, False)
+    """
+    return body.lstrip(BLANK).startswith(FIELDS)
+
+
 def normalize_reply(
     body: bytes | Json,
     *,
@@ -68,7 +70,7 @@ def normalize_reply(
     config: LoopConfig,
     turn: int = 1,
     earlier: Sequence[str] = (),
-    made: Made = never_made,
+    made: Made | None = None,
 ) -> Reply:
     """Read a response body of any shape into a :class:`Reply`.
 
@@ -111,7 +113,7 @@ class _Reading(NamedTuple):
     config: LoopConfig
     turn: int
     earlier: Sequence[str]
-    made: Made
+    made: Made | None
 
 
 _Parsed: TypeAlias = "tuple[Json, tuple[WarningCode, ...]]"
@@ -123,7 +125,7 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
     Encoding as ASCII joins a surrogate pair again whose halves came in two frames of a stream.
     """
     if isinstance(body, bytes | str):
-        text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(_BLANK)
+        text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(BLANK)
     else:
         try:
             text = json.dumps(body)
@@ -183,8 +185,12 @@ def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], readi
     verdict = judged(
         choice, calls=said.calls, content=said.content, refusal=refusal, oddities=structured.oddities
     )
-    thinking: tuple[WarningCode, ...] = ("THINK_TAGS_IN_CONTENT",) if has_think_tags(said.content) else ()
-    odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes, *thinking)
+    odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
+    if said.content:
+        # What searches texts is slow to import, and a reply with calls seldom has one.
+        from toolreel_core._text_calls import has_think_tags  # noqa: PLC0415 - see above
+
+        odd = (*odd, "THINK_TAGS_IN_CONTENT") if has_think_tags(said.content) else odd
     return Reply(
         verdict.calls,
         said.content,
@@ -209,8 +215,10 @@ class _Said(NamedTuple):
 
 def _without_end_markers(said: _Said) -> _Said:
     """A text without calls, minus what is left at its end of a template's markup or a call's."""
-    if said.calls or not _UNREAD.isdisjoint(said.codes):
+    if said.calls or not said.content or not _UNREAD.isdisjoint(said.codes):
         return said
+    from toolreel_core._text_calls import without_end_markers  # noqa: PLC0415 - as below
+
     content = without_end_markers(said.content)
     if content == said.content:
         return said
@@ -237,8 +245,11 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
     """The text of a message without structured calls, separated from the calls written in it."""
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
     # Decoders take longer to import than most programs take to start, and few answers have any markup.
-    if dialects and content and not (_MARKED.issuperset(dialects) and is_plain(content)):
-        return _calls_in_text(content, reasoning, finish, dialects, reading)
+    if dialects and content:
+        from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
+
+        if not (_MARKED.issuperset(dialects) and is_plain(content)):
+            return _calls_in_text(content, reasoning, finish, dialects, reading)
     if dialects and reading.config.dialects_in_reasoning and reasoning and not content:
         # Some models write their calls at the end of their reasoning (opencode#6883).
         thought = _calls_in_text(reasoning, "", finish, dialects, reading)
@@ -250,7 +261,7 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
 def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> _Said:
-    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - only needed if a dialect is enabled
+    from toolreel_core._text_calls import Unread, looks_like_a_call, text_calls  # noqa: PLC0415 - see above
 
     known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
     found = text_calls(
@@ -267,7 +278,10 @@ def _calls_in_text(
     if not found.calls:
         return _Said(text, thought, codes=tuple(codes) or _suspected_calls(text, thought, reading))
     calls = [(call.name, parse(call.arguments)) for call in found.calls]
-    reported: Made = lambda name, given: (name, given) in calls or made(name, given)  # noqa: E731
+
+    def reported(name: str, given: Mapping[str, Json]) -> bool:
+        return (name, given) in calls or (made is not None and made(name, given))
+
     if text and looks_like_a_call(text, known, schemas, reported):
         codes.append("TEXT_CALL_SUSPECTED")
         unread = (*unread, Unread("malformed", text))
@@ -298,6 +312,10 @@ def _with_call_ids(
 
 
 def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
+    if not content and not reasoning:
+        return ()
+    from toolreel_core._text_calls import looks_like_a_call  # noqa: PLC0415 - as above
+
     known, schemas = reading.tools.known, reading.tools.schemas
     in_content = looks_like_a_call(content, known, schemas, reading.made)
     in_reasoning = looks_like_a_call(reasoning, known, schemas)

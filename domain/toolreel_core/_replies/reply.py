@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, tree_at
-from toolreel_core._replies.classification import Finish
-from toolreel_core._replies.provider_errors import Problem
+from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, canonical, finite, in_order, tree_at
+from toolreel_core._replies.classification import (
+    Finish,
+    Problem,
+    bare_error,
+    error_in,
+    in_list,
+    says_what_went_wrong,
+)
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
 
@@ -152,3 +158,251 @@ class Reply:
     """Opaque fields of the message (reasoning, signatures) to send back unchanged, as one JSON object."""
     paused: bool = False
     """Whether the server has paused its turn while its own tools run, and goes on when this is sent back."""
+
+
+# The message of a response body: where it stands, and its content.
+
+
+# Find the message in a response body, in the documented place or in one of the known others.
+
+
+_NESTED: Final = ("provider", "response", "result", "data")
+"""Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
+_FINISH_WORDS: Final = ("finish_reason", "stop_reason", "done_reason")
+_ZERO: Final = (0, "0")
+_NO_CHOICES: Final = Problem("NO_CHOICES", "the reply has no choices")
+_NO_MESSAGE: Final = Problem("NO_MESSAGE", "the first choice has no message")
+_UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
+    "COMPLETION_NESTED": _NO_CHOICES,
+    "CHOICES_NOT_LIST": _NO_CHOICES,
+    "TOP_LEVEL_MESSAGE": _NO_CHOICES,
+    "MESSAGE_NOT_OBJECT": _NO_MESSAGE,
+    "DELTA_INSTEAD_OF_MESSAGE": _NO_MESSAGE,
+    "LEGACY_TEXT_CHOICE": _NO_MESSAGE,
+}
+"""The problem that each undocumented shape is when only documented shapes are read (``strict``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """The body, choice and message of a response; a missing part is empty."""
+
+    body: Mapping[str, Json]
+    choice: Mapping[str, Json] = field(default_factory=dict)
+    message: Mapping[str, Json] = field(default_factory=dict)
+    problem: Problem | None = None
+    """A problem that is known before the message is read."""
+    codes: tuple[WarningCode, ...] = ()
+
+
+def find_message(tree: Json) -> FoundMessage:
+    """Find the message in a parsed body.
+
+    >>> find_message({"choices": [{"message": {"content": "Hi."}}]}).message
+    {'content': 'Hi.'}
+    >>> find_message({"choices": None}).problem.code
+    'NO_CHOICES'
+    """
+    if not isinstance(tree, dict):
+        problem = in_list(tree) if isinstance(tree, list) else None
+        kind = type(tree).__name__
+        odd = Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
+        return FoundMessage({}, problem=problem or odd)
+    nested = () if tree.get("choices") else (tree.get(key) for key in _NESTED)
+    inner = (one for one in nested if isinstance(one, dict) and (one.get("choices") or one.get("error")))
+    body: Mapping[str, Json] = next(inner, tree)
+    codes: tuple[WarningCode, ...] = () if body is tree else ("COMPLETION_NESTED",)
+    choices = body.get("choices")
+    # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
+    error = error_in(body) or error_in(tree)
+    if isinstance(choices, dict) and choices:
+        # It is a choice itself, or its values are, if its keys are indices.
+        of_choices = all(isinstance(choice, dict) for choice in choices.values())
+        numbered = in_order(choices) if of_choices else None
+        choices = [*numbered.values()] if numbered else [choices]
+        codes = (*codes, "CHOICES_NOT_LIST")
+    if not isinstance(choices, list) or not choices:
+        return _message_without_choices(FoundMessage(body, problem=error, codes=codes))
+    if len(choices) > 1:
+        codes = (*codes, "MULTIPLE_CHOICES")
+    return _message_in_choice(_first_choice(choices), FoundMessage(body, problem=error, codes=codes))
+
+
+def as_documented(found: FoundMessage) -> FoundMessage:
+    """The found message, or a problem if it is not where OpenAI documents it.
+
+    >>> as_documented(find_message({"choices": [{"text": "Hi."}]})).problem.code
+    'NO_MESSAGE'
+    """
+    problem = next((_UNDOCUMENTED[code] for code in found.codes if code in _UNDOCUMENTED), None)
+    if problem is None or found.problem:
+        return found
+    return FoundMessage(found.body, problem=problem, codes=found.codes)
+
+
+def _first_choice(choices: Sequence[Json]) -> Json:
+    """The choice with index 0, wherever it is in the list, and the calls that it announces."""
+    first = next((one for one in choices if isinstance(one, dict) and one.get("index") in _ZERO), choices[0])
+    if not isinstance(first, dict) or first.get("finish_reason") != "tool_calls":
+        return first
+    message = tree_at(first, "message")
+    if message.get("tool_calls") or message.get("function_call"):
+        return first
+    # Claude behind some gateways: each block of one turn is a choice, the text first, then the calls.
+    others = (tree_at(one, "message").get("tool_calls") for one in choices if isinstance(one, dict))
+    calls = [call for listed in others if isinstance(listed, list) for call in listed]
+    return {**first, "message": {**message, "tool_calls": calls}} if calls else first
+
+
+def _message_without_choices(found: FoundMessage) -> FoundMessage:
+    body = found.body
+    if found.problem:
+        return found
+    # Gemini reports why it has blocked a prompt without any choice.
+    feedback = body.get("promptFeedback", body.get("prompt_feedback"))
+    blocked = as_tree(feedback)
+    reason = blocked.get("blockReason", blocked.get("block_reason"))
+    if isinstance(reason, str) and reason:
+        return replace(found, problem=Problem("CONTENT_FILTER", reason))
+    inner = body.get("message")
+    has_content = body.get("content") is not None or body.get("tool_calls") is not None
+    spoken = body if body.get("role") == "assistant" and has_content else None
+    message = inner if isinstance(inner, dict) else spoken
+    if message is not None:
+        word = next((body[key] for key in _FINISH_WORDS if key in body), None)
+        codes: tuple[WarningCode, ...] = (*found.codes, "TOP_LEVEL_MESSAGE")
+        return replace(found, choice={"finish_reason": word}, message=message, codes=codes)
+    if error := bare_error(body):
+        return replace(found, problem=error)
+    # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
+    failed = "choices" in body and not body["choices"]
+    return replace(found, problem=replace(_NO_CHOICES, passing=failed))
+
+
+def _message_in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
+    if not isinstance(choice, dict):
+        return replace(found, problem=found.problem or _NO_MESSAGE)
+    message, codes = _message_of_choice(choice)
+    problem = found.problem or error_in(choice) or error_in(message or {})
+    if message is None:
+        explained = says_what_went_wrong(choice.get("finish_reason"))
+        return replace(found, choice=choice, problem=problem or (None if explained else _NO_MESSAGE))
+    role = message.get("role")
+    if role is not None and role != "assistant":
+        codes = (*codes, "ROLE_UNEXPECTED")
+    return FoundMessage(found.body, choice, message, problem, (*found.codes, *codes))
+
+
+def _message_of_choice(
+    choice: Mapping[str, Json],
+) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
+    """The message of a choice, and the warnings about its shape; ``None`` if there is none."""
+    message = choice.get("message")
+    if isinstance(message, dict):
+        return message, ()
+    if isinstance(message, str) and message.strip():
+        return {"content": message}, ("MESSAGE_NOT_OBJECT",)
+    if isinstance(message, list) and message and isinstance(message[0], dict):
+        return message[0], ("MESSAGE_NOT_OBJECT",)
+    if isinstance(delta := choice.get("delta"), dict):
+        return delta, ("DELTA_INSTEAD_OF_MESSAGE",)
+    if isinstance(text := choice.get("text"), str):
+        return {"content": text}, ("LEGACY_TEXT_CHOICE",)
+    if choice.get("tool_calls"):
+        return {}, ()  # the calls are next to the message instead of inside it
+    return None, ()
+
+
+# The content of a message: a string, or a list of parts of many kinds.
+
+
+_Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
+
+_KINDS: Final[Mapping[str, _Kind]] = {
+    **dict.fromkeys(("text", "output_text"), "text"),
+    **dict.fromkeys(("thinking", "reasoning", "reasoning_text", "redacted_thinking"), "thought"),
+    "refusal": "refusal",
+    **dict.fromkeys(("tool_use", "tool_call", "function_call", "toolcall", "functioncall"), "call"),
+}
+"""Kind of a part by its ``type`` in lower case: names of OpenAI, Anthropic, Mistral and Gemini."""
+_THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
+"""Keys of a part that may hold its reasoning; the first that has text counts."""
+
+
+class Content(NamedTuple):
+    """The content of a message, sorted by kind."""
+
+    text: str = ""
+    """The text unchanged; null and blank text are empty."""
+    reasoning: str = ""
+    refusal: str = ""
+    calls: tuple[Mapping[str, Json], ...] = ()
+    """Parts that are tool calls."""
+    parts: tuple[Json, ...] | None = None
+    """The parts to send back unchanged, because there is reasoning among them (Mistral's Magistral).
+
+    ``None`` if there is none: then the text alone is sent back."""
+    warnings: tuple[WarningCode, ...] = ()
+
+
+def content_of(raw: Json) -> Content:
+    """Read a content of any kind.
+
+    >>> content_of([{"type": "thinking", "thinking": "2+2"}, {"type": "text", "text": "Four."}]).text
+    'Four.'
+    """
+    if raw is None:
+        return Content()
+    if isinstance(raw, str):
+        return Content(visible(raw))
+    if isinstance(raw, Sequence):
+        return _content_of_parts(raw)
+    if isinstance(raw, Mapping) and _part_kind(raw) != "other":
+        return _content_of_parts([raw])
+    return Content(canonical(finite(raw)), warnings=("CONTENT_NOT_STRING",))
+
+
+def visible(text: str) -> str:
+    """The text, or an empty string if it is blank."""
+    return "" if not text or text.isspace() else text
+
+
+def _content_of_parts(raw: Sequence[Json]) -> Content:
+    kinds = [*map(_part_kind, raw)]
+    found: dict[str, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
+    for part, kind in zip(raw, kinds, strict=True):
+        found[kind].append(part if isinstance(part, Mapping) else {"text": part})
+    thoughts = ((_text_of_part(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])
+    kept = (part for part, kind in zip(raw, kinds, strict=True) if kind != "call")
+    return Content(
+        visible("".join(_text_of_part(fields.get("text")) for fields in found["text"])),
+        "".join(next(filter(None, texts), "") for texts in thoughts),
+        "".join(_text_of_part(fields.get("refusal")) for fields in found["refusal"]),
+        tuple(found["call"]),
+        tuple(kept) if found["thought"] else None,
+        ("CONTENT_NOT_STRING", "NON_TEXT_PART") if found["other"] else ("CONTENT_NOT_STRING",),
+    )
+
+
+def _part_kind(part: Json) -> _Kind:
+    if isinstance(part, str):
+        return "text"
+    if not isinstance(part, Mapping):
+        return "other"
+    kind = part.get("type")
+    if isinstance(kind, str) and kind:
+        return _KINDS.get(kind.lower(), "other")
+    if part.get("thought") is True:
+        return "thought"
+    if isinstance(part.get("functionCall"), Mapping):
+        return "call"
+    return "text" if isinstance(part.get("text"), str) else "other"
+
+
+def _text_of_part(raw: Json) -> str:
+    """A text, or the joined text of nested parts; OpenAI's assistants wrap it as ``{"value": …}``."""
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, Mapping):
+        return _text_of_part(raw.get("value", raw.get("text")))
+    return "".join(_text_of_part(part) for part in raw) if isinstance(raw, Sequence) else ""

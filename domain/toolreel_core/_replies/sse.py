@@ -21,9 +21,6 @@ from toolreel_core._lazy_pattern import lazy_pattern
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""
 
-FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
-"""Prefixes of a stream's first line; a body with any other prefix is not a stream."""
-
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _DONE: Final = "[DONE]"
 _JSON: Final = tuple('{["-0123456789tfn')

@@ -15,9 +15,10 @@ from typing import Final, Literal, assert_never
 from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import Json, read, sound, tree_at
+from toolreel_core._replies.classification import STREAM_CUT, bare_error
 from toolreel_core._replies.deltas import identity_of, index_of, joined
-from toolreel_core._replies.provider_errors import STREAM_CUT, bare_error
-from toolreel_core._replies.sse import FIELDS, Frame, Frames
+from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
+from toolreel_core._replies.sse import Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
 
 _HEAD: Final = (
@@ -31,7 +32,6 @@ _HEAD: Final = (
     "timings",
 )
 _OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
-BLANK: Final = "\ufeff \t\r\n"
 _CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
 """Message keys and finish reasons that announce tool calls."""
 _FIRST: Final = (0, "0", None)
@@ -257,7 +257,7 @@ def unstreamed(body: str) -> tuple[Json, tuple[WarningCode, ...]]:
 
     The body itself decides, not the request: servers stream unasked, or answer with JSON (llm_wiki#619).
     """
-    if not body.lstrip(BLANK).startswith(FIELDS):
+    if not is_stream(body):
         return body, ()
     stream = Stream().feed(body)[0].close()[0]
     return stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()

@@ -11,9 +11,9 @@ needs its ``functions.name:0`` back (vllm#29596), Mistral its nine alphanumeric 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, parse, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -117,8 +117,7 @@ _MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
 """Keys of an entry; an object without any of them holds entries by name or number."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallEntry:
+class CallEntry(NamedTuple):
     """A call before its name, id and arguments are normalised."""
 
     id: Json
@@ -131,8 +130,7 @@ class CallEntry:
     """Warnings about its shape and place."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntriesFound:
+class EntriesFound(NamedTuple):
     """The entries of a message, in order."""
 
     entries: tuple[CallEntry, ...] = ()
@@ -159,16 +157,15 @@ def entries_in(
     if parts:
         # Parts of a content need no ``function`` wrapper (Anthropic's shape).
         inside = _read_entries(parts)
-        bare = replace(
-            inside,
-            entries=tuple(replace(entry, codes=()) for entry in inside.entries),
+        bare = inside._replace(
+            entries=tuple(entry._replace(codes=()) for entry in inside.entries),
             codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
         )
         found = _join_entries(found, _with_warning(bare, "CALLS_IN_CONTENT_PARTS"))
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
         only = _read_entries([{"function": legacy}])
-        only = replace(only, entries=tuple(replace(entry, provenance="legacy") for entry in only.entries))
+        only = only._replace(entries=tuple(entry._replace(provenance="legacy") for entry in only.entries))
         found = _join_entries(found, _with_warning(only, "LEGACY_FUNCTION_CALL"))
     return found
 
@@ -177,12 +174,12 @@ def _join_entries(first: EntriesFound, second: EntriesFound) -> EntriesFound:
     """The first; if it has no entries, the second with the warnings of both."""
     codes = (*first.codes, *second.codes)
     if first.entries:
-        return replace(first, codes=codes)
+        return first._replace(codes=codes)
     return EntriesFound(second.entries, codes, (*first.oddities, *second.oddities))
 
 
 def _with_warning(found: EntriesFound, code: WarningCode) -> EntriesFound:
-    entries = tuple(replace(entry, codes=(code, *entry.codes)) for entry in found.entries)
+    entries = tuple(entry._replace(codes=(code, *entry.codes)) for entry in found.entries)
     return EntriesFound(entries, (code, *found.codes), found.oddities)
 
 
@@ -293,7 +290,7 @@ def unbundled(
         return (entry,)
     identity, codes = native_id(entry.id)
     codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
-    bundle = replace(entry, id=identity, codes=codes)
+    bundle = entry._replace(id=identity, codes=codes)
     calls = [_bundled_call(bundle, place, use) for place, use in enumerate(uses)]
     whole = [call for call in calls if call is not None]
     # All or nothing: if one use cannot be read, none runs and the model gets an error for the bundle.
@@ -305,8 +302,7 @@ def _bundled_call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
     if not isinstance(use, Mapping) or not isinstance(name, str) or not name.strip():
         return None
     parameters = use.get("parameters")
-    return replace(
-        entry,
+    return entry._replace(
         id=f"{entry.id}_{place}" if entry.id else None,
         name=name,
         arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
@@ -336,8 +332,7 @@ class ToolCall:
         return self.provenance.startswith("text:")
 
 
-@dataclass(frozen=True, slots=True)
-class CallsRead:
+class CallsRead(NamedTuple):
     """The calls of one message, in order."""
 
     calls: tuple[ToolCall, ...] = ()

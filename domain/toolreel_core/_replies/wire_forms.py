@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, assert_never
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, canonical, items_of, read, tree_at
+from toolreel_core._replies.classification import STREAM_CUT
 from toolreel_core._replies.event_assembly import Translated
 from toolreel_core._replies.messages import MessageEvents, chat_of_message
-from toolreel_core._replies.provider_errors import STREAM_CUT
+from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
 from toolreel_core._replies.responses import ResponseEvents, chat_of_response
-from toolreel_core._replies.sse import FIELDS, Frame, Frames
-from toolreel_core._replies.stream import BLANK, Delta, Stream, chat_deltas_in, deltas_of, unstreamed
+from toolreel_core._replies.sse import Frame, Frames
+from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import WireForm
 
@@ -38,7 +39,7 @@ def as_chat(body: str, form: WireForm) -> ReadAsChat:
     """
     if form == "chat_completions":
         return ReadAsChat(*unstreamed(body))
-    if not body.lstrip(BLANK).startswith(FIELDS):
+    if not is_stream(body):
         own = read(body).value_or(body)
         translated = _chat_of_body(own, form)
         return ReadAsChat(translated.body, (), translated.carry, translated.paused, own)
@@ -55,7 +56,7 @@ def form_in(body: str) -> WireForm | None:
     >>> form_in('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}')
     'messages'
     """
-    if body.lstrip(BLANK).startswith(FIELDS):
+    if is_stream(body):
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
     else:

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
-from toolreel_core._schema.common_keywords import MAX_LEVELS
 from toolreel_core._schema.patterns import in_python, is_linear, python_pattern
-from toolreel_core._schema.validation import BadReference, check_references, check_schema
+from toolreel_core._schema.validation import MAX_LEVELS, BadReference, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
 
 # Schemas from outside: the part that can be used, such as of a tool of an MCP server.

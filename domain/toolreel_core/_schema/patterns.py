@@ -7,7 +7,6 @@ express, such as the properties of scripts, is an error.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import groupby
@@ -121,6 +120,8 @@ def _category_ranges(name: str, *, inside: bool) -> str:
 def _category_spans() -> tuple[tuple[str, tuple[int, int]], ...]:
     """The general category of each run of code points that share one."""
     found: list[tuple[str, tuple[int, int]]] = []
+    import unicodedata  # noqa: PLC0415 - few patterns name a category
+
     for category, points in groupby(range(0x110000), lambda point: unicodedata.category(chr(point))):
         first, *rest = points
         found.append((category, (first, rest[-1] if rest else first)))

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from toolreel_core._config_checks import Registry, Table
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Registry, Table
 
 _MILLION = 1_000_000
 

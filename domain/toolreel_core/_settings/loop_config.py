@@ -8,8 +8,8 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
+from toolreel_core._config_checks import changed, check_keys, check_registered, check_settings, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import changed, check_keys, check_registered, check_settings, unknown_name
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
 from toolreel_core._settings.costs import estimator
 from toolreel_core._text_calls import DIALECTS, MARKED

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._internal import changed, check_keys, check_settings
+from toolreel_core._config_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext import Json
 from toolreel_core._lazy_pattern import lazy_pattern
 

@@ -8,53 +8,36 @@ decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads 
 
 from typing import TYPE_CHECKING
 
-from toolreel_core._text_calls.decoder_interface import (
-    BARE,
-    DIALECTS,
-    MARKED,
-    Found,
-    Made,
-    Offered,
-    Rejection,
-    Source,
-    Unread,
-    found,
-    never_made,
-    short_dialects,
-)
-from toolreel_core._text_calls.unread_calls import (
-    LABELS,
-    has_think_tags,
-    is_plain,
-    looks_like_a_call,
-    name_in,
-    without_end_markers,
-)
-
 if TYPE_CHECKING:
+    from toolreel_core._text_calls.decoder_interface import (
+        Found,
+        Made,
+        Offered,
+        Rejection,
+        Source,
+        Unread,
+        found,
+    )
+    from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
-    from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
+    from toolreel_core._text_calls.payloads import (
+        decoded,
+        typed,
+        unwrapped,
+    )
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
     from toolreel_core._text_calls.reasoning import thoughts
     from toolreel_core._text_calls.scanner import Span, scan
+    from toolreel_core._text_calls.unread_calls import (
+        LABELS,
+        has_think_tags,
+        is_plain,
+        looks_like_a_call,
+        name_in,
+        without_end_markers,
+    )
 else:
+    from toolreel_core._lazy_names import face
 
-    def __getattr__(name: str) -> object:
-        """Load what few programs need when it is first used."""
-        match name:
-            case "decoded" | "typed" | "unwrapped":
-                from toolreel_core._text_calls import payloads as home
-            case "mark_at":
-                from toolreel_core._text_calls import markers as home
-            case "TextCall" | "TextCalls" | "text_calls":
-                from toolreel_core._text_calls import parse as home
-            case "QUOTATION_OPENERS" | "Code" | "Region" | "was_said":
-                from toolreel_core._text_calls import quotations as home
-            case "thoughts":
-                from toolreel_core._text_calls import reasoning as home
-            case "Span" | "scan":
-                from toolreel_core._text_calls import scanner as home
-            case _:
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(home, name)
+    __getattr__, __dir__ = face(__name__)

@@ -18,15 +18,14 @@ from typing import Final
 from toolreel_core._jsontext import Json, JsonText, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    MARKED,
     Found,
     Made,
     Offered,
     Rejection,
     Source,
     Unread,
-    never_made,
 )
+from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import thoughts
 from toolreel_core._text_calls.scanner import Span, remainder, scan
@@ -106,7 +105,7 @@ def text_calls(
     finish: str,
     schemas: Mapping[str, Json] | None = None,
     earlier: Sequence[str] = (),
-    made: Made = never_made,
+    made: Made | None = None,
 ) -> TextCalls:
     """Parse the calls in a text.
 
@@ -133,7 +132,8 @@ def text_calls(
     source = Source(
         content, Offered(frozenset(tools), schemas or {}), frozenset(dialects), finish == "length"
     )
-    found = _without_reported_calls(_calls_in_source(source, earlier), content, made)
+    found = _calls_in_source(source, earlier)
+    found = found if made is None else _without_reported_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
     if found.calls and _calls_in_source(replace(source, text=found.content, cut=False), earlier).calls:

@@ -19,7 +19,8 @@ from pyrsistent import pmap
 
 from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import BARE, Made, Offered, Source, never_made
+from toolreel_core._text_calls.decoder_interface import Made, Offered, Source
+from toolreel_core._text_calls.dialects import BARE
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""
@@ -97,7 +98,7 @@ _HTML: Final = frozenset({
 
 
 def has_skeleton(
-    text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made = never_made
+    text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made | None = None
 ) -> bool:
     """Whether a tool is named next to its arguments, other than in a report of calls that were made.
 
@@ -118,8 +119,10 @@ def has_skeleton(
         for name in names.finditer(text)
     )
     skeletons = ((name, bracket) for name, bracket in brackets if bracket is not None)
-    reported = [*islice(skeletons, 1 if made is never_made else _MOST + 1)]
-    return bool(reported) and (len(reported) > _MOST or not _reports_made_calls(text, reported, made))
+    reported = [*islice(skeletons, 1 if made is None else _MOST + 1)]
+    return bool(reported) and (
+        made is None or len(reported) > _MOST or not _reports_made_calls(text, reported, made)
+    )
 
 
 def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
@@ -289,7 +292,7 @@ def looks_like_a_call(
     text: str,
     known: Collection[str],
     schemas: Mapping[str, Json] = _NO_SCHEMAS,
-    made: Made = never_made,
+    made: Made | None = None,
 ) -> bool:
     """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -49,8 +48,7 @@ FaultCode: TypeAlias = Literal[
 _NOTHING = canonical({})
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Why a call failed, for the model to read."""
 
     code: FaultCode
@@ -62,6 +60,8 @@ class Fault:
 
 def tool_not_found(name: str, known: Sequence[str]) -> Fault:
     """No tool has that name: the nearest one is named, never guessed and run."""
+    from difflib import get_close_matches  # noqa: PLC0415 - few calls name a wrong tool
+
     name = shown(name)
     if not known:
         return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}: this run has no tools. Answer in text.")

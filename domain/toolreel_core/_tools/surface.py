@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import JsonText, canonical, chain, parse
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools.tool_definition import ToolDefinition, matches, outward_name

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
+from toolreel_core._config_checks import fits
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import fits
 from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, json_text, parse, quote, sound
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, check_schema

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from toolreel_core._config_checks import unknown_name, unregistered
 from toolreel_core._errors import ConfigError, TransformError
-from toolreel_core._internal import unknown_name, unregistered
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -41,8 +41,7 @@ class Transform:
     apply: Change
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """The result of applying transforms to a tree."""
 
     tree: Tree

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, gemini_subset, inline_defs, inlined
+from toolreel_core._schema import changed_within, inline_defs, inlined
 from toolreel_core._transforms.registry import Change, register_transform
 
 
@@ -53,6 +53,8 @@ def schema_inline_defs(tool: Tree) -> Tree:
 )
 def schema_gemini_subset(tool: Tree) -> Tree:
     """The tool with parameters that Gemini takes, and not ``strict``."""
+    from toolreel_core._schema import gemini_subset  # noqa: PLC0415 - for one family of providers
+
     return _with_parameters(tool, gemini_subset)
 
 

@@ -11,8 +11,8 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, cast, get_args, get_type_hints
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import CodecError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
 from toolreel_core._protocol import codec_error, reader_for
 from toolreel_core.evals._plan.eval_plan import Cell

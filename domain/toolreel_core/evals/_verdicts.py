@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._internal import unknown_name
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._jsontext import Json, as_tree, read, tree_at
 from toolreel_core._protocol import (
     BudgetSpent,

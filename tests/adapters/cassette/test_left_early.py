@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -106,20 +105,6 @@ def by_asyncio(session: Session, url: str) -> str:
     return asyncio.run(asked())
 
 
-def by_the_clock(session: Session, url: str) -> str:
-    """Looks at the clock between two pieces."""
-    heard, end = "", time.monotonic() + 0.04
-    with (
-        httpx.Client(transport=session.transport()) as client,
-        client.stream("POST", f"{url}/v1/chat/completions", json=ASKED) as response,
-    ):
-        for line in response.iter_lines():
-            heard += line
-            if time.monotonic() > end and line:
-                break
-    return heard
-
-
 def by_a_signal(session: Session, url: str) -> str:
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
@@ -176,7 +161,6 @@ WAYS: Final[dict[str, tuple[Callable[[Session, str], str], Answer]]] = {
         by_asyncio,
         streaming('{"choices":', NEVER, content_type="application/json"),
     ),
-    "the clock": (by_the_clock, streaming(*(part for word in WORDS for part in (0.05, chunk(word))), NEVER)),
     "a signal": (by_a_signal, FOREVER),
 }
 

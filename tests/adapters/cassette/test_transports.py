@@ -51,8 +51,6 @@ def answer(asked: Asked) -> Answer:
             return Answer(b"later", 429, headers | {"Retry-After": "3"})
         case "empty":
             return Answer(b"", 204)
-        case "bomb":
-            return Answer(gzip.compress(bytes(10_000_000)), headers={"Content-Encoding": "gzip"})
         case _:
             return Answer(body, headers=headers)
 

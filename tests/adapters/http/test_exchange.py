@@ -21,7 +21,6 @@ from tests.servers.chat_server import asking
 from tests.servers.dripping_server import DRIPS, FLOODS, Endless, dripping, sipping
 from tests.servers.http2_server import certificate_in
 from toolreel._driver import AsyncPorts, Ports, Resting, arun, run
-from toolreel.cassette import RecordTransport, ReplayTransport, recording, replaying
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import ScriptedTools
 from toolreel.tools import AsyncPythonTools
@@ -136,17 +135,6 @@ def test_no_exchange_outlasts_its_run(kind: Any, outcome_of: Callable[[Any], Out
     assert isinstance(outcome, TransportFailed)
     assert outcome.failure == "timeout"
     assert re.search(r"not complete after 0\.\d+ s, which is all that the run's max_wall_ms", outcome.message)
-
-
-@pytest.mark.parametrize("drip", ["a header", "a body of known length", "a stream"])
-def test_a_deadline_is_recorded_and_replayed_like_any_timeout(drip: str, tmp_path: Path) -> None:
-    with dripping(DRIPS[drip]) as url, recording(tmp_path / "a.yaml") as tape:
-        transport = RecordTransport(tape, httpx.HTTPTransport())
-        with HttpEndpoint(url, transport=transport, deadline=SOON) as endpoint:
-            event = endpoint.send(asking())
-    assert event == RequestFailed(1, "timeout", f"ReadTimeout: {LATE}")
-    with replaying(tmp_path / "a.yaml") as tape, HttpEndpoint(url, transport=ReplayTransport(tape)) as again:
-        assert again.send(asking()) == event
 
 
 @pytest.mark.parametrize("drip", ["a header", "100 Continue", "trailers"])

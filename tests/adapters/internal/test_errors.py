@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from toolreel._internal import AdapterError, CassetteError, MissingExtra, SecretFound, errors
-from toolreel.http import _bounded_decoder as bounded
+from toolreel.http import BodyError, TooLarge, UndecodableBody
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
 ADAPTERS = [
@@ -11,7 +11,7 @@ ADAPTERS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [*ADAPTERS, bounded.BodyError, bounded.TooLarge, bounded.UndecodableBody])
+@pytest.mark.parametrize("kind", [*ADAPTERS, BodyError, TooLarge, UndecodableBody])
 def test_every_error_of_an_adapter_is_one_of_toolreel(kind: type[Exception]) -> None:
     assert issubclass(kind, AdapterError)
     assert issubclass(kind, ToolreelError)

@@ -22,9 +22,9 @@ from toolreel_core._conversation import (
     Turn,
     UserMessage,
     drop_old_tool_turns,
-    history_policies,
     history_policy,
     keep_newest_turns,
+    policy_names,
     project,
     reduced,
     register_history_policy,
@@ -209,7 +209,7 @@ def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy
 
 def test_policies_are_found_by_name_and_listed() -> None:
     assert tuple(map(history_policy, NAMES)) == SHIPPED
-    assert history_policies()[:3] == NAMES
+    assert policy_names()[:3] == NAMES
 
 
 def test_users_add_their_own() -> None:
@@ -220,7 +220,7 @@ def test_users_add_their_own() -> None:
         return tuple(turn for turn in history if turn.pinned)
 
     assert history_policy("only_pinned") is only_pinned
-    assert "only_pinned" in history_policies()
+    assert "only_pinned" in policy_names()
     assert reduced([TASK, DONE, AGAIN], ["only_pinned"], 1, one_each) == ((TASK,), ("only_pinned",))
     said = complaint(ConfigError, lambda: register_history_policy("only_pinned")(only_pinned))
     assert said == "there is a history policy 'only_pinned' already; choose another name"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._internal import PlaceError, Table
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._jsontext import Json, canonical, parse, pointed
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table
 from toolreel_core._settings import Price
 
 counts = st.integers(0, 10**9)

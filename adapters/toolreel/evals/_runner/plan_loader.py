@@ -17,8 +17,8 @@ from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, 
 from toolreel.evals._results import Header
 from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
 from toolreel.presets import with_files
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core._plan import Presets
 from toolreel_core.evals import (

@@ -19,7 +19,7 @@ from uuid import uuid4
 from toolreel._driver import ToolHost
 from toolreel._internal import EvalPlanError, MissingExtra
 from toolreel.tools import PythonTools, load_tools
-from toolreel_core._internal import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import Json, JsonText, as_tree, chain, parse, tree_at
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import ToolDefinition, ToolSurface

@@ -14,8 +14,8 @@ from typing import Final
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._catalogue import built_in, is_built_in, select_scenarios
 from toolreel.evals._runner.real_tools import with_real_tools
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, digest
 from toolreel_core._plan import Preset
 from toolreel_core._settings import LoopConfig

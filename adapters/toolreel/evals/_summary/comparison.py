@@ -21,8 +21,8 @@ from toolreel.evals._summary.totals import (
     paired_cells,
     pairs_of,
 )
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import JsonText, canonical
 from toolreel_core.evals import (
     SAMPLE,

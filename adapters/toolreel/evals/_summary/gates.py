@@ -22,8 +22,8 @@ from toolreel.evals._statistics import (
     scenarios_to_tell,
 )
 from toolreel.evals._summary.totals import Pair, Total, counted, paired_cells, pairs_of
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     SAMPLE,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         with_descendants,
     )
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

@@ -30,8 +30,8 @@ from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._jsontext import Json, either, read
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}

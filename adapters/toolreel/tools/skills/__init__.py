@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from toolreel.tools.skills._skill_tools import skill_tools, skills_message
 else:
-    from toolreel._internal.lazy import face
+    from toolreel_core._lazy_names import face
 
     __getattr__, __dir__ = face(__name__)
 

@@ -35,7 +35,7 @@ from toolreel.tools import (
     inherited_environment,
 )
 from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
-from toolreel_core._internal import fits
+from toolreel_core._config_checks import fits
 from toolreel_core._jsontext import Json
 
 _SCRIPT_LIMIT: Final = 2**20

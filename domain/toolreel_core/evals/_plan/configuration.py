@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, reduce
 from typing import Final
 
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._conversation import Message
-from toolreel_core._internal import Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
 from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from toolreel_core._internal import Table
+from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
 from toolreel_core._plan import reserved_keys
 from toolreel_core._settings import API_PREFIX, Price, chat_url, prefix_fault

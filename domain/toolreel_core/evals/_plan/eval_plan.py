@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final, TypeVar
 
+from toolreel_core._config_checks import PlaceError, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, unknown_name
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import unknown_name
 from toolreel_core._plan import Model, Presets, SamplingProfile
 
 _EVERYTHING: Final = ("all", "full", "*")

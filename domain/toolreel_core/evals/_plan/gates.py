@@ -23,8 +23,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import parse
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
+from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Table
 from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core.evals._plan.filters import comma_separated
 

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import request_options
 from toolreel_core._settings import LoopConfig, Price, ToolFailurePolicy, ToolUseMode

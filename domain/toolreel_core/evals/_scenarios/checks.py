@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final, cast, get_args
 
-from toolreel_core._internal import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
     Json,
     Tree,

@@ -14,7 +14,7 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
-from toolreel_core._internal import PlaceError, Table, unknown_name
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain, pointed
 from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
 

@@ -13,9 +13,9 @@ from typing import Any, Final, cast, get_args
 
 from returns.pipeline import is_successful
 
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, digest, read
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface

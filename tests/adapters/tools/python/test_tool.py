@@ -178,8 +178,7 @@ def test_a_file_is_found_where_it_is_with_what_it_imports_beside_it(here: Path) 
     assert Toolbox(load_tools(["shed.py:saw", "agents/bench.py:cut"])).surface.names == ("saw", "cut")
 
 
-def test_a_file_that_cannot_be_imported_by_its_name_is_refused_with_the_reason(here: Path) -> None:
-    assert refusal("shet.py:saw") == "--tools shet.py:saw: there is no file shet.py"
+def test_a_file_with_the_name_of_another_module_is_refused(here: Path) -> None:
     (here / "json.py").write_text("TOOLS = []\n")
     assert "another module is named json; rename the file" in refusal("json.py:TOOLS")
 
@@ -193,24 +192,24 @@ def refusal(name: str) -> str:
     return complaint(ToolModuleError, lambda: load_tools([name]))
 
 
-@pytest.mark.parametrize("name", ["shed", "shed:", ":saw", ""])
-def test_a_name_in_another_form_is_refused_with_an_example(name: str) -> None:
-    assert refusal(name) == f"--tools {name}: expected module:attribute, for example my_tools:TOOLS"
+FORM = "expected module:attribute, for example my_tools:TOOLS"
+KIND = "expected a function, a Tool, a list of them or a PythonTools"
 
 
-def test_a_module_that_is_not_there_is_named() -> None:
-    assert refusal("shet:saw") == "--tools shet:saw: cannot import shet: No module named 'shet'"
-
-
-def test_an_attribute_that_is_not_there_is_named_with_the_nearest() -> None:
-    assert refusal("shed:TOOL") == "--tools shed:TOOL: shed has no 'TOOL'; did you mean 'TOOLS'?"
-    assert refusal("shed:xyz") == "--tools shed:xyz: shed has no 'xyz'"
-
-
-def test_what_is_no_tool_is_refused() -> None:
-    expected = "expected a function, a Tool, a list of them or a PythonTools"
-    assert refusal("shed:LENGTH") == f"--tools shed:LENGTH: {expected}, got int"
-    assert refusal("shed:MIXED") == f"--tools shed:MIXED: {expected}, got str"
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        *((name, FORM) for name in ("shed", "shed:", ":saw", "")),
+        ("shet:saw", "cannot import shet: No module named 'shet'"),
+        ("shet.py:saw", "there is no file shet.py"),
+        ("shed:TOOL", "shed has no 'TOOL'; did you mean 'TOOLS'?"),
+        ("shed:xyz", "shed has no 'xyz'"),
+        ("shed:LENGTH", f"{KIND}, got int"),
+        ("shed:MIXED", f"{KIND}, got str"),
+    ],
+)
+def test_a_name_that_leads_to_no_tools_is_refused(name: str, why: str) -> None:
+    assert refusal(name) == f"--tools {name}: {why}"
 
 
 def test_a_host_stands_for_its_tools(here: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from toolreel_core._internal import Table
+from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
 from toolreel_core.evals import SIZES, Budget, Endpoint, Options, layered, prices_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import ECHO, complaint
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._conversation import UserMessage
-from toolreel_core._internal import PlaceError
 from toolreel_core._plan import Presets
 from toolreel_core._settings import Price
 from toolreel_core._tools import ToolSurface

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel_core._internal import PlaceError, Table
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core.evals import Line, arguments_of, call, checks_of, exercise, outcome, scenario_of, script
 
 TOOLS: list[dict[str, Any]] = [

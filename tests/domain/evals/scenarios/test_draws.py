@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._internal import PlaceError
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import drawn, escaped, filled
 

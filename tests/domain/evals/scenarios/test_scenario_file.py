@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import SystemMessage
-from toolreel_core._internal import PlaceError, Table
 from toolreel_core._jsontext import Json, parse, pointed
 from toolreel_core.evals import TableWorld, call, drawn, parameters_of, scenario_of, script
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Measured, Model, Preset, Presets, Recommendation, SamplingProfile, means
 

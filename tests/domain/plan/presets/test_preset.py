@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.preset_values import preset, presets
 from tests.samples import ECHO, complaint
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
 from toolreel_core._plan import Change, NamesPatch, Plan, Preset, changes, differences, exact_config, joined

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._internal import PlaceError
+from toolreel_core._config_checks import PlaceError
 from toolreel_core._plan import Presets
 from toolreel_core._settings import Price
 

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
@@ -24,10 +23,10 @@ from toolreel.tools._call_context import (
 )
 from toolreel.tools._hosts import awaited, in_thread
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
-from toolreel.tools._python.signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
+from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
+from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import check_choice
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, Spent, ToolReturned, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
@@ -185,6 +184,8 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
 
 
 def _load_tools(name: str) -> list[ToolLike]:
+    from difflib import get_close_matches
+
     place, colon, attribute = name.rpartition(":")
     if not colon or not place or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
@@ -276,7 +277,7 @@ def _log_error(call: CurrentCall, error: Exception) -> None:
 
 
 class Toolbox:
-    """Tools by inner name, with their surface; :class:`~toolreel.tools._python.tools.PythonTools` runs them.
+    """Tools by inner name, with their surface; :class:`~toolreel.tools._python_tools.PythonTools` runs them.
 
     :raises ConfigError: if a signature has no schema, two tools share a name, or a mask matches no tool
     """

@@ -33,9 +33,9 @@ from typing import (
     is_typeddict,
 )
 
-from toolreel.tools._python.constraints import constrained, description_in
-from toolreel.tools._python.docstrings import parse_docstring
-from toolreel.tools._python.values import (
+from toolreel.tools._constraints import constrained, description_in
+from toolreel.tools._docstrings import parse_docstring
+from toolreel.tools._values import (
     ANYTHING,
     SCALARS,
     InvalidValue,

@@ -1,4 +1,4 @@
-"""Lazy loading of the names of packages, so that ``import toolreel`` and ``toolreel --help`` stay fast."""
+"""Lazy loading of the names of packages, so that an import loads only the modules that it needs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ Hooks: TypeAlias = tuple[Callable[[str], object], Callable[[], list[str]]]
 """``__getattr__`` and ``__dir__`` of a module."""
 
 
-def face(package: str, *, extra: str = "") -> Hooks:
+def face(package: str, *, instead: Callable[[ImportError], Exception | None] = lambda _: None) -> Hooks:
     """Hooks of a package that load each of its names from its home when the name is used.
 
     The names and their homes are the imports for type checkers, ``if TYPE_CHECKING``. They are compiled with
     the rest of the calling module, so they can be read in a program without sources, too.
 
-    :param extra: the extra that installs all that the package needs, for the error where something is missing
+    :param instead: the error to raise instead of one of a failed import, if any
     """
     # A documented function in spite of its name; pytest's loaders cannot give the code of a module.
-    code = sys._getframe(1).f_code  # pyright: ignore[reportPrivateUsage]
+    caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    code, bound = caller.f_code, {*caller.f_globals}
     homes: dict[str, str] = {}
 
     def load(name: str) -> object:
-        homes.update(homes or _imported(code))
+        homes.update(homes or _imported(code, bound))
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
@@ -35,25 +36,23 @@ def face(package: str, *, extra: str = "") -> Hooks:
             module = import_module(homes[name])
             return getattr(module, name) if hasattr(module, name) else import_module(f"{homes[name]}.{name}")
         except ImportError as error:
-            from toolreel._internal.errors import MissingExtra
-
-            # Modules that several packages share name an extra that may be only a part of this one's.
-            if extra and isinstance(error, MissingExtra | ModuleNotFoundError):
-                raise MissingExtra.of(extra, str(error.name).partition(".")[0]) from None
+            if better := instead(error):
+                raise better from None
             raise
 
     def listed() -> list[str]:
-        homes.update(homes or _imported(code))
+        homes.update(homes or _imported(code, bound))
         return sorted(getattr(sys.modules[package], "__all__", homes))
 
     return load, listed
 
 
-def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
-    """Each of our names that a module imports, with its home; also where the import is not run."""
+def _imported(code: CodeType, bound: set[str]) -> Iterator[tuple[str, str]]:
+    """Each of our names that a module imports where the import is not run, with its home."""
     home = ""
     for instruction in get_instructions(code):
+        name = instruction.argval
         if instruction.opname == "IMPORT_NAME":
-            home = instruction.argval
-        elif instruction.opname == "IMPORT_FROM" and home.startswith("toolreel") and home != __name__:
-            yield instruction.argval, home
+            home = name
+        elif instruction.opname == "IMPORT_FROM" and home.startswith("toolreel") and name not in bound:
+            yield name, home

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from tests.samples import IF_YOUR_OWN, complaint
+from toolreel_core._config_checks import Registry, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import Registry, unknown_name
 
 
 @pytest.mark.parametrize("known", [["alpha", "beta"], ("alpha", "beta"), {"alpha": 1, "beta": 2}])

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._python.constraints import is_field
-from toolreel.tools._python.docstrings import parse_docstring
-from toolreel.tools._python.schema_of import Types, default_keyword, hints_of
-from toolreel.tools._python.values import InvalidValue, JsonType
+from toolreel.tools._constraints import is_field
+from toolreel.tools._docstrings import parse_docstring
+from toolreel.tools._schema_of import Types, default_keyword, hints_of
+from toolreel.tools._values import InvalidValue, JsonType
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.samples import complaint
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._errors import ConfigError
-from toolreel_core._internal import PlaceError, Table
 
 TABLE = Table.of({"number": 3, "on": True, "inner": {"x": 1}, "names": ["a", "b", "a"]}, "preset", "mine")
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._internal import fits
+from toolreel_core._config_checks import fits
 
 
 @given(st.text("ab*", max_size=6), st.text("ab", max_size=8))

@@ -1,0 +1,89 @@
+"""The dialects of text calls, as data.
+
+A *marked* dialect opens its calls with a marker that prose does not contain by accident, so all marked
+dialects are safe to enable at once, and they are the default wherever tools are offered. A *bare* dialect
+is a whole message that could also be an answer: JSON, a list, a code fence. Enable it only for models known
+to write it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MARKED: Final = (
+    # JSON inside tags and tokens
+    "hermes_json",
+    "longcat_json",
+    "granite_json",
+    "granite20b_fc",
+    "phi4_json",
+    "functools_json",
+    "nemotron_toolcall",
+    "tool_calls_json",
+    "cohere_action",
+    "apertus_json",
+    "internlm_plugin",
+    "gigachat_fc",
+    "solar_open",
+    "plamo_requests",
+    "inkling_blocks",
+    "lmstudio_request",
+    "function_tag_json",
+    "deepseek_v3",
+    "deepseek_v31",
+    "kimi_k2",
+    "mistral_tool_calls",
+    "llama_python_tag",
+    "harmony",
+    "qwen_agent_flower",
+    # one element for each parameter
+    "qwen_xml",
+    "seed_xml",
+    "glm_xml",
+    "hunyuan_xml",
+    "ifm_xml",
+    "minimax_xml",
+    "minimax_m3_xml",
+    "invoke_xml",
+    "xai_function_call",
+    "minicpm5_xml",
+    "steptml",
+    "dsml",
+    "kimi_k3_xtml",
+    # Python, and grammars of their own
+    "pythonic_marked",
+    "functiongemma",
+    "gemma4",
+)
+"""Dialects whose calls begin with a marker."""
+
+BARE: Final = (
+    "llama_json",
+    "json_envelope",
+    "json_array",
+    "json_fenced",
+    "glm4_name_json",
+    "functionary_v32",
+    "cohere_action_fence",
+    "react",
+    "tool_tag_xml",
+    "pythonic_list",
+    "tool_code_fence",
+)
+"""Dialects that are read only as a whole message, and only for tools that exist."""
+
+DIALECTS: Final = (*MARKED, *BARE)
+"""The dialects that can be enabled."""
+
+
+def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of dialects with one word for all that are marked, which settings take too.
+
+    >>> short_dialects((*MARKED, "react"))
+    ('marked', 'react')
+    """
+    for place in range(len(names) - len(MARKED) + 1):
+        end = place + len(MARKED)
+        if names[place:end] == MARKED:
+            return (*names[:place], "marked", *names[end:])
+    return names
