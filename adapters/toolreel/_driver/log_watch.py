@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Field: TypeAlias = str | int | float | bool | tuple[str, ...]
 
-CONTENT: Final = frozenset({"sample", "samples", "message", "error", "labels"})
+CONTENT: Final = frozenset({"sample", "samples", "message", "error", "labels", "text"})
 """Fields of notes that quote a message, an argument, an answer or an error."""
 
 

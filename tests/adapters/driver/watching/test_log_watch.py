@@ -213,7 +213,7 @@ def test_every_text_of_a_note_is_a_name_or_content(kind: type) -> None:
         for field in fields(kind)
         if "str" in str(hints[field.name]) or "Literal" in str(hints[field.name])
     }
-    assert texts <= NAMES | CONTENT, "say in note_fields.py or here what it is"
+    assert texts <= NAMES | CONTENT, "say in log_watch.py or here what it is"
 
 
 def test_every_field_named_as_content_exists() -> None:
