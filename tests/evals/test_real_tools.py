@@ -184,8 +184,7 @@ python = ["keyed_tools.py:pay"]
 effects = ["pay"]
 
 [[check]]
-called = "pay"
-times = 2
+called = ["pay", "pay"]
 
 [script]
 good = [{ call = "pay", with = { euros = 3 } }, { call = "pay", with = { euros = 3 } }, "Paid."]

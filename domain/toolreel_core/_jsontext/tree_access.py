@@ -36,10 +36,22 @@ def tree_at(tree: Tree, *path: str) -> Tree:
 
 
 def pointed(root: Json, pointer: str) -> Json:
-    """The target of a JSON pointer into objects, such as ``#/$defs/Unit``; null if there is none."""
+    """The target of a JSON pointer, such as ``#/$defs/Unit`` or ``/draft/list/1``; null if there is none.
+
+    >>> pointed({"draft": {"list": [1, 2]}}, "/draft/list/1"), pointed({}, "/draft")
+    (2, None)
+    """
     for step in pointer.split("/")[1:]:
-        root = as_tree(root).get(step.replace("~1", "/").replace("~0", "~"))
+        if isinstance(root, list | tuple):
+            plain = step.isascii() and step.isdigit() and len(step) < _LONG_INDEX
+            root = root[int(step)] if plain and int(step) < len(root) else None
+        else:
+            root = as_tree(root).get(step.replace("~1", "/").replace("~0", "~"))
     return root
+
+
+_LONG_INDEX: Final = 10
+"""Digits that no index has, and that take long to read."""
 
 
 def calls_of(message: Tree) -> Sequence[Json]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolreel_core._protocol.codec import (
         VERSION,
         Stored,
+        codec_error,
         decode,
         decode_event,
         decode_plan,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         load_note,
         load_plan,
         load_state,
+        reader_for,
         tag,
         to_json,
     )

@@ -121,17 +121,17 @@ def load_note(stored: str | Tree) -> Note:
 
 def decode(kind: object, tree: Json, place: str) -> object:
     """Read an encoded value of this annotation from inside a larger record; errors begin with the place."""
-    return _reader_for(kind)(tree, place)
+    return reader_for(kind)(tree, place)
 
 
 def decode_plan(tree: Json) -> Plan:
     """Read an encoded plan from inside a larger record."""
-    return cast("Plan", _reader_for(Plan)(tree, "plan"))
+    return cast("Plan", reader_for(Plan)(tree, "plan"))
 
 
 def decode_event(tree: Json) -> Event:
     """Read an encoded event from inside a larger record."""
-    return cast("Event", _reader_for(Event)(tree, "event"))
+    return cast("Event", reader_for(Event)(tree, "event"))
 
 
 def encode(value: object) -> Json:
@@ -179,7 +179,7 @@ def _decode_as(kind: object, stored: str | Tree) -> object:
             blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
-            return _reader_for(kind)(
+            return reader_for(kind)(
                 value if blobs is None else _insert_blobs(value, cast("Json", blobs)), "value"
             )
         case _:
@@ -188,7 +188,7 @@ def _decode_as(kind: object, stored: str | Tree) -> object:
 
 def _insert_blobs(value: Json, blobs: Json) -> Json:
     if not isinstance(blobs, Mapping):
-        raise _codec_error("blobs", "an object", blobs)
+        raise codec_error("blobs", "an object", blobs)
     checked = {digest: check_blob(digest, base64, f"blobs.{digest}") for digest, base64 in blobs.items()}
     return with_blobs(value, checked, "value")
 
@@ -204,7 +204,7 @@ def tag(kind: type) -> str:
 
 
 @cache
-def _reader_for(hint: object) -> _Reader:
+def reader_for(hint: object) -> _Reader:
     """The function that reads a value of this annotation.
 
     Cached, and recursive calls happen while reading: annotations may refer to each other.
@@ -217,11 +217,11 @@ def _reader_for(hint: object) -> _Reader:
     if get_origin(hint) in {Union, UnionType}:
         return _union_reader(get_args(hint))
     if get_origin(hint) is PMap:
-        return _map_reader(_reader_for(get_args(hint)[1]))
+        return _map_reader(reader_for(get_args(hint)[1]))
     if get_origin(hint) is Literal:
         return _literal_reader(get_args(hint))
     if get_origin(hint) is tuple:
-        return _tuple_reader(_reader_for(get_args(hint)[0]))
+        return _tuple_reader(reader_for(get_args(hint)[0]))
     kind = cast("type[Any]", hint)
     return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
 
@@ -230,10 +230,10 @@ def _read_transcript(tree: Json, place: str) -> object:
     if not isinstance(tree, Mapping):
         return Transcript.of(_read_messages(tree, place))
     if {*tree} != {"messages", "form", "kept"}:
-        raise _codec_error(place, "a list, or an object of messages, form and kept", tree)
+        raise codec_error(place, "a list, or an object of messages, form and kept", tree)
     messages, kept = _read_messages(tree["messages"], f"{place}.messages"), tree["kept"]
     less = None if kept is None else _read_messages(kept, f"{place}.kept")
-    form = cast("Form", _reader_for(Form)(tree["form"], f"{place}.form"))
+    form = cast("Form", reader_for(Form)(tree["form"], f"{place}.form"))
     try:
         return Transcript.of(messages, form, kept=less)
     except ConfigError as error:
@@ -241,10 +241,11 @@ def _read_transcript(tree: Json, place: str) -> object:
 
 
 def _read_messages(tree: Json, place: str) -> tuple[Message, ...]:
-    return cast("tuple[Message, ...]", _reader_for(tuple[Message, ...])(tree, place))
+    return cast("tuple[Message, ...]", reader_for(tuple[Message, ...])(tree, place))
 
 
-def _codec_error(place: str, expected: str, tree: Json) -> CodecError:
+def codec_error(place: str, expected: str, tree: Json) -> CodecError:
+    """What is wrong with a stored value, which is told up to 80 characters of it."""
     text = canonical(tree)
     return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
 
@@ -252,7 +253,7 @@ def _codec_error(place: str, expected: str, tree: Json) -> CodecError:
 def _read_json_text(tree: Json, place: str) -> JsonText:
     text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
     if not isinstance(text, JsonText) or text != tree:
-        raise _codec_error(place, "canonical JSON text", tree)
+        raise codec_error(place, "canonical JSON text", tree)
     return text
 
 
@@ -260,7 +261,7 @@ def _scalar_reader(kind: type) -> _Reader:
     def read_scalar(tree: Json, place: str) -> object:
         # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
         if type(tree) is not kind and not (kind is float and type(tree) is int):
-            raise _codec_error(place, kind.__name__, tree)
+            raise codec_error(place, kind.__name__, tree)
         return tree
 
     return read_scalar
@@ -269,7 +270,7 @@ def _scalar_reader(kind: type) -> _Reader:
 def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
     def read_literal(tree: Json, place: str) -> object:
         if tree not in allowed:
-            raise _codec_error(place, f"one of {', '.join(allowed)}", tree)
+            raise codec_error(place, f"one of {', '.join(allowed)}", tree)
         return tree
 
     return read_literal
@@ -278,7 +279,7 @@ def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
 def _tuple_reader(item: _Reader) -> _Reader:
     def read_tuple(tree: Json, place: str) -> object:
         if not isinstance(tree, Sequence) or isinstance(tree, str):
-            raise _codec_error(place, "a list", tree)
+            raise codec_error(place, "a list", tree)
         return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
 
     return read_tuple
@@ -287,7 +288,7 @@ def _tuple_reader(item: _Reader) -> _Reader:
 def _map_reader(item: _Reader) -> _Reader:
     def read_map(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping):
-            raise _codec_error(place, "an object", tree)
+            raise codec_error(place, "an object", tree)
         return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
 
     return read_map
@@ -301,14 +302,14 @@ def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
         if classes and isinstance(tree, Mapping):
             kind = classes.get(str(tree.get("type")))
             if kind is None:
-                raise _codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
-            return _reader_for(kind)(tree, place)
+                raise codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
+            return reader_for(kind)(tree, place)
         for kind in plain:
             if kind is NoneType and tree is None:
                 return None
             if kind is not NoneType and tree is not None:
-                return _reader_for(kind)(tree, place)
-        raise _codec_error(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
+                return reader_for(kind)(tree, place)
+        raise codec_error(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
 
     return read_union
 
@@ -320,13 +321,13 @@ def _class_reader(kind: type[Any]) -> _Reader:
 
     def read_class(tree: Json, place: str) -> object:
         if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
-            raise _codec_error(place, f"an object of type {tag(kind)}", tree)
+            raise codec_error(place, f"an object of type {tag(kind)}", tree)
         given = {name: value for name, value in tree.items() if name != "type"}
         if missing := sorted(required - given.keys()):
             raise CodecError(f"{place}.{missing[0]}: is missing")
         if foreign := sorted(given.keys() - {item.name for item in stored}):
             raise CodecError(f"{place}.{foreign[0]}: is unknown to this version")
-        values = {name: _reader_for(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
+        values = {name: reader_for(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
         try:
             return kind(**values)
         except ConfigError as error:

@@ -158,13 +158,12 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
     scripted_stream,
 )
-from toolreel_core.evals._scenarios.workspace import Workspace
 from toolreel_core.evals._scenarios.world import (
     Row,
     TableWorld,
+    Workspace,
     World,
     alike,
-    at,
     failure,
     has_arguments,
     steps,

@@ -6,15 +6,15 @@ other programs are validated as strictly as ours; errors name the place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from types import NoneType
-from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, cast, get_args, get_type_hints
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
+from toolreel_core._protocol import codec_error, reader_for
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._verdicts import Verdict
 
@@ -131,14 +131,14 @@ def record_of(line: str, place: str = "record") -> Record:
             raise error
         case Mapping() as tree:
             if (version := tree.get("record")) != VERSION:
-                what = f"of version {_cut(version)}; this toolreel reads version {VERSION}"
+                what = f"of version {canonical(version)[:80]}; this toolreel reads version {VERSION}"
                 raise CodecError(f"{place}: {what}")
             fields = {key: value for key, value in tree.items() if key != "record"}
             if isinstance(configuration := fields.get("configuration"), Mapping):
                 fields["configuration"] = canonical(configuration)
             return cast("Record", _read(Record, fields, place))
         case tree:
-            raise _wrong(place, "an object", tree)
+            raise codec_error(place, "an object", tree)
 
 
 def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
@@ -167,11 +167,11 @@ def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a 
 
 def _read(kind: type, tree: Json, place: str) -> object:
     if not isinstance(tree, Mapping):
-        raise _wrong(place, "an object", tree)
+        raise codec_error(place, "an object", tree)
     left = dict(tree)
     value = _taken(kind, left, place)
-    for key in left:
-        raise CodecError(f"{place}: {unknown_name('field', key, tree.keys() - left.keys())}")
+    if left:
+        raise CodecError(f"{place}: {unknown_name('field', min(left), tree.keys() - left.keys())}")
     return value
 
 
@@ -188,40 +188,15 @@ def _taken(kind: type, tree: dict[str, Json], place: str) -> object:
     return kind(**values)
 
 
-_SCALARS: Final[Mapping[object, tuple[str, Callable[[Any], bool]]]] = {
-    str: ("a text", lambda value: isinstance(value, str)),
-    bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("a whole number of at least 0", lambda value: type(value) is int and value >= 0),
-    float: ("a number of at least 0", lambda value: type(value) in {int, float} and value >= 0),
-}
-"""What is expected for an annotation, and whether a value is that."""
-
-
 def _value(hint: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - an annotation
-    if get_origin(hint) is Literal:
-        if tree not in get_args(hint):
-            raise _wrong(place, f"one of {', '.join(get_args(hint))}", tree)
+    if hint is Any:
         return tree
-    if get_origin(hint) is tuple:
+    kind = next(iter(get_args(hint)), None)
+    if is_dataclass(kind):
         if not isinstance(tree, list | tuple):
-            raise _wrong(place, "a list", tree)
-        item = get_args(hint)[0]
-        return tuple(_value(item, each, f"{place}[{index}]") for index, each in enumerate(tree))
-    if is_dataclass(hint):
-        return _read(cast("type", hint), tree, place)
-    if hint is Any or (tree is None and NoneType in get_args(hint)):
-        return tree
-    kind = next((one for one in _SCALARS if one in get_args(hint)), hint if hint in _SCALARS else str)
-    expected, fits = _SCALARS[kind]
-    if not fits(tree):
-        raise _wrong(place, "an object" if place.endswith(".configuration") else expected, tree)
-    return tree
-
-
-def _wrong(place: str, expected: str, tree: Json) -> CodecError:
-    return CodecError(f"{place}: expected {expected}, got {_cut(tree)}")
-
-
-def _cut(value: Json) -> str:
-    text = canonical(value)
-    return text if len(text) <= 80 else text[:80] + "…"
+            raise codec_error(place, "a list", tree)
+        return tuple(_read(cast("type", kind), each, f"{place}[{n}]") for n, each in enumerate(tree))
+    value = reader_for(hint)(tree, place)
+    if isinstance(value, int | float) and value < 0:
+        raise codec_error(place, "a number of at least 0", tree)
+    return value

@@ -104,9 +104,8 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
         if old != new and new is not None:
             return "messages", f"{_excerpt(new)} instead of {_excerpt(old)}"
     if recorded and before == asked.messages:
-        sides = (("tools", recorded.tools, asked.tools), ("options", recorded.options, asked.options))
-        for what, one, other in sides:
-            if names := {name for name, _ in {*one} ^ {*other}}:
+        for what in ("tools", "options"):
+            if names := {name for name, _ in {*getattr(recorded, what)} ^ {*getattr(asked, what)}}:
                 return what, ", ".join(sorted(names))
     return "messages", "it has been answered"
 

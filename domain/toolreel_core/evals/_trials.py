@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 from math import fsum
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
@@ -116,16 +115,14 @@ def trials_of(
     for record in records:
         at = record.cell, record.trial
         rows[at] = _row(record, options, control=record.cell.scenario in plain, planned=at in rows)
+    took_tools = {one.cell for one in rows.values() if one.valid}
     order = sorted(rows, key=lambda at: (places.get(at[0], len(places)), *at[0].axes, at[1]))
-    found = list[Trial]()
-    for _, cell in groupby(order, key=lambda at: at[0]):
-        trials = [rows[at] for at in cell]
-        tools = any(one.valid for one in trials)
-        found += (
-            replace(one, lacking=True) if tools and one.planned and one.outcome == "unsupported" else one
-            for one in trials
-        )
-    return tuple(found)
+    return tuple(
+        replace(one, lacking=True)
+        if one.outcome == "unsupported" and one.planned and one.cell in took_tools
+        else one
+        for one in map(rows.__getitem__, order)
+    )
 
 
 def _row(record: Record, options: Options, *, control: bool, planned: bool) -> Trial:

@@ -126,6 +126,7 @@ MISTAKES: Final = {
         "[strategy.mine]\nextends = 'prod'\n",
         "line 2: strategy.mine.extends: there is no strategy 'prod'; did you mean 'production'?",
     ),
+    "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "line 2: eval.scenarios: there is no scenario"),
     "a gate about what nobody measures": (
         "[[gate]]\nmetric = 'pass_rate'\nat_least = 0.8\n",
         "line 1: gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",

@@ -28,8 +28,7 @@ from toolreel.evals import (
     scenario_text,
 )
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core._jsontext import Json
-from toolreel_core.evals import at
+from toolreel_core._jsontext import Json, pointed
 
 CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
 MODEL = "local--qwen2.5-coder-1.5b"
@@ -147,8 +146,8 @@ def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
         "Thanks for {{it}}!",
     ]
     assert tree["system"] == "You sell {{things}}."
-    assert at(tree, "/tool/0/name") == "find_stock"
-    assert at(tree, "/tool/0/answers") == [
+    assert pointed(tree, "/tool/0/name") == "find_stock"
+    assert pointed(tree, "/tool/0/answers") == [
         {"when": {"part": "pin"}, "then": {"pieces": 4, "note": None}, "times": 1},
         {"when": {"part": "pin"}, "then": {"pieces": 5, "note": None}},
         {"when": {"part": "nail"}, "then": {"pieces": 6, "note": "{{wow}}"}},

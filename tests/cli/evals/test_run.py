@@ -174,7 +174,7 @@ def test_too_few_runs_leave_an_evaluation_incomplete_and_are_not_repeated(far: P
 
 
 def test_another_configuration_is_a_mistake(far: Provider) -> None:
-    assert_mistake(evaluating("replay", "results"), "header.json: there is no evaluation")
+    assert_mistake(evaluating("replay", "."), "header.json: there is no evaluation")
     assert evaluating(*at(far)).code == 0
     assert_mistake(
         evaluating(*at(far, "--temperature", "0.5")),

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from toolreel_core._config_checks import PlaceError, Table
-from toolreel_core._jsontext import Json, canonical, parse
+from toolreel_core._jsontext import Json, canonical, parse, pointed
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (
     TableWorld,
     Workspace,
     alike,
-    at,
     failure,
     has_arguments,
     rows_of,
@@ -36,7 +35,7 @@ def told(here: TableWorld, **arguments: Json) -> Json:
 
 
 def code(here: TableWorld, **arguments: Json) -> Json:
-    return at(told(here, **arguments), "/errors/0/code")
+    return pointed(told(here, **arguments), "/errors/0/code")
 
 
 def test_the_first_row_that_fits_answers() -> None:
@@ -128,7 +127,7 @@ TREE: Json = {"draft": {"a/b": {"~": 1}, "list": ["x", {"y": 2}], "null": None, 
     ],
 )
 def test_a_pointer_finds_what_is_there_and_nothing_elsewhere(pointer: str, value: Json) -> None:
-    assert at(TREE, pointer) == value
+    assert pointed(TREE, pointer) == value
 
 
 @pytest.mark.parametrize(

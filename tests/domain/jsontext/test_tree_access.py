@@ -154,9 +154,10 @@ def test_a_value_may_nest_as_deep_as_it_can_be_read_back() -> None:
     assert complaint(ConfigError, lambda: json_text([deep], "options")).endswith("deeper than 128 levels")
 
 
-def test_a_json_pointer_leads_through_objects() -> None:
+def test_a_json_pointer_leads_through_objects_and_lists() -> None:
     tree: Tree = {"$defs": {"a/b": {"c~d": 1}}, "list": [2]}
     assert pointed(tree, "#/$defs/a~1b/c~0d") == 1
     assert pointed(tree, "#") == tree
-    assert pointed(tree, "#/list/0") is None
+    assert pointed(tree, "#/list/0") == 2
+    assert pointed(tree, "#/list/1") is None
     assert pointed(tree, "#/$defs/x/y") is None

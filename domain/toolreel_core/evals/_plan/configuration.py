@@ -136,23 +136,6 @@ class Strategy:
     own: Preset = field(default_factory=Preset)
     """Its own settings; they override those of the layers."""
 
-    def extended(self, name: str, tree: object) -> Strategy:
-        """A strategy of the user's own over this one.
-
-        :raises PlaceError: at the first thing that is wrong
-        """
-        table = Table.of(tree, "strategy", name).only("extends", "about", "tags", "presets", *_OWN)
-        sections = {section: table.values[section] for section in _OWN if section in table.values}
-        own = Preset.of(name, sections)
-        return replace(
-            self,
-            name=name,
-            about=table.text("about", f"{self.name}, changed"),
-            tags=table.names("tags"),
-            presets=(*self.presets, *table.names("presets")),
-            own=self.own.merged(own),
-        )
-
 
 STRATEGIES: Final = (
     Strategy(
@@ -188,13 +171,22 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
     for name, table in Table.of(tree, "strategy").tables():
         if name in known:
             raise table.complaint("there is a strategy of that name; choose another")
-        base = table.text("extends", "production")
-        if base not in known:
-            raise table.complaint(unknown_name("strategy", base, known), "extends")
-        for preset in table.names("presets"):
+        table.only("extends", "about", "tags", "presets", *_OWN)
+        if (extended := table.text("extends", "production")) not in known:
+            raise table.complaint(unknown_name("strategy", extended, known), "extends")
+        base, further = known[extended], table.names("presets")
+        for preset in further:
             if preset not in presets.names:
                 raise table.complaint(unknown_name("preset", preset, presets.names), "presets")
-        known[name] = known[base].extended(name, table.values)
+        sections = {section: table.values[section] for section in _OWN if section in table.values}
+        known[name] = replace(
+            base,
+            name=name,
+            about=table.text("about", f"{base.name}, changed"),
+            tags=table.names("tags"),
+            presets=(*base.presets, *further),
+            own=base.own.merged(Preset.of(name, sections)),
+        )
     return tuple(known.values())
 
 
@@ -249,19 +241,18 @@ def harness_preset(options: Options) -> Preset:
     False
     """
     budget = options.run_budget
-    tokens, minutes = budget.max_tokens, budget.max_minutes
-    caps: dict[str, Json] = {
-        "max_cost": budget.max_cost,
-        "max_total_tokens": None if tokens is None else max(1, int(tokens)),
-        "max_wall_ms": None if minutes is None else max(1, int(minutes * 60_000)),
-    }
     wanted: dict[str, Json] = {
         "tool_use_mode": options.tool_use_mode,
         "tool_failure_policy": options.tool_failure_policy,
         "fix_empty_final": options.fix_empty_final,
         "fallback_without_tools": options.fallback_retries > 0,
-        **{key: value for key, value in caps.items() if value is not None},
     }
+    if budget.max_cost:
+        wanted["max_cost"] = budget.max_cost
+    if budget.max_tokens:
+        wanted["max_total_tokens"] = max(1, int(budget.max_tokens))
+    if budget.max_minutes:
+        wanted["max_wall_ms"] = max(1, int(budget.max_minutes * 60_000))
     asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
     return asked.merged(Preset(config=options.loop))
 

@@ -59,17 +59,14 @@ class Shard:
 
     def trials(self, cell: Cell, trials: int) -> range:
         """Those of a cell's trials that are in this shard."""
-        first = (self.number - 1 - _turn(cell)) % self.of_all
+        # Where the first trial of the cell is dealt out, so that no shard has all first ones.
+        turn = int(chain("shard", *cell.axes)[:12], 16)
+        first = (self.number - 1 - turn) % self.of_all
         return range(first + 1, trials + 1, self.of_all)
 
     def __str__(self) -> str:
         """As the command line has it."""
         return f"{self.number}/{self.of_all}"
-
-
-def _turn(cell: Cell) -> int:
-    """How far from shard 1 the first trial of a cell is dealt out."""
-    return int(chain("shard", *cell.axes)[:12], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +224,10 @@ class EvalPlan:
             if (model and task.model != model) or endpoint not in {None, task.endpoint}:
                 continue
             cells = [(replace(task, scenario=each.name), each.version) for each in self.scenarios]
-            known = [
-                (cell, version, self.configuration(cell).digest, self.trials_of(cell))
-                for cell, version in cells
-            ]
+            known = [(cell, version, self.configuration(cell).digest) for cell, version in cells]
             for trial in range(1, self.trials + 1):
-                for cell, version, configuration, trials in known:
-                    if trial in trials:
+                for cell, version, configuration in known:
+                    if trial in self.trials_of(cell):
                         yield Sample(cell, trial, version, configuration)
 
     def configuration(self, cell: Cell) -> Configuration:
@@ -346,9 +340,6 @@ def _at(key: str, find: Callable[[], _Found]) -> _Found:
         raise PlaceError(("eval", key), str(error)) from None
 
 
-_SHOWN: Final = 5
-
-
 def check_cost_cap(plan: EvalPlan) -> None:
     """Refuse a cap of the cost where the cost of a model will not be known.
 
@@ -367,13 +358,11 @@ def check_cost_cap(plan: EvalPlan) -> None:
         ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
     }
     for place in (place for place, cap in caps.items() if unknown and cap is not None):
-        names = ", ".join(unknown[:_SHOWN])
-        names += f" and {len(unknown) - _SHOWN} others" if unknown[_SHOWN:] else ""
         where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
+        prices = f'write [prices."MODEL"]{where} with prompt and completion'
         what = (
-            f'nobody knows what {names} will cost; write [prices."MODEL"]{where} with prompt and completion, '
-            "name a provider that reports costs, such as openrouter, or leave max_cost out and limit "
-            "max_tokens"
+            f"nobody knows what {', '.join(unknown)} will cost; {prices}, name a provider that reports "
+            "costs, such as openrouter, or leave max_cost out and limit max_tokens"
         )
         raise PlaceError(place, what)
 

@@ -44,31 +44,30 @@ def select(
     :param candidates: by what an item can be named; the first is its name
     :raises ConfigError: if a word matches no item, or nothing is left
     """
-    lowered = [word.lower() for word in words]
-    named = [(item, tuple(name.lower() for name in candidates(item))) for item in items]
-    known = dict.fromkeys(name for _, names in named for name in names)
-    taken = [word for word in lowered if not word.startswith("!")] or ["*"]
-    dropped = [word[1:].strip() for word in lowered if word[1:].strip() and word.startswith("!")]
-    includes, excludes = ([_pattern(word, known) for word in each] for each in (taken, dropped))
-    for word, pattern in zip((*taken, *dropped), (*includes, *excludes), strict=True):
-        if word not in _EVERYTHING and not _fits(known, (pattern,)):
-            raise ConfigError(unknown_name(what, word, known))
-    left = tuple(item for item, names in named if _fits(names, includes) and not _fits(names, excludes))
+    named = [(item, {name.lower() for name in candidates(item)}) for item in items]
+    known = dict.fromkeys(name for item in items for name in map(str.lower, candidates(item)))
+    included, excluded = set[str](), set[str]()
+    for word in map(str.lower, words):
+        bare = word.removeprefix("!").strip()
+        side = included if bare == word else excluded
+        side |= _meant(bare, what, known) if bare else set()
+    included = included or {*known}
+    left = tuple(item for item, names in named if names & included and not names & excluded)
     if not left:
         raise ConfigError(f"no {what} is left by {', '.join(words) or 'an empty catalogue'}")
     return left
 
 
-def _pattern(word: str, known: Collection[str]) -> str:
-    """The glob of a word: a whole name where there is one, so that ``default`` is not ``grok_default``."""
-    if word in _EVERYTHING or "*" in word:
-        return "*" if word in _EVERYTHING else word
+def _meant(word: str, what: str, known: Collection[str]) -> set[str]:
+    """The names that a word means; a whole name is just that, so that ``default`` is not ``grok_default``."""
+    if word in _EVERYTHING:
+        return {*known}
     plain = re.sub(r"[?[]", r"[\g<0>]", word)
-    return plain if word in known else f"*{plain}*"
-
-
-def _fits(names: Iterable[str], patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    pattern = word if "*" in word else f"*{plain}*"
+    found = {word} & {*known} or {name for name in known if fnmatchcase(name, pattern)}
+    if not found:
+        raise ConfigError(unknown_name(what, word, known))
+    return found
 
 
 AUTO = "auto"

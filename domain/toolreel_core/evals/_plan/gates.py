@@ -144,7 +144,8 @@ def _gate(table: Table, *, two_sides: bool = False) -> Gate:
         if metric not in METRICS:
             raise table.complaint(unknown_name("metric", metric, METRICS))
         side = "at_least" if "at_least" in table.values else "at_most"
-        return Gate("figure", _number(table, side), metric, ">=" if side == "at_least" else "<=", **parts)
+        bound = cast("float", table.amount(side))
+        return Gate("figure", bound, metric, ">=" if side == "at_least" else "<=", **parts)
     table.only(test, "alpha", "margin", "about", "model", "scenario", "strategy" if two_sides else "against")
     second, first = table.text(test), table.text("against")
     if not two_sides and not (second and first):
@@ -153,17 +154,9 @@ def _gate(table: Table, *, two_sides: bool = False) -> Gate:
         raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
     kind: GateKind = "nothing-broke" if test == "nothing_broke_in" else "no-regression"
     kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
-    if not 0 < (limit := _number(table, key, _LEVEL)) < 1:
-        raise table.complaint(f"expected a number above 0 and below 1, got {limit!r}", key)
+    if not 0 < (limit := cast("float", table.amount(key, _LEVEL))) < 1:
+        raise table.complaint(f"expected a number above 0 and below 1, got {limit:g}", key)
     # Of a single scenario there is no other statement.
     about = THESE if parts["scenario"] else SAMPLE
     about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
     return Gate(kind, limit, **{**parts, "strategy": second or parts["strategy"]}, against=first, about=about)
-
-
-def _number(table: Table, key: str, default: float | None = None) -> float:
-    value = table.values.get(key, default)
-    # Infinity and nan are numbers to TOML, and there is no limit that they could be.
-    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
-        raise table.complaint(f"expected a number, got {value!r}", key)
-    return value

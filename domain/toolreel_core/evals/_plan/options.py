@@ -289,8 +289,8 @@ def layered(layers: Iterable[Tree]) -> Tree:
     """
     whole: Tree = {}
     for layer in layers:
-        endpoint, given = whole.get("endpoint"), layer.get("endpoint")
-        if isinstance(endpoint, Mapping) and isinstance(given, Mapping) and "base_url" in given:
+        endpoint = as_tree(whole.get("endpoint"))
+        if endpoint and "base_url" in as_tree(layer.get("endpoint")):
             kept = {name: value for name, value in endpoint.items() if name not in _OF_SERVER}
             whole = {**whole, "endpoint": kept}
         if layer.get("endpoints"):

@@ -19,6 +19,7 @@ from toolreel_core._jsontext import (
     canonical,
     items_of,
     parse,
+    pointed,
     read,
     read_tolerant,
     tree_at,
@@ -35,7 +36,7 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
-from toolreel_core.evals._scenarios.world import Compared, alike, at, has_arguments
+from toolreel_core.evals._scenarios.world import Compared, alike, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
@@ -166,16 +167,17 @@ def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: 
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.complaint(unknown_name("tool", tool, tools), place)
+    if {"before", "within"} <= {*table.values}:
+        raise table.complaint("write before or within, not both", "within")
     if (exchange := table.values.get("exchange", ANY)) not in (ANY, *range(1, len(user) + 1)):
         what = f"the user speaks {len(user)} times, so there is no exchange {exchange!r}"
         raise table.complaint(what, "exchange")
     others = tuple(check for check in before if check.layer == "outcome")
+    context: dict[str, Any] = {"others": others, "tools": tools, "known": user} if key == "truthful" else {}
     return Check(
         _name(table, key, {ANSWERED, *(check.name for check in before)}),
         table.values.get("layer", "outcome"),
-        partial(_untrue, table.values, others, tools, user)
-        if key == "truthful"
-        else partial(finding, table.values),
+        partial(finding, table.values, **context),
     )
 
 
@@ -201,9 +203,10 @@ def _fits(call: ObservedCall, wanted: Json) -> bool:
 
 def _called(values: Tree, seen: Evidence) -> str:
     """The calls were made, in this order if not within one reply; a name alone is a call that worked."""
-    each_with, within = {"ok": True, "with": values.get("with", {})}, values.get("within")
+    within, arguments = values.get("within"), values.get("with", {})
     wanted = [
-        one if isinstance(one, Mapping) else {"tool": one, **each_with} for one in _listed(values["called"])
+        {"with": arguments, **(one if isinstance(one, Mapping) else {"tool": one, "ok": True})}
+        for one in _listed(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
     before = [place for place, call in enumerate(seen.calls) if _fits(call, values.get("before"))]
@@ -213,7 +216,7 @@ def _called(values: Tree, seen: Evidence) -> str:
     if any(_makes(group, wanted, in_order=within is None) for group in groups):
         return ""
     what = " and ".join(
-        f"{one.get('tool', 'a tool')}{f' with {_short(arguments)}' if (arguments := one.get('with')) else ''}"
+        f"{one.get('tool', 'a tool')}{f' with {_short(more)}' if (more := one.get('with')) else ''}"
         for one in wanted
     )
     success = " with success" if all(one.get("ok") for one in wanted) else ""
@@ -239,7 +242,7 @@ def _omits(values: Tree, seen: Evidence) -> str:
 
 def _effects(values: Tree, seen: Evidence) -> str:
     wanted = [*cast("Sequence[Tree]", values["effects"])]
-    done = [*cast("Sequence[Tree]", at(seen.world.contents(), "/orders") or ())]
+    done = [*cast("Sequence[Tree]", pointed(seen.world.contents(), "/orders") or ())]
     fine = len(done) == len(wanted) and all(
         one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}), _compared(values))
         for one, other in zip(done, wanted, strict=True)
@@ -289,35 +292,28 @@ def _world(values: Tree, seen: Evidence) -> str:
     contents = cast("Tree", seen.world.contents())
     state = contents.get("state", contents)
     for pointer, value in cast("Tree", values["world"]).items():
-        if not alike(there := at(state, pointer), value, _compared(values)):
+        if not alike(there := pointed(state, pointer), value, _compared(values)):
             return f"{pointer} should be {_short(value)}, it is {_short(there)}"
     return ""
 
 
 def _answer_is(values: Tree, seen: Evidence) -> str:
     """The answer is nothing but a word, whatever its letter case, quotes and last mark."""
-    wanted, answer = str(values["answer_is"]), _answer(seen, values)
-    said = answer.strip().strip(_QUOTES).strip()
-    fine = said.casefold().rstrip(".!") == wanted.casefold().rstrip(".!") and len(said) <= len(wanted) + 1
+    answer, wanted = _answer(seen, values), str(values["answer_is"]).casefold().rstrip(".!")
+    fine = answer.strip().strip(_QUOTES).strip().casefold() in {wanted, f"{wanted}.", f"{wanted}!"}
     return "" if fine else f"the final text is not the agreed word: {_cut(answer, 80)}"
 
 
 def _says(values: Tree, seen: Evidence) -> str:
-    text = _answer(seen, values)
-    missing = [each for each in _listed(values["says"]) if not contains(text, each)]
-    return f"the answer does not say {_short(missing[0])}: {_cut(text)}" if missing else ""
-
-
-def _says_one_of(values: Tree, seen: Evidence) -> str:
-    wanted, text = _listed(values["says_one_of"]), _answer(seen, values)
-    fine = any(contains(text, each) for each in wanted)
-    return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
-
-
-def _says_not(values: Tree, seen: Evidence) -> str:
-    text = _answer(seen, values)
-    found = [each for each in _listed(values["says_not"]) if contains(text, each)]
-    return f"the answer says {_short(found[0])}: {_cut(text)}" if found else ""
+    """The answer has all of the values, one of them, or none."""
+    text, negated = _answer(seen, values), "says_not" in values
+    if wanted := _listed(values.get("says_one_of", [])):
+        fine = any(contains(text, each) for each in wanted)
+        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
+    for each in _listed(values["says_not" if negated else "says"]):
+        if contains(text, each) == negated:
+            return f"the answer {'says' if negated else 'does not say'} {_short(each)}: {_cut(text)}"
+    return ""
 
 
 def _matches(values: Tree, seen: Evidence) -> str:
@@ -327,7 +323,7 @@ def _matches(values: Tree, seen: Evidence) -> str:
 
 
 def _untrue(
-    values: Tree, others: Sequence[Check], tools: Mapping[str, str], known: Sequence[str], seen: Evidence
+    values: Tree, seen: Evidence, *, others: Sequence[Check], tools: Mapping[str, str], known: Sequence[str]
 ) -> str:
     """Success is claimed only where the other checks agree, and acts and values are those of the world."""
     if says_nothing(seen.final) and not values.get("tells"):
@@ -363,7 +359,7 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
-    orders = cast("Sequence[Mapping[str, str]]", at(seen.world.contents(), "/orders"))
+    orders = cast("Sequence[Mapping[str, str]]", pointed(seen.world.contents(), "/orders"))
     acting = {order["tool"] for order in orders}
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:
@@ -470,7 +466,7 @@ _BESIDE: Final = {
 }
 """What stands under the further keys of a check."""
 
-_KINDS: Final[Mapping[str, tuple[Callable[[Tree, Evidence], str], str, tuple[str, ...]]]] = {
+_KINDS: Final[Mapping[str, tuple[Callable[..., str], str, tuple[str, ...]]]] = {
     "called": (_called, "calls", ("with", "before", "within")),
     "never": (_never, "tool", ("with",)),
     "omits": (_omits, "text", ()),
@@ -482,10 +478,10 @@ _KINDS: Final[Mapping[str, tuple[Callable[[Tree, Evidence], str], str, tuple[str
     "world": (_world, "table", ("texts",)),
     "answer_is": (_answer_is, "text", ("exchange",)),
     "says": (_says, "said", ("exchange",)),
-    "says_one_of": (_says_one_of, "said", ("exchange",)),
-    "says_not": (_says_not, "said", ("exchange",)),
+    "says_one_of": (_says, "said", ("exchange",)),
+    "says_not": (_says, "said", ("exchange",)),
     "matches": (_matches, "pattern", ("exchange",)),
-    "truthful": (lambda _, seen: says_something(seen), "true", ("facts", "tells")),
+    "truthful": (_untrue, "true", ("facts", "tells")),
     "admits": (_unadmitted, "true", ()),
     "asks_first": (_unasked, "true", ()),
     "wire": (lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen), "wire", ()),

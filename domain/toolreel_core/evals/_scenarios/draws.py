@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, canonical, chain
-from toolreel_core.evals._scenarios.world import as_text, at, identifier, with_texts
+from toolreel_core._jsontext import Json, canonical, chain, pointed
+from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "first_names": (
@@ -244,7 +244,7 @@ def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
         if name not in values:
             what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
             raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
-        part = at(values[name], path.replace(".", "/"))
+        part = pointed(values[name], path.replace(".", "/"))
         if path and part is None:
             raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
         return part

@@ -29,8 +29,7 @@ from toolreel_core.evals._scenarios.scripted_model import (
     ScriptedCall,
     WholeReply,
 )
-from toolreel_core.evals._scenarios.workspace import Mishap, Workspace, workspace_tools
-from toolreel_core.evals._scenarios.world import Row, TableWorld, World
+from toolreel_core.evals._scenarios.world import Mishap, Row, TableWorld, Workspace, World, workspace_tools
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _WORD: Final = re.compile(

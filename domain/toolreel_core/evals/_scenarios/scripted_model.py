@@ -13,8 +13,8 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse, read
-from toolreel_core.evals._scenarios.world import at, with_texts
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse, pointed, read
+from toolreel_core.evals._scenarios.world import with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -142,8 +142,9 @@ def scripted_stream(body: Tree) -> str:
     """The stream of a body that :func:`scripted_reply` has made, in pieces that part words and numbers."""
     (choice,) = cast("Sequence[Tree]", body["choices"])
     message = as_tree(choice["message"])
-    deltas: list[Tree] = [{"role": "assistant"}]
-    deltas += [{key: value} for key, value in message.items() if key not in {"role", "content", "tool_calls"}]
+    deltas: list[Tree] = [
+        {key: value} for key, value in message.items() if key not in {"content", "tool_calls"}
+    ]
     deltas += [{"content": piece} for piece in _pieces(message.get("content"))]
     for place, call in enumerate(cast("Sequence[Tree]", message.get("tool_calls", ()))):
         function = as_tree(call["function"])
@@ -152,11 +153,11 @@ def scripted_stream(body: Tree) -> str:
             {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
             for piece in _pieces(function["arguments"])
         ]
-    head: Tree = {**{key: body[key] for key in ("id", "created", "model")}, "object": "chat.completion.chunk"}
     choices: list[Tree] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]})
-    chunks = [{**head, "choices": [each]} for each in choices]
-    lines = map(canonical, (*chunks, {**head, "choices": [], "usage": body["usage"]}))
+    head: Tree = {**body, "object": "chat.completion.chunk"}
+    chunks = [{**head, "choices": [each], "usage": None} for each in choices]
+    lines = map(canonical, (*chunks, {**head, "choices": []}))
     return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
 
 
@@ -181,13 +182,12 @@ def _usage(asked: str, answered: str) -> Tree:
 
 
 def _entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]) -> list[Tree]:
-    return [_entry(call, f"call_{place}_{index}", messages) for index, call in enumerate(calls)]
-
-
-def _entry(call: ScriptedCall, identifier: str, messages: Sequence[Tree]) -> Tree:
-    arguments = canonical(_with_results(parse(call.arguments), messages))
-    function: Tree = {"name": call.name, "arguments": arguments}
-    return {"id": identifier, "type": "function", "function": function}
+    entries = list[Tree]()
+    for index, call in enumerate(calls):
+        arguments = canonical(_with_results(parse(call.arguments), messages))
+        function: Tree = {"name": call.name, "arguments": arguments}
+        entries.append({"id": f"call_{place}_{index}", "type": "function", "function": function})
+    return entries
 
 
 def _with_results(value: Json, messages: Sequence[Tree]) -> Json:
@@ -202,6 +202,6 @@ def _with_results(value: Json, messages: Sequence[Tree]) -> Json:
         if place >= len(results):
             return None
         result: Json = read(results[place]).value_or(None)
-        return at(result, found[2])
+        return pointed(result, found[2])
 
     return with_texts(value, put)

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import shown_content
-from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, canonical, parse, pointed
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, WholeReply, at, script
+from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, WholeReply, script
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 
@@ -168,9 +168,9 @@ def _ending(one: Scenario, seed: str, *texts: str) -> Sequence[Script]:
 @cache
 def _acts(one: Scenario, seed: str) -> Set[str]:
     """The tools by which the good model does something."""
-    orders = at(rehearse(one, _good(one, seed), seed=seed).evidence.world.contents(), "/orders")
+    orders = pointed(rehearse(one, _good(one, seed), seed=seed).evidence.world.contents(), "/orders")
     if isinstance(orders, list):
-        return {str(at(order, "/tool")) for order in orders}
+        return {str(pointed(order, "/tool")) for order in orders}
     return {"state_patch"}
 
 

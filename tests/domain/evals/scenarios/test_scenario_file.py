@@ -7,8 +7,8 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import SystemMessage
-from toolreel_core._jsontext import Json, parse
-from toolreel_core.evals import TableWorld, at, call, drawn, parameters_of, scenario_of, script
+from toolreel_core._jsontext import Json, parse, pointed
+from toolreel_core.evals import TableWorld, call, drawn, parameters_of, scenario_of, script
 
 RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
 TREE: dict[str, Any] = {
@@ -141,7 +141,7 @@ def test_a_real_tool_is_outside_of_the_world_which_notes_its_effects() -> None:
     assert case.outside == ("pay",)
     world = case.world
     assert isinstance(world, TableWorld)
-    assert at(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
+    assert pointed(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
     assert world.told("pay", {"sum": 1}, '{"ok":false}') == world
     assert world.told("look", {}, "{}") == world
 
@@ -167,7 +167,7 @@ def test_a_row_may_do_what_it_does_not_say_and_a_served_scenario_has_its_tools_o
     assert (case.server, case.outside) == ("shop", ("stock_of", "reserve"))
     world, output = case.world.call("reserve", {"pieces": 1})
     assert '"code":"TIMEOUT"' in output
-    assert at(world.contents(), "/orders/0/tool") == "reserve"
+    assert pointed(world.contents(), "/orders/0/tool") == "reserve"
 
 
 def test_the_workspace_brings_its_own_tools() -> None:

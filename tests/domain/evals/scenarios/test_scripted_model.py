@@ -6,11 +6,10 @@ from typing import Any, cast
 import pytest
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree
+from toolreel_core._jsontext import Json, Tree, pointed
 from toolreel_core.evals import (
     KINDS,
     Script,
-    at,
     call,
     kind_of,
     script,
@@ -23,7 +22,7 @@ USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 def test_what_is_not_there_yet_is_null() -> None:
     said = script(call("put", id="$other", x="$0/data", y="$1/data"))
     messages: list[Tree] = [{"role": "user", "content": None}, {"role": "tool", "content": "<html>"}]
-    called = at(scripted_reply(said, messages), "/choices/0/message/tool_calls/0/function/arguments")
+    called = pointed(scripted_reply(said, messages), "/choices/0/message/tool_calls/0/function/arguments")
     assert json.loads(str(called)) == {"id": "$other", "x": None, "y": None}
 
 
@@ -46,7 +45,7 @@ def test_a_script_begins_where_the_task_does() -> None:
 
 
 def said_in(body: Tree) -> Json:
-    return at(body, "/choices/0/message/content")
+    return pointed(body, "/choices/0/message/content")
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:
