@@ -136,12 +136,18 @@ class RecordedRun:
 
 def _timed(record: Record, measured: Record) -> Record:
     """A record with the times and servers of another, attempt by attempt and request by request."""
-    attempts = [*record.attempts]
-    for index, (attempt, then) in enumerate(zip(attempts, measured.attempts, strict=False)):
-        asked = [*attempt.asked]
-        for place, (request, before) in enumerate(zip(asked, then.asked, strict=False)):
-            asked[place] = replace(request, ms=before.ms)
-        attempts[index] = replace(attempt, ms=then.ms, asked=tuple(asked), base_url=then.base_url)
+    attempts = (
+        replace(
+            attempt,
+            ms=then.ms,
+            base_url=then.base_url,
+            asked=tuple(
+                replace(request, ms=before.ms)
+                for request, before in zip(attempt.asked, then.asked, strict=True)
+            ),
+        )
+        for attempt, then in zip(record.attempts, measured.attempts, strict=True)
+    )
     return replace(record, attempts=tuple(attempts))
 
 

@@ -202,7 +202,13 @@ class Journal:
             self._file.close()
             raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
         with _writing(self._path):
-            self._mend()
+            self._file.seek(0)
+            whole = self._file.read()
+            end = whole.rfind(b"\n") + 1
+            if whole[end:]:  # a last line that was cut when its process was killed is set aside
+                with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
+                    cut.write(whole[end:] + b"\n")
+                self._file.truncate(end)
         if header:
             self.begin(header)
 
@@ -227,16 +233,6 @@ class Journal:
     def close(self) -> None:
         """Close the file, and release its lock."""
         self._file.close()
-
-    def _mend(self) -> None:
-        """Set a last line aside that was cut when its process was killed."""
-        self._file.seek(0)
-        whole = self._file.read()
-        end = whole.rfind(b"\n") + 1
-        if whole[end:]:
-            with self._path.with_name(f"{self._path.name}.cut").open("ab") as cut:
-                cut.write(whole[end:] + b"\n")
-            self._file.truncate(end)
 
     def __enter__(self) -> Self:
         return self

@@ -122,17 +122,17 @@ def _total(total: Total) -> Tree:
 def _row(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     """A task, and each of its runs, in the order in which a plan has them."""
     tools, controls = ([one for one in trials if one.control is part] for part in (False, True))
-    parts = {"": trials, "tool_": tools, "control_": controls}
+    parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
     return {
         "model": plan.label(cell),
         "model_base": cell.model,
         "strategy": cell.strategy,
         "sampling_profile": cell.profile,
         **({"endpoint": cell.endpoint} if cell.endpoint else {}),
-        **Tally.of(trials).counts(),
+        **tally.counts(),
         **{f"{part}{name}": each for part, rows in parts.items() for name, each in _part(rows).items()},
         "recommended": recommendation(trials),
-        "usage": Tally.of(trials).usage(),
+        "usage": tally.usage(),
         "run_results": [
             {
                 **trial_row(one),
