@@ -198,7 +198,11 @@ def evaluate(
         if watcher:
             watcher.found(found)
         why = spending.over()
-        jobs = (job_for(sample) for sample in _fair(plan) if sample.key not in found.ended)
+        # From each model at each endpoint in turn: none waits for the others, and what is compared between
+        # endpoints is run at nearly the same time.
+        in_turn = zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints)))
+        samples = (sample for of_each in in_turn for sample in of_each if sample)
+        jobs = (job_for(sample) for sample in samples if sample.key not in found.ended)
         for ended in ended_in_threads(jobs, plan.options.jobs, run_one, stop):
             record = journal.append(ended)
             made += 1
@@ -283,12 +287,3 @@ def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
 def retries_of(plan: EvalPlan) -> Retries:
     """How often a run is tried again."""
     return Retries(plan.options.empty_response_retries, plan.options.void_retries)
-
-
-def _fair(plan: EvalPlan) -> Iterator[Sample]:
-    """All samples, taken from each model at each endpoint in turn.
-
-    None has to wait for the others, and what is compared between endpoints is run at nearly the same time.
-    """
-    for of_each in zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints))):
-        yield from filter(None, of_each)
