@@ -19,7 +19,7 @@ _STUDY: Final = "case-study"
 
 
 @cache
-def _index() -> Mapping[str, Any]:
+def _read_catalogue() -> Mapping[str, Any]:
     """``catalogue.toml``: packs with their scenarios in order, groups, and versions."""
     return tomllib.loads((_FOLDER / "catalogue.toml").read_text("utf-8"))
 
@@ -27,17 +27,17 @@ def _index() -> Mapping[str, Any]:
 @cache
 def _packs() -> Mapping[str, str]:
     """The pack of each scenario, in the order of the catalogue."""
-    return {name: pack for pack, names in _index()["pack"].items() for name in names}
+    return {name: pack for pack, names in _read_catalogue()["pack"].items() for name in names}
 
 
 @cache
 def groups() -> Mapping[str, tuple[str, ...]]:
     """Words that stand for several scenarios, and their names in catalogue order."""
-    packs = {pack: tuple(names) for pack, names in _index()["pack"].items()}
+    packs = {pack: tuple(names) for pack, names in _read_catalogue()["pack"].items()}
     everything = tuple(name for pack, names in packs.items() if pack != _STUDY for name in names)
-    production = tuple(name for pack in _index()["production"] for name in packs[pack])
+    production = tuple(name for pack in _read_catalogue()["production"] for name in packs[pack])
     return {
-        **{group: tuple(names) for group, names in _index()["group"].items()},
+        **{group: tuple(names) for group, names in _read_catalogue()["group"].items()},
         **dict.fromkeys(("all", "full", "*"), packs["reference"]),
         **packs,
         "production": production,
@@ -56,7 +56,7 @@ def built_in(name: str) -> Scenario:
         raise ConfigError(unknown_name("scenario", name, _packs()))
     pack = _packs()[name]
     text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
-    return scenario_of(tomllib.loads(text), pack=pack, version=_index()["version"].get(name, 2))
+    return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
 
 
 def is_built_in(name: str) -> bool:
@@ -67,7 +67,7 @@ def is_built_in(name: str) -> bool:
 def catalogue_digest() -> str:
     """The digest of all built-in scenarios, as their files say them."""
     texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _packs().items())
-    return chain("catalogue", canonical(_index()), *texts)
+    return chain("catalogue", canonical(_read_catalogue()), *texts)
 
 
 def built_in_scenarios() -> tuple[Scenario, ...]:

@@ -45,7 +45,7 @@ def configuration_differences(before: JsonText, after: JsonText) -> tuple[str, .
     >>> configuration_differences(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
     ('config.max_turns: 4 -> (default)',)
     """
-    old, new = _places(parse(before)), _places(parse(after))
+    old, new = _leaf_values(parse(before)), _leaf_values(parse(after))
     return tuple(
         f"{place}: {old.get(place, _DEFAULT)} -> {new.get(place, _DEFAULT)}"
         for place in dict.fromkeys((*old, *new))
@@ -53,9 +53,9 @@ def configuration_differences(before: JsonText, after: JsonText) -> tuple[str, .
     )
 
 
-def _places(tree: Json, place: str = "") -> dict[str, str]:
+def _leaf_values(tree: Json, place: str = "") -> dict[str, str]:
     """Each value that is no object, by its place."""
     if not isinstance(tree, Mapping):
         return {place: canonical(tree)}
-    inner = [_places(value, f"{place}.{key}" if place else key) for key, value in tree.items()]
+    inner = [_leaf_values(value, f"{place}.{key}" if place else key) for key, value in tree.items()]
     return {key: text for each in inner for key, text in each.items()}

@@ -30,7 +30,7 @@ def promoted_verdict(folder: str | os.PathLike[str], changes: Tree = _NO_CHANGES
     :raises toolreel.ReplayMismatch: if the run would ask for something that was not recorded
     """
     results = Results.open(folder)
-    run = RecordedRun.of(_run_of(results, ""), plan_of_header(results.header), results.path)
+    run = RecordedRun.of(_find_run(results, ""), plan_of_header(results.header), results.path)
     if not changes:
         return run.replayed().verdict
     try:
@@ -83,7 +83,7 @@ def promote(
         files already
     :raises toolreel.ReplayMismatch: if it cannot be replayed any longer
     """
-    record = _run_of(results, key)
+    record = _find_run(results, key)
     if not record.cassette:
         raise ResultsError(
             f"{results.path}: the run {record.key[:12]} was not recorded, so it makes no test; runs of "
@@ -104,12 +104,12 @@ def promote(
     ) as one:
         one.append(record)
     copy_recordings(results.path, (record.cassette,), evaluation)
-    told = (f"{verdict.result}  {verdict.category}".rstrip(), *map(_plain, verdict.reasons))
+    told = (f"{verdict.result}  {verdict.category}".rstrip(), *map(_docstring_text, verdict.reasons))
     text = _TEST.format(
         scenario=cell.scenario,
-        about=_plain(scenario.about),
-        model=_plain(cell.model),
-        strategy=_plain(cell.strategy),
+        about=_docstring_text(scenario.about),
+        model=_docstring_text(cell.model),
+        strategy=_docstring_text(cell.strategy),
         trial=record.trial,
         verdict=":\n\n" + "\n".join(f"    {line}" for line in told),
         name=name,
@@ -120,7 +120,7 @@ def promote(
     return test, verdict
 
 
-def _run_of(results: Results, key: str) -> Record:
+def _find_run(results: Results, key: str) -> Record:
     """The one run whose key begins so."""
     found = [record for record in results.records() if record.key.startswith(key)]
     if len(found) != 1:
@@ -130,7 +130,7 @@ def _run_of(results: Results, key: str) -> Record:
     return found[0]
 
 
-def _plain(text: str) -> str:
+def _docstring_text(text: str) -> str:
     """A text that can be in a docstring."""
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).translate(
         {ord("\\"): "/", ord('"'): "'"}

@@ -59,7 +59,7 @@ class RecordedAnswers(httpx.BaseTransport):
     def __init__(self, recording: Recording, *, held: bool = False) -> None:
         self._path = recording.path
         self._held = held
-        self._left = [(self._content(one.body), one) for one in recording.exchanges]
+        self._left = [(self._request_content(one.body), one) for one in recording.exchanges]
         self._last: RequestContent | None = None
         """What the recorded run asked last, of what has been passed."""
         self._asked = 0
@@ -70,7 +70,7 @@ class RecordedAnswers(httpx.BaseTransport):
         :raises toolreel.ReplayMismatch: if there is none
         """
         self._asked += 1
-        asked = self._content(request.read())
+        asked = self._request_content(request.read())
         for place, (content, exchange) in enumerate(self._left, 1):
             if content == asked:
                 self._last, self._left = content, self._left[place:]
@@ -80,7 +80,7 @@ class RecordedAnswers(httpx.BaseTransport):
         what, how = first_divergence(expected, asked)
         raise ReplayMismatch(f"it parts from the recording at request {self._asked} by {what}: {how}")
 
-    def _content(self, body: bytes) -> RequestContent:
+    def _request_content(self, body: bytes) -> RequestContent:
         content = request_content(cast("Tree", json.loads(body)))
         return content.conversation if self._held else content
 
@@ -120,7 +120,7 @@ class RecordedRun:
         """
         record = self.record
         with replay_context(self.folder, record.cassette, self.url, self.job, record.attempts) as context:
-            return _timed(replace(run_job(self.job, context), cassette=record.cassette), record)
+            return _with_times(replace(run_job(self.job, context), cassette=record.cassette), record)
 
     def under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
         """The verdict about the run under another configuration, by its recorded replies.
@@ -134,7 +134,7 @@ class RecordedRun:
             return run_job(replace(job, configuration=configuration), context).verdict
 
 
-def _timed(record: Record, measured: Record) -> Record:
+def _with_times(record: Record, measured: Record) -> Record:
     """A record with the times and servers of another, attempt by attempt and request by request."""
     attempts = (
         replace(
@@ -268,7 +268,7 @@ def rejudged(
     :raises ResultsError: if there are no such runs
     :raises ConfigError: if there is no such strategy, or the word means several
     """
-    second, first = _strategy(plan, strategy), first and _strategy(plan, first)
+    second, first = _find_strategy(plan, strategy), first and _find_strategy(plan, first)
     if first == second:
         raise ConfigError(f"both strategies are {first!r}; name two")
     names = tuple(filter(None, (first, second)))
@@ -278,14 +278,14 @@ def rejudged(
         known.add(name := record.cell.strategy)
         if (name in names if first else name != second) and record.key.startswith(tuple(keys) or ""):
             some = True
-            yield _rejudged(record, plan, results.path, (first or name, second), held=bool(first))
+            yield _judge_again(record, plan, results.path, (first or name, second), held=bool(first))
     if not some:
         of = " or ".join(names) if first else f"another strategy than {second}"
         there = f"; there are runs of {', '.join(sorted(known))}" if known else ""
         raise ResultsError(f"{results.path}: no run of {of} is meant{there}")
 
 
-def _strategy(plan: EvalPlan, word: str) -> str:
+def _find_strategy(plan: EvalPlan, word: str) -> str:
     """The name of the one strategy that a name or a tag means."""
     named = replace(plan, options=replace(plan.options, strategies=(word,)))
     names = [each.name for each in named.strategies]
@@ -294,7 +294,7 @@ def _strategy(plan: EvalPlan, word: str) -> str:
     return names[0]
 
 
-def _rejudged(
+def _judge_again(
     record: Record, plan: EvalPlan, folder: Path, names: tuple[str, str], *, held: bool
 ) -> Rejudged:
     if not record.cassette:

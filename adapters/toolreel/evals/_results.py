@@ -140,8 +140,8 @@ class Results:
         folder = Path(path)
         header = read_header(folder / _HEADER)
         offsets: dict[tuple[Cell, int], int] = {}
-        for offset, line, place in _lines(folder / _JOURNAL):
-            record = _record(line, place)
+        for offset, line, place in _whole_lines(folder / _JOURNAL):
+            record = _parse_record(line, place)
             offsets[record.cell, record.trial] = offset
         return cls(folder, header, offsets)
 
@@ -151,9 +151,9 @@ class Results:
         :raises ResultsError: if a line cannot be read
         """
         counting = set(self.offsets.values())
-        for offset, line, place in _lines(self.path / _JOURNAL):
+        for offset, line, place in _whole_lines(self.path / _JOURNAL):
             if offset in counting:
-                yield _record(line, place)
+                yield _parse_record(line, place)
 
     def trials(self, plan: EvalPlan) -> tuple[Trial, ...]:
         """The table of all trials, those that are missing too.
@@ -177,8 +177,8 @@ def all_records(folder: Path) -> Iterator[Record]:
 
     :raises ResultsError: if a line cannot be read
     """
-    for _, line, place in _lines(folder / _JOURNAL):
-        yield _record(line, place)
+    for _, line, place in _whole_lines(folder / _JOURNAL):
+        yield _parse_record(line, place)
 
 
 class Journal:
@@ -195,13 +195,13 @@ class Journal:
     ) -> None:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
-        with _writing(self._path):
+        with _storage_errors(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
         if not taken(self._file):
             self._file.close()
             raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
-        with _writing(self._path):
+        with _storage_errors(self._path):
             self._file.seek(0)
             whole = self._file.read()
             end = whole.rfind(b"\n") + 1
@@ -223,8 +223,8 @@ class Journal:
 
         :return: what was written: texts that may hold a secret are withheld
         """
-        safe = _safe(record, self._secrets)
-        with _writing(self._path):
+        safe = _without_secrets(record, self._secrets)
+        with _storage_errors(self._path):
             self._file.write(f"{record_line(safe)}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -241,7 +241,7 @@ class Journal:
         self.close()
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
+def _whole_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
     """Each whole line, with where it begins and what errors call it."""
     offset = 0
     try:
@@ -257,7 +257,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _record(line: bytes, place: str) -> Record:
+def _parse_record(line: bytes, place: str) -> Record:
     try:
         return record_of(line.decode(), place)
     except (UnicodeDecodeError, CodecError) as error:
@@ -265,7 +265,7 @@ def _record(line: bytes, place: str) -> Record:
         raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
-def _safe(record: Record, secrets: Mapping[str, str]) -> Record:
+def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
     """The record, without any text that came from outside if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
@@ -291,7 +291,7 @@ def _safe(record: Record, secrets: Mapping[str, str]) -> Record:
 
 
 @contextmanager
-def _writing(path: Path) -> Generator[None]:
+def _storage_errors(path: Path) -> Generator[None]:
     """What the file system refuses is the evaluation's error."""
     try:
         yield

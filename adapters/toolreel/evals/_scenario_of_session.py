@@ -71,7 +71,7 @@ def scenario_of_session(
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
-    runs = _runs(path, preset, settings)
+    runs = _recorded_runs(path, preset, settings)
     if number > len(runs):
         raise EvalPlanError(f"{path}: has {len(runs)} runs, so there is no run {number}")
     with_tools = [one for one in runs if one[0].state.plan.tools.names]
@@ -80,10 +80,10 @@ def scenario_of_session(
     if not tools:
         raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")
     acts = {tool.outward: not tool.read_only and not _READING.search(tool.name.lower()) for tool in tools}
-    exchanges = _exchanges(run, events, acts)
+    exchanges = _exchanges_of(run, events, acts)
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
-    tree = escaped({"name": name, **_scenario(run, tools, exchanges, acts)})
+    tree = escaped({"name": name, **_scenario_tree(run, tools, exchanges, acts)})
     calls = [call for _, replies in exchanges for _, made in replies for call in made]
     worked = sum(call.ok for call in calls)
     failed = sum(len(one.calls) for one in run.messages if isinstance(one, AssistantMessage)) - worked
@@ -99,7 +99,7 @@ def scenario_of_session(
     return as_tree(tree), decisions
 
 
-def _runs(
+def _recorded_runs(
     path: Path, preset: Preset, settings: Mapping[str, Any] | None
 ) -> list[tuple[Run, Sequence[Event]]]:
     is_journal = path.name.endswith(".jsonl")
@@ -114,7 +114,7 @@ def _runs(
     return [(one.run, one.recorded.events) for one in recovered]
 
 
-def _exchanges(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
+def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
     """The exchanges of a run, with calls of these tools.
 
     toolreel wrote messages of the user that the user did not say, such as a nudge.
@@ -141,7 +141,7 @@ def _exchanges(run: Run, events: Sequence[Event], names: Container[str]) -> list
     return exchanges
 
 
-def _scenario(
+def _scenario_tree(
     run: Run, tools: Sequence[ToolDefinition], exchanges: Sequence[_Exchange], acts: Mapping[str, bool]
 ) -> dict[str, Json]:
     """The file's tables: tools with their results, what the calls that worked did, and scripts of them."""
@@ -172,13 +172,13 @@ def _scenario(
         "about": f"A recorded session: {' '.join(exchanges[0][0].split())[:80]}",
         **({"system": system} if system else {}),
         "user": [user for user, _ in exchanges],
-        "tool": [_tool(tool, calls, acts=acts[tool.outward]) for tool in tools],
+        "tool": [_tool_tree(tool, calls, acts=acts[tool.outward]) for tool in tools],
         "check": checks,
         "script": {"good": good, "bad": [*call, *["I don't know."] * len(exchanges)]},
     }
 
 
-def _tool(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> Json:
+def _tool_tree(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> Json:
     """A tool with the results that it had in the session; of the same call, one after the other."""
     rows = dict[str, list[Tree]]()
     for call in calls:
@@ -216,12 +216,12 @@ def scenario_text(tree: Tree, comments: Sequence[str]) -> str:
     lines = [f"# {printable(' '.join(each.split()))}" for each in comments]
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            lines += ["", f"[{key}]", *_pairs(value)]
+            lines += ["", f"[{key}]", *_toml_lines(value)]
         elif key in {"tool", "check"} and isinstance(value, Sequence):
             for item in value:
-                lines += ["", f"[[{key}]]", *_pairs(as_tree(item))]
+                lines += ["", f"[[{key}]]", *_toml_lines(as_tree(item))]
         else:
-            lines += _pairs({key: value})
+            lines += _toml_lines({key: value})
     return "\n".join(lines) + "\n"
 
 
@@ -231,25 +231,25 @@ _WIDTH: Final = 100
 """Characters of a list in one line."""
 
 
-def _pairs(tree: Tree) -> Iterator[str]:
+def _toml_lines(tree: Tree) -> Iterator[str]:
     """A line for each value; a long list has one item a line."""
     for key, value in tree.items():
-        text = _value(value)
+        text = _toml_value(value)
         if len(text) > _WIDTH and isinstance(value, Sequence) and not isinstance(value, str):
-            text = "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
-        yield f"{_key(key)} = {text}"
+            text = "[\n" + "".join(f"  {_toml_value(item)},\n" for item in value) + "]"
+        yield f"{_toml_key(key)} = {text}"
 
 
-def _value(value: Json) -> str:
+def _toml_value(value: Json) -> str:
     """A value without what is null in it: TOML has no null."""
     if isinstance(value, Mapping):
-        items = (f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        items = (f"{_toml_key(key)} = {_toml_value(item)}" for key, item in value.items() if item is not None)
         return f"{{ {', '.join(items)} }}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(_value(item) for item in value if item is not None)}]"
+        return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
     # Texts, numbers and booleans of JSON are those of TOML, which escapes DEL too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _value(key)
+def _toml_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _toml_value(key)

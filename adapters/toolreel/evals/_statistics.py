@@ -114,7 +114,7 @@ def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
 
     :param alpha: how often the interval may miss, both sides together
     """
-    return _low(values, alpha), round(1.0 - _low([1.0 - value for value in values], alpha), _DIGITS)
+    return _low_end(values, alpha), round(1.0 - _low_end([1.0 - value for value in values], alpha), _DIGITS)
 
 
 def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
@@ -123,7 +123,7 @@ def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
     return min(1.0, 2 * max(0.0, min(mean_below(values)(mean), mean_below(worse)(1 - mean))))
 
 
-def _low(values: Sequence[float], alpha: float) -> float:
+def _low_end(values: Sequence[float], alpha: float) -> float:
     """Where the share is half of alpha; nothing is above the highest value."""
     highest = max(values)
     if highest <= 2 * _EDGE:
@@ -199,11 +199,11 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
     for one in trials:
         if one.valid:
             cells.setdefault(one.cell, []).append(passes(one))
-    return _rate(tuple((cell.scenario, cell.model, sum(each), len(each)) for cell, each in cells.items()))
+    return _rate_of(tuple((cell.scenario, cell.model, sum(each), len(each)) for cell, each in cells.items()))
 
 
 @lru_cache(maxsize=1024)
-def _rate(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
+def _rate_of(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
     """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
     if not cells:
         return None
@@ -304,18 +304,18 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
     '0.80 -0.027 0.892 0.059'
     """
     given = tuple(sorted(cell for cell in cells if cell.runs))
-    return _difference(given, about) if given else None
+    return _cached_difference(given, about) if given else None
 
 
 @lru_cache(maxsize=2048)
-def _difference(cells: tuple[PairedCell, ...], about: About) -> Difference:
+def _cached_difference(cells: tuple[PairedCell, ...], about: About) -> Difference:
     if about == SAMPLE:
         values = scenario_shares(cells)
         low, high = (2 * bound - 1 for bound in mean_bounds(values))
         mean, p_value = 2 * fmean(values) - 1, mean_p(values)
         smallest = mean_p(scenario_shares([cell.all_lost for cell in cells]))
     else:
-        mean, low, high = _stratified(cells, ALPHA)
+        mean, low, high = _stratified_interval(cells, ALPHA)
         p_value, smallest = _stratified_p(cells), _stratified_p([cell.all_lost for cell in cells])
     scenarios, runs = len({cell.scenario for cell in cells}), sum(cell.runs for cell in cells)
     return Difference(about, mean, low, high, p_value, smallest, scenarios, runs)
@@ -326,7 +326,7 @@ def scenario_shares(cells: Iterable[PairedCell]) -> list[float]:
     return _scenario_means((one.scenario, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells)
 
 
-def _stratified(cells: Sequence[PairedCell], alpha: float) -> tuple[float, float, float]:
+def _stratified_interval(cells: Sequence[PairedCell], alpha: float) -> tuple[float, float, float]:
     """The second side's rate less the first's, and Newcombe's interval of it, stratified by cell.
 
     Cells whose rates differ make the sum of passes less variable than as many runs of one rate, so that
@@ -351,13 +351,13 @@ def _stratified(cells: Sequence[PairedCell], alpha: float) -> tuple[float, float
 
 def _stratified_p(cells: Sequence[PairedCell]) -> float:
     """The level at which the interval ends at 0."""
-    found = _stratified(cells, ALPHA)[0]
+    found = _stratified_interval(cells, ALPHA)[0]
     if found == 0:
         return 1.0
     end = 1 if found > 0 else 2
 
     def inside(alpha: float) -> float:
-        return _stratified(cells, alpha)[end]
+        return _stratified_interval(cells, alpha)[end]
 
     least, most = 1e-15, 1 - 1e-9
     if inside(least) * inside(most) > 0:
@@ -427,7 +427,7 @@ def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> in
         if about == SAMPLE:
             return mean_below(shares, many / there)((1 - margin) / 2) <= ALPHA / 2
         more = [PairedCell(*cell[:2], *(ceil(each * many / there) for each in cell[2:])) for cell in given]
-        return _stratified(more, ALPHA)[1] >= -margin
+        return _stratified_interval(more, ALPHA)[1] >= -margin
 
     high = next((there << times for times in range(17) if shown(there << times)), None)
     return None if high is None else bisect_left(range(high), True, max(high // 2, 1), key=shown)
@@ -449,7 +449,7 @@ def power(
     :param pairs: of each cluster
     :param spread: standard deviation of the true differences among clusters
     """
-    quantiles = _quantiles(clusters)
+    quantiles = _normal_draws(clusters)
     drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])
     shares = _COARSE.share_below(values, np.ones(values.shape[1]), 0.5)
@@ -457,7 +457,7 @@ def power(
 
 
 @lru_cache(maxsize=16)
-def _quantiles(clusters: int) -> _Floats:
+def _normal_draws(clusters: int) -> _Floats:
     found: _Floats = np.random.default_rng(clusters).standard_normal((800, clusters))
     return found
 

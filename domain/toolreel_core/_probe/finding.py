@@ -81,7 +81,7 @@ def observed(probing: Probing) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _reasoning(answered: Answered) -> str:
+def _reasoning_field(answered: Answered) -> str:
     message = answered.message
     fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
     return next((name for name in fields if message.get(name)), "")
@@ -101,7 +101,7 @@ def _id_form(answered: Answered) -> str:
     return re.sub(r"[0-9a-zA-Z]{5,}", "…", first) if first[:5] == "call_" else f"{len(first)} characters"
 
 
-def _dialect(answered: Answered) -> str:
+def _text_dialect(answered: Answered) -> str:
     written = [call.provenance for call in answered.reply.calls if call.from_text]
     return written[0].removeprefix("text:") if written else ""
 
@@ -109,10 +109,10 @@ def _dialect(answered: Answered) -> str:
 def _in_reasoning(answered: Answered) -> str:
     """Whether a call in text is in the reasoning alone."""
     has_text = bool(str(answered.message.get("content") or "").strip())
-    return "the reasoning" if _dialect(answered) and not has_text and _reasoning(answered) else ""
+    return "the reasoning" if _text_dialect(answered) and not has_text and _reasoning_field(answered) else ""
 
 
-def _signature(answered: Answered) -> str:
+def _signature_place(answered: Answered) -> str:
     for call in answered.calls:
         for vendor in ("google", "vertex"):
             if tree_at(call, "extra_content", vendor).get("thought_signature"):
@@ -129,11 +129,11 @@ def _stop_reason(answered: Answered) -> str:
 
 
 _LOOKS: Final[Mapping[str, tuple[Group, Callable[[Answered], str]]]] = {
-    "reasoning": ("history", _reasoning),
+    "reasoning": ("history", _reasoning_field),
     "call_id_form": ("tools", _id_form),
-    "text_calls": ("tools", _dialect),
+    "text_calls": ("tools", _text_dialect),
     "text_calls_in_reasoning": ("tools", _in_reasoning),
-    "signatures": ("history", _signature),
+    "signatures": ("history", _signature_place),
     "stop_reasons": ("tools", _stop_reason),
     "cost": ("basics", lambda answered: "" if answered.reply.usage.cost is None else "usage.cost"),
 }

@@ -102,7 +102,7 @@ def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequ
     return {**head, **sections, **({"because": because} if because else {})}
 
 
-def _first(*rows: tuple[str, Mapping[str, Json]]) -> _Rule:
+def _first_row(*rows: tuple[str, Mapping[str, Json]]) -> _Rule:
     """The value of the first row that has one: names of findings, of which the last decides by its word."""
 
     def rule(found: Found) -> _Decided:
@@ -115,15 +115,15 @@ def _first(*rows: tuple[str, Mapping[str, Json]]) -> _Rule:
     return rule
 
 
-def _by_word(name: str, values: Mapping[str, Json]) -> _Rule:
-    return _first((name, values))
+def _value_by_word(name: str, values: Mapping[str, Json]) -> _Rule:
+    return _first_row((name, values))
 
 
-def _all_taken(found: Found, names: tuple[str, ...], value: Json) -> _Decided:
+def _value_if_all_taken(found: Found, names: tuple[str, ...], value: Json) -> _Decided:
     return (value, names) if all(found.word(name) == "accepted" for name in names) else None
 
 
-def _parallel(found: Found) -> _Decided:
+def _parallel_calls_rule(found: Found) -> _Decided:
     names = ("parallel_tool_calls", "several_calls")
     match found.word("parallel_tool_calls"):
         case "refused":
@@ -137,7 +137,7 @@ def _parallel(found: Found) -> _Decided:
             return None
 
 
-def _required(found: Found, *, thinking: bool) -> _Decided:
+def _required_call_rule(found: Found, *, thinking: bool) -> _Decided:
     values: Mapping[str, Json] = {"called": "yes", "ignored": "no", "refused": "no"}
     word = found.word("tool_choice_required")
     # Where a model thinks, a refusal says nothing about the same model when it does not.
@@ -148,32 +148,34 @@ def _required(found: Found, *, thinking: bool) -> _Decided:
 
 def _format_with_tools(found: Found) -> _Decided:
     values = {"called": "yes", "held": "no", "answered": "no", "refused": "no"}
-    return _by_word("json_schema_with_tools", values)(found) if found.word("tools") == "called" else None
+    return (
+        _value_by_word("json_schema_with_tools", values)(found) if found.word("tools") == "called" else None
+    )
 
 
-def _with_reasoning(after_answer: Json, after_call: Json, *rest: tuple[str, Mapping[str, Json]]) -> _Rule:
+def _reasoning_rule(after_answer: Json, after_call: Json, *rest: tuple[str, Mapping[str, Json]]) -> _Rule:
     """A rule about reasoning without which a turn was not taken back."""
-    return _first(
+    return _first_row(
         ("assistant_turn assistant_turn_reasoning", {"accepted": after_answer}),
         ("tool_turn tool_turn_reasoning", {"accepted": after_call}),
         *rest,
     )
 
 
-def _single_system(found: Found) -> _Decided:
+def _single_system_rule(found: Found) -> _Decided:
     names = ("two_systems", "late_system")
     refused = tuple(name for name in names if found.word(name) == "refused")
     if refused:
         return True, refused
-    return _all_taken(found, names, value=False)
+    return _value_if_all_taken(found, names, value=False)
 
 
-def _schema_transform(found: Found) -> _Decided:
+def _schema_transform_rule(found: Found) -> _Decided:
     names = {"schema_keywords": "gemini_subset", "schema_refs": "inline_defs", "strict_tools": "strip_strict"}
     for name, transform in names.items():
         if found.word(name) == "refused":
             return transform, (name,)
-    return _all_taken(found, tuple(names), "none")
+    return _value_if_all_taken(found, tuple(names), "none")
 
 
 def _max_tokens_field(found: Found) -> _Decided:
@@ -185,7 +187,7 @@ def _max_tokens_field(found: Found) -> _Decided:
     return ("", names) if len(kept) > 1 else None
 
 
-def _control_tokens(found: Found) -> _Decided:
+def _control_tokens_rule(found: Found) -> _Decided:
     names = ("control_tokens", "texts_like_them")
     counts = list[int]()
     for name in names:
@@ -197,7 +199,7 @@ def _control_tokens(found: Found) -> _Decided:
     return counts[1] - counts[0] >= 12, names
 
 
-def _stream_options(found: Found) -> _Decided:
+def _stream_options_rule(found: Found) -> _Decided:
     settled = settled_form(found.word)
     if settled and settled[0] != "chat_completions":
         return None  # the other forms always count
@@ -207,7 +209,7 @@ def _stream_options(found: Found) -> _Decided:
     return ("no", ("stream", "stream_plain")) if streams and found.word("stream") == "refused" else None
 
 
-def _dialects(found: Found) -> _Decided:
+def _dialects_rule(found: Found) -> _Decided:
     finding = found.by_name.get("text_calls")
     seen = [part.rpartition(" (")[0] for part in finding.detail.split(", ")] if finding else []
     # Those that are not read unless they are named, in the order of all dialects.
@@ -215,7 +217,7 @@ def _dialects(found: Found) -> _Decided:
     return (["marked", *named], ("text_calls",)) if named else None
 
 
-def _constrained(found: Found) -> _Decided:
+def _constrained_calls_rule(found: Found) -> _Decided:
     unreliable = found.word("tools") in {"text_call", "answered"}
     held = unreliable and found.word("json_schema_with_tools") == "held"
     return ("response_format", ("tools", "json_schema_with_tools")) if held else None
@@ -224,32 +226,32 @@ def _constrained(found: Found) -> _Decided:
 _HONOURED: Final[Mapping[str, Json]] = {"honoured": "yes", "ignored": "no", "refused": "no"}
 _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
     ("provider", "wire_form"): lambda found: settled_form(found.word),
-    ("provider", "supports_tools"): _by_word("tools", {"called": "yes", "refused": "no"}),
-    ("provider", "supports_parallel_tool_calls"): _parallel,
-    ("provider", "supports_required"): lambda found: _required(found, thinking=False),
-    ("provider", "supports_required_while_thinking"): lambda found: _required(found, thinking=True),
-    ("provider", "supports_response_format"): _by_word("response_format", _HONOURED),
-    ("provider", "supports_json_schema"): _by_word("json_schema", _HONOURED),
+    ("provider", "supports_tools"): _value_by_word("tools", {"called": "yes", "refused": "no"}),
+    ("provider", "supports_parallel_tool_calls"): _parallel_calls_rule,
+    ("provider", "supports_required"): lambda found: _required_call_rule(found, thinking=False),
+    ("provider", "supports_required_while_thinking"): lambda found: _required_call_rule(found, thinking=True),
+    ("provider", "supports_response_format"): _value_by_word("response_format", _HONOURED),
+    ("provider", "supports_json_schema"): _value_by_word("json_schema", _HONOURED),
     ("provider", "supports_response_format_with_tools"): _format_with_tools,
-    ("provider", "supports_stream_options"): _stream_options,
-    ("provider", "supports_images"): _by_word("images", {"seen": "yes", "refused": "no"}),
-    ("provider", "images_in_tool_results"): _by_word("image_result", {"seen": "yes", "refused": "no"}),
-    ("provider", "reports_cost"): _by_word("cost", {"usage.cost": "yes"}),
+    ("provider", "supports_stream_options"): _stream_options_rule,
+    ("provider", "supports_images"): _value_by_word("images", {"seen": "yes", "refused": "no"}),
+    ("provider", "images_in_tool_results"): _value_by_word("image_result", {"seen": "yes", "refused": "no"}),
+    ("provider", "reports_cost"): _value_by_word("cost", {"usage.cost": "yes"}),
     ("provider", "thinking"): lambda found: (True, ("reasoning",)) if found.word("reasoning") else None,
-    ("provider", "reasoning_field"): _with_reasoning("reasoning_content", "reasoning_content"),
-    ("provider", "reasoning_replay"): _by_word(
+    ("provider", "reasoning_field"): _reasoning_rule("reasoning_content", "reasoning_content"),
+    ("provider", "reasoning_replay"): _value_by_word(
         "reasoning_echo", {"refused": "never", "accepted": "verbatim"}
     ),
-    ("provider", "reasoning_required_on"): _with_reasoning(
+    ("provider", "reasoning_required_on"): _reasoning_rule(
         "all_assistant", "tool_turns", ("tool_turn", {"accepted": "none"})
     ),
-    ("provider", "reasoning_placeholder"): _with_reasoning(" ", " "),
-    ("provider", "signature_channel"): _first(
+    ("provider", "reasoning_placeholder"): _reasoning_rule(" ", " "),
+    ("provider", "signature_channel"): _first_row(
         ("tool_turn tool_turn_signature", {"accepted": "extra_content"}),
         ("signatures", {name: name for name in ("extra_content", "reasoning_details")}),
     ),
-    ("provider", "pin_upstream"): _by_word("signatures", {"reasoning_details": True}),
-    ("provider", "tool_turn_content"): _first(
+    ("provider", "pin_upstream"): _value_by_word("signatures", {"reasoning_details": True}),
+    ("provider", "tool_turn_content"): _first_row(
         *(
             (name, {"accepted": "empty"})
             for name in ("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
@@ -258,24 +260,26 @@ _RULES: Final[Mapping[tuple[Section, str], _Rule]] = {
         ("tool_turn content_absent", {"accepted": "omit"}),
         ("tool_turn content_space", {"accepted": "space"}),
     ),
-    ("provider", "assistant_after_tool"): _by_word("user_after_tool", {"refused": True, "accepted": False}),
-    ("provider", "single_leading_system"): _single_system,
-    ("provider", "tool_result_name"): _by_word("tool_turn_name", {"accepted": True}),
-    ("provider", "id_style"): _first(
+    ("provider", "assistant_after_tool"): _value_by_word(
+        "user_after_tool", {"refused": True, "accepted": False}
+    ),
+    ("provider", "single_leading_system"): _single_system_rule,
+    ("provider", "tool_result_name"): _value_by_word("tool_turn_name", {"accepted": True}),
+    ("provider", "id_style"): _first_row(
         ("call_ids", {"refused": "alnum9"}),
         ("call_id_form", {"functions.NAME:NUMBER": "kimi"}),
         ("call_ids", {"accepted": "keep"}),
     ),
-    ("provider", "schema_transform"): _schema_transform,
+    ("provider", "schema_transform"): _schema_transform_rule,
     ("provider", "max_tokens_field"): _max_tokens_field,
-    ("provider", "temperature_rule"): _first(
+    ("provider", "temperature_rule"): _first_row(
         ("temperature", {"refused": "drop"}), ("temperature_high", {"refused": "max1", "accepted": "free"})
     ),
-    ("provider", "special_token_guard"): _control_tokens,
-    ("request_overrides", "include"): _by_word("responses_reasoning", {"carried": [*ENCRYPTED]}),
-    ("config", "text_dialects"): _dialects,
-    ("config", "dialects_in_reasoning"): _by_word("text_calls_in_reasoning", {"the reasoning": True}),
-    ("config", "constrained_calls"): _constrained,
+    ("provider", "special_token_guard"): _control_tokens_rule,
+    ("request_overrides", "include"): _value_by_word("responses_reasoning", {"carried": [*ENCRYPTED]}),
+    ("config", "text_dialects"): _dialects_rule,
+    ("config", "dialects_in_reasoning"): _value_by_word("text_calls_in_reasoning", {"the reasoning": True}),
+    ("config", "constrained_calls"): _constrained_calls_rule,
 }
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]

@@ -161,11 +161,11 @@ def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_complet
     >>> observe(RequestFailed(1, "status", "HTTP 400: no tools", 400))
     Refused(message='HTTP 400: no tools', status=400, in_200=False, body='')
     """
-    return _failed(event) if isinstance(event, RequestFailed) else _received(event.body, form)
+    return _observe_failure(event) if isinstance(event, RequestFailed) else _observe_reply(event.body, form)
 
 
-def _failed(event: RequestFailed) -> Observation:
-    message = _line(event.message)
+def _observe_failure(event: RequestFailed) -> Observation:
+    message = _first_line(event.message)
     match event.failure:
         case "connect":
             return Stopped("connect", message)
@@ -186,23 +186,23 @@ def _failed(event: RequestFailed) -> Observation:
     return Refused(message, status, body=event.body)
 
 
-def _received(body: str, form: WireForm) -> Observation:
+def _observe_reply(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
     reply = normalize_reply(chat.body, tools=_OFFERED, config=_READING)
     tree = as_tree(read(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""
-    detail = _line(problem.detail) if problem else ""
+    detail = _first_line(problem.detail) if problem else ""
     if code == "RATE_LIMITED":
         return Detour("rate", detail)
     if code == "PROVIDER_ERROR":
         passing = bool(problem and problem.passing)
         return Detour("unavailable", detail) if passing else Refused(detail, 200, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
-        return Unreadable(f"not an answer of a model: {_line(body) or 'an empty body'}")
+        return Unreadable(f"not an answer of a model: {_first_line(body) or 'an empty body'}")
     strays = form != "chat_completions" and "choices" in as_tree(chat.own)
     return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
 
 
-def _line(text: str) -> str:
+def _first_line(text: str) -> str:
     return " ".join(text.split())[:_QUOTED]

@@ -128,27 +128,27 @@ class Probing:
         if isinstance(observation, Stopped):
             return replace(here, stopped=observation)
         if isinstance(observation, Detour):
-            return here._detoured(ask, observation)
-        return here._with(ask, observation)
+            return here._take_detour(ask, observation)
+        return here._with_observation(ask, observation)
 
     def passing(self, ask: Ask) -> Probing:
         """The probe without an answer that a recording does not have."""
         return replace(self, passed=(*self.passed, ask.question.name))
 
-    def _detoured(self, ask: Ask, detour: Detour) -> Probing:
+    def _take_detour(self, ask: Ask, detour: Detour) -> Probing:
         wait = detour.retry_after_ms if detour.retry_after_ms is not None else _BASE << len(self._detours)
         if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
             return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
         if detour.why == "rate":
             later = f"; it wants {wait // 1000} s between requests" if wait > _LONGEST else ""
             return replace(self, stopped=Stopped("rate", f"{detour.message}{later}"))
-        lost = self._with(ask, detour)
+        lost = self._with_observation(ask, detour)
         last = lost.tries[-_IN_A_ROW:]
         gone = len(last) == _IN_A_ROW and all(isinstance(each.observation, Detour) for each in last)
         first = ask.question.name == "plain"
         return replace(lost, stopped=Stopped("silent", detour.message)) if gone or first else lost
 
-    def _with(self, ask: Ask, observation: Observation) -> Probing:
+    def _with_observation(self, ask: Ask, observation: Observation) -> Probing:
         verdict = ask.question.verdict(observation)
         done = Try(ask.question.name, (*self._detours, ask.number), verdict, observation)
         return replace(self, tries=(*self.tries, done), _detours=())

@@ -145,10 +145,10 @@ class Question:
     def body(self, model: str, known: Known) -> Tree:
         """Its request."""
         body: Tree = {"model": model, **self.build(known)}
-        return body if self.own_form else _spoken(body, known.form)
+        return body if self.own_form else _body_in_form(body, known.form)
 
 
-def _spoken(body: Tree, form: WireForm) -> Tree:
+def _body_in_form(body: Tree, form: WireForm) -> Tree:
     """A body of chat completions in another form, as the loop would send it."""
     if form == "chat_completions":
         return body

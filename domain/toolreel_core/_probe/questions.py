@@ -29,17 +29,17 @@ _ORDER: Final = (
 _POLITE: Final[Tree] = {"role": "system", "content": "You are polite."}
 
 
-def _entry(tool: ToolDefinition, parameters: Tree | None = None, **more: Json) -> Tree:
+def _tool_entry(tool: ToolDefinition, parameters: Tree | None = None, **more: Json) -> Tree:
     """The entry of ``tools`` for a tool, or for one with other parameters."""
     given = parse(tool.parameters) if parameters is None else parameters
     function = {"name": tool.name, "description": tool.description, "parameters": given, **more}
     return {"type": "function", "function": function}
 
 
-_LOOKUP: Final = _entry(LOOKUP)
+_LOOKUP: Final = _tool_entry(LOOKUP)
 _KEY: Final[Tree] = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
-_STRICT: Final = _entry(LOOKUP, {**_KEY, "additionalProperties": False}, strict=True)
-_KEYWORDS: Final = _entry(
+_STRICT: Final = _tool_entry(LOOKUP, {**_KEY, "additionalProperties": False}, strict=True)
+_KEYWORDS: Final = _tool_entry(
     LOOKUP,
     {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -54,7 +54,7 @@ _KEYWORDS: Final = _entry(
     },
 )
 """Parameters with keywords that a subset of JSON Schema leaves out."""
-_REFERENCES: Final = _entry(
+_REFERENCES: Final = _tool_entry(
     LOOKUP, {**_KEY, "properties": {"key": {"$ref": "#/$defs/Key"}}, "$defs": {"Key": {"type": "string"}}}
 )
 _VERDICT: Final[Tree] = {
@@ -85,45 +85,45 @@ _Body = Callable[[Known], Tree]
 _History = Callable[[Known], tuple[Tree, ...]]
 
 
-def _user(content: Json) -> Tree:
+def _user_message(content: Json) -> Tree:
     return {"role": "user", "content": content}
 
 
-def _asking(*messages: Tree, limit: int = 16, **more: Json) -> _Body:
+def _fixed_body(*messages: Tree, limit: int = 16, **more: Json) -> _Body:
     """The body of a question whose messages are fixed."""
     return lambda known: {"messages": [*messages], **known.options(limit), **more}
 
 
-def _offering(text: str, *tools: Tree, limit: int = 96, **more: Json) -> _Body:
+def _body_with_tools(text: str, *tools: Tree, limit: int = 96, **more: Json) -> _Body:
     """The body of a question with tools."""
-    return _asking(_user(text), limit=limit, tools=[*tools], **more)
+    return _fixed_body(_user_message(text), limit=limit, tools=[*tools], **more)
 
 
-def _continuing(history: _History) -> _Body:
+def _body_of_history(history: _History) -> _Body:
     """The body of a question about a history with a call."""
     return lambda known: {"messages": [*history(known)], **known.options(24), "tools": [_LOOKUP]}
 
 
-def _pictured(text: str) -> Sequence[Json]:
+def _text_and_picture(text: str) -> Sequence[Json]:
     """Parts with a red square."""
     return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": _RED}}]
 
 
-def _capped(field: str) -> _Body:
-    count = _user("Write the numbers from 1 to 60, separated by commas.")
+def _body_with_limit(field: str) -> _Body:
+    count = _user_message("Write the numbers from 1 to 60, separated by commas.")
     return lambda _: {"messages": [count], field: 8}
 
 
-def _tokens(texts: tuple[str, ...]) -> _Body:
+def _body_with_tokens(texts: tuple[str, ...]) -> _Body:
     # Each four times: enough to tell one token from several.
-    return _asking(_user(f"Reply with ok. Ignore this: {' '.join(texts * 4)}"), limit=4)
+    return _fixed_body(_user_message(f"Reply with ok. Ignore this: {' '.join(texts * 4)}"), limit=4)
 
 
-def _greeted(known: Known, *further: Tree, **reasoning: str) -> Tree:
+def _body_after_greeting(known: Known, *further: Tree, **reasoning: str) -> Tree:
     """A conversation with an answer of the model."""
     needed = {"reasoning_content": " "} if known.is_("assistant_turn_reasoning", "accepted") else {}
     hello: Tree = {"role": "assistant", "content": "Hello.", **(reasoning or needed)}
-    return _asking(_user("Hello."), hello, *further, _user(_OK))(known)
+    return _fixed_body(_user_message("Hello."), hello, *further, _user_message(_OK))(known)
 
 
 _BESIDE_CALL: Final[dict[str, Tree]] = {
@@ -166,17 +166,17 @@ def _tool_turn(
         "tool_calls": [call],
     }
     answer: Tree = {"role": "tool", "tool_call_id": call_id, "content": result}
-    asking = _user("What is stored under alpha? Look it up, then answer in one word.")
+    asking = _user_message("What is stored under alpha? Look it up, then answer in one word.")
     return asking, said, {**answer, **only_with("name", {"name": LOOKUP.name})}
 
 
-def _own_turn(known: Known) -> tuple[Tree, ...]:
+def _own_call_turn(known: Known) -> tuple[Tree, ...]:
     """The model's own call, unchanged, and a result for each of its calls."""
     calls = map(as_tree, items_of(known.own_call, "tool_calls"))
     results: list[Tree] = [
         {"role": "tool", "tool_call_id": call.get("id"), "content": '{"value":42}'} for call in calls
     ]
-    return _user("Call lookup with the key alpha."), known.own_call, *results
+    return _user_message("Call lookup with the key alpha."), known.own_call, *results
 
 
 def _is_no_tool_turn(known: Known) -> bool:
@@ -186,13 +186,13 @@ def _is_no_tool_turn(known: Known) -> bool:
 # The form of requests, in which everything else is asked. These bodies are written in it.
 _FUNCTION: Final = as_tree(_LOOKUP["function"])
 _RESPONSES: Final[Tree] = {
-    "input": [_user(_LOOK_UP)],
+    "input": [_user_message(_LOOK_UP)],
     "tools": [{"type": "function", "strict": False, **_FUNCTION}],
     "store": False,
     "max_output_tokens": 1024,
 }
 _MESSAGES: Final[Tree] = {
-    "messages": [_user(_LOOK_UP)],
+    "messages": [_user_message(_LOOK_UP)],
     "tools": [
         {"name": LOOKUP.name, "description": LOOKUP.description, "input_schema": _FUNCTION["parameters"]}
     ],
@@ -206,7 +206,7 @@ _THINKING: Final[Tree] = {
 }
 
 
-def _in_form(form: WireForm, name: str, about: str, body: Tree, *, richer: bool = False) -> Question:
+def _form_question(form: WireForm, name: str, about: str, body: Tree, *, richer: bool = False) -> Question:
     return Question(
         name,
         about,
@@ -224,23 +224,23 @@ _FORMS: Final = (
     Question(
         "plain",
         "Does it answer a plain question?",
-        lambda _: {"messages": [_user(_OK)]},
+        lambda _: {"messages": [_user_message(_OK)]},
         "basics",
         verdict.accepted,
         decides=False,
         rests_on=(),
         own_form="chat_completions",
     ),
-    _in_form("responses", "responses", "Does it speak Responses?", _RESPONSES),
-    _in_form(
+    _form_question("responses", "responses", "Does it speak Responses?", _RESPONSES),
+    _form_question(
         "responses",
         "responses_reasoning",
         "Does reasoning come with it that can go back?",
         {**_RESPONSES, "include": [*ENCRYPTED]},
         richer=True,
     ),
-    _in_form("messages", "messages", "Does it speak Messages?", _MESSAGES),
-    _in_form(
+    _form_question("messages", "messages", "Does it speak Messages?", _MESSAGES),
+    _form_question(
         "messages",
         "messages_thinking",
         "Does thinking come with it that can go back?",
@@ -255,30 +255,30 @@ _BASICS: Final = (*_FORM, "max_tokens", "max_completion_tokens", "temperature")
 _basics = partial(Question, group="basics", judge=verdict.accepted, rests_on=_BASICS)
 _caps = partial(Question, group="basics", judge=verdict.limit_of_8, rests_on=_FORM)
 _ABOUT_BASICS: Final = (
-    _caps("max_tokens", "Does max_tokens limit the reply?", _capped("max_tokens")),
+    _caps("max_tokens", "Does max_tokens limit the reply?", _body_with_limit("max_tokens")),
     _caps(
         "max_completion_tokens",
         "Does max_completion_tokens limit the reply?",
-        _capped("max_completion_tokens"),
+        _body_with_limit("max_completion_tokens"),
         forms=CHAT,
     ),
     _basics(
         "temperature",
         "Is the temperature 0 taken?",
-        lambda known: {**_asking(_user(_OK))(known), "temperature": 0},
+        lambda known: {**_fixed_body(_user_message(_OK))(known), "temperature": 0},
         rests_on=_BASICS[:-1],
     ),
     _basics(
         "temperature_high",
         "Is a temperature above 1 taken?",
-        lambda known: {**_asking(_user(_OK))(known), "temperature": 1.5},
+        lambda known: {**_fixed_body(_user_message(_OK))(known), "temperature": 1.5},
         forms=CHAT_AND_RESPONSES,
     ),
-    _basics("assistant_turn", "Is an answer taken back without reasoning?", _greeted),
+    _basics("assistant_turn", "Is an answer taken back without reasoning?", _body_after_greeting),
     _basics(
         "assistant_turn_reasoning",
         "Is it taken back with reasoning?",
-        partial(_greeted, reasoning_content=" "),
+        partial(_body_after_greeting, reasoning_content=" "),
         rests_on=(*_BASICS, "assistant_turn"),
         when=lambda known: known.is_("assistant_turn", "refused"),
         forms=CHAT,
@@ -286,20 +286,20 @@ _ABOUT_BASICS: Final = (
     _basics(
         "two_systems",
         "Are two system messages taken?",
-        _asking({"role": "system", "content": "You are brief."}, _POLITE, _user(_OK)),
+        _fixed_body({"role": "system", "content": "You are brief."}, _POLITE, _user_message(_OK)),
         forms=CHAT_AND_RESPONSES,
     ),
     _basics(
         "late_system",
         "Is a system message taken behind other messages?",
-        lambda known: _greeted(known, _POLITE),
+        lambda known: _body_after_greeting(known, _POLITE),
         forms=CHAT_AND_RESPONSES,
         rests_on=(*_BASICS, "assistant_turn", "assistant_turn_reasoning"),
     ),
     _basics(
         "developer_role",
         "Is the role developer taken?",
-        _asking({"role": "developer", "content": "You are brief."}, _user(_OK)),
+        _fixed_body({"role": "developer", "content": "You are brief."}, _user_message(_OK)),
         forms=CHAT,
         decides=False,
     ),
@@ -314,75 +314,77 @@ _schemas = partial(Question, group="schemas", judge=verdict.accepted, rests_on=_
 _formats = partial(Question, group="formats", rests_on=_BASICS)
 _NAMED: Final[Tree] = {"type": "function", "function": {"name": "ping"}}
 _ABOUT_TOOLS: Final = (
-    _tools("tools", "Does it call a tool?", _offering(_LOOK_UP, _LOOKUP), rests_on=_BASICS),
+    _tools("tools", "Does it call a tool?", _body_with_tools(_LOOK_UP, _LOOKUP), rests_on=_BASICS),
     _tools(
         "tool_choice_auto",
         "Is tool_choice auto taken?",
-        _offering(_LOOK_UP, _LOOKUP, tool_choice="auto"),
+        _body_with_tools(_LOOK_UP, _LOOKUP, tool_choice="auto"),
         decides=False,
     ),
     _forced(
         "tool_choice_required",
         "Does tool_choice required force a call?",
-        _offering("Say hello.", _LOOKUP, tool_choice="required"),
+        _body_with_tools("Say hello.", _LOOKUP, tool_choice="required"),
     ),
     _forced(
         "tool_choice_named",
         "Does the name of a tool force its call?",
-        _offering("Say hello.", _LOOKUP, _entry(PING), tool_choice=_NAMED),
+        _body_with_tools("Say hello.", _LOOKUP, _tool_entry(PING), tool_choice=_NAMED),
         decides=False,
     ),
     _tools(
         "tool_choice_none",
         "Does tool_choice none prevent a call?",
-        _offering(_LOOK_UP, _LOOKUP, tool_choice="none"),
+        _body_with_tools(_LOOK_UP, _LOOKUP, tool_choice="none"),
         judge=verdict.no_call_if_told,
         decides=False,
     ),
-    _counted("several_calls", "Does one reply have several calls?", _offering(_BOTH, _LOOKUP, limit=160)),
+    _counted(
+        "several_calls", "Does one reply have several calls?", _body_with_tools(_BOTH, _LOOKUP, limit=160)
+    ),
     _counted(
         "parallel_tool_calls",
         "Does parallel_tool_calls false hold it to one?",
-        _offering(_BOTH, _LOOKUP, limit=160, parallel_tool_calls=False),
+        _body_with_tools(_BOTH, _LOOKUP, limit=160, parallel_tool_calls=False),
     ),
     _tools(
         "argument_types",
         "Do arguments have the types of the schema?",
-        _offering(_ORDER, _entry(ORDER), limit=128),
+        _body_with_tools(_ORDER, _tool_entry(ORDER), limit=128),
         judge=verdict.types,
         decides=False,
     ),
     _tools(
         "empty_arguments",
         "What are the arguments of a tool that takes none?",
-        _offering("Call the tool ping.", _entry(PING)),
+        _body_with_tools("Call the tool ping.", _tool_entry(PING)),
         judge=verdict.empty_arguments,
         decides=False,
     ),
     _schemas(
         "schema_keywords",
         "Are const, exclusiveMinimum and lists of types taken?",
-        _offering(_LOOK_UP, _KEYWORDS),
+        _body_with_tools(_LOOK_UP, _KEYWORDS),
     ),
-    _schemas("schema_refs", "Are $defs and $ref taken?", _offering(_LOOK_UP, _REFERENCES)),
-    _schemas("strict_tools", "Is a strict tool taken?", _offering(_LOOK_UP, _STRICT)),
+    _schemas("schema_refs", "Are $defs and $ref taken?", _body_with_tools(_LOOK_UP, _REFERENCES)),
+    _schemas("strict_tools", "Is a strict tool taken?", _body_with_tools(_LOOK_UP, _STRICT)),
     _formats(
         "response_format",
         "Does response_format json_object give JSON?",
-        _asking(_user("Say hello as JSON."), limit=64, response_format={"type": "json_object"}),
+        _fixed_body(_user_message("Say hello as JSON."), limit=64, response_format={"type": "json_object"}),
         judge=verdict.any_json,
         forms=CHAT_AND_RESPONSES,
     ),
     _formats(
         "json_schema",
         "Is a reply held to a JSON schema?",
-        _asking(_user("Say hello."), limit=64, response_format=_VERDICT),
+        _fixed_body(_user_message("Say hello."), limit=64, response_format=_VERDICT),
         judge=verdict.schema_of_json,
     ),
     _formats(
         "json_schema_with_tools",
         "Does it call a tool although a schema is asked for?",
-        _offering(_LOOK_UP, _LOOKUP, response_format=_VERDICT),
+        _body_with_tools(_LOOK_UP, _LOOKUP, response_format=_VERDICT),
         judge=verdict.format_beside_tools,
         rests_on=_WITH_TOOLS,
     ),
@@ -396,11 +398,11 @@ _history = partial(Question, group="history", judge=verdict.accepted)
 _in_taken_form = partial(_history, rests_on=_HISTORY, when=lambda known: not known.no_tool_turn)
 
 
-def _turn(
+def _turn_question(
     name: str, about: str, rests_on: tuple[str, ...], when: Callable[[Known], bool] | None = None
 ) -> Question:
     """A question about a turn with a call in the form that it names."""
-    build = _continuing(partial(_tool_turn, asked=name))
+    build = _body_of_history(partial(_tool_turn, asked=name))
     return _history(name, about, build, rests_on=rests_on, when=when, forms=CHAT)
 
 
@@ -408,29 +410,33 @@ _ABOUT_HISTORY: Final = (
     _history(
         "tool_turn",
         "Is a call taken back, with empty content and a result?",
-        _continuing(partial(_tool_turn, asked="tool_turn")),
+        _body_of_history(partial(_tool_turn, asked="tool_turn")),
         rests_on=_WITH_TOOLS,
     ),
-    _turn("tool_turn_reasoning", "Is it taken with reasoning?", _FIRST, _is_no_tool_turn),
-    _turn("tool_turn_signature", "Is it taken with a signature?", _FIRST, _is_no_tool_turn),
-    _turn("tool_turn_name", "Is it taken with the tool's name in its result?", _FIRST, _is_no_tool_turn),
-    _turn("content_null", "Is a call taken back with null as content?", _TOOL_TURN),
-    _turn("content_absent", "Is a call taken back without content?", _TOOL_TURN),
-    _turn("content_space", "Is a call taken back with a space as content?", _HISTORY[:-1], _is_no_tool_turn),
+    _turn_question("tool_turn_reasoning", "Is it taken with reasoning?", _FIRST, _is_no_tool_turn),
+    _turn_question("tool_turn_signature", "Is it taken with a signature?", _FIRST, _is_no_tool_turn),
+    _turn_question(
+        "tool_turn_name", "Is it taken with the tool's name in its result?", _FIRST, _is_no_tool_turn
+    ),
+    _turn_question("content_null", "Is a call taken back with null as content?", _TOOL_TURN),
+    _turn_question("content_absent", "Is a call taken back without content?", _TOOL_TURN),
+    _turn_question(
+        "content_space", "Is a call taken back with a space as content?", _HISTORY[:-1], _is_no_tool_turn
+    ),
     _in_taken_form(
         "call_ids",
         "Is an id in OpenAI's form taken?",
-        _continuing(partial(_tool_turn, call_id="call_0123456789abcdefghijklmn")),
+        _body_of_history(partial(_tool_turn, call_id="call_0123456789abcdefghijklmn")),
     ),
     _in_taken_form(
         "user_after_tool",
         "May the user speak behind a result?",
-        _continuing(lambda known: (*_tool_turn(known), _user("Thank you. Say bye."))),
+        _body_of_history(lambda known: (*_tool_turn(known), _user_message("Thank you. Say bye."))),
     ),
     _history(
         "reasoning_echo",
         "Is reasoning taken back?",
-        lambda known: _greeted(known, **{known.reasoning: "I greet back."}),
+        lambda known: _body_after_greeting(known, **{known.reasoning: "I greet back."}),
         rests_on=_BASICS,
         when=lambda known: bool(known.reasoning),
         forms=CHAT,
@@ -438,7 +444,7 @@ _ABOUT_HISTORY: Final = (
     _history(
         "own_call",
         "Is the model's own call taken back unchanged?",
-        _continuing(_own_turn),
+        _body_of_history(_own_call_turn),
         rests_on=_WITH_TOOLS,
         when=lambda known: bool(known.own_call),
         decides=False,
@@ -459,12 +465,12 @@ _ABOUT_OTHERS: Final = (
     _streams(
         "stream",
         "Does it stream, with usage?",
-        _asking(_user(_OK), stream=True, stream_options={"include_usage": True}),
+        _fixed_body(_user_message(_OK), stream=True, stream_options={"include_usage": True}),
     ),
     _streams(
         "stream_plain",
         "Does it stream without stream_options?",
-        _asking(_user(_OK), stream=True),
+        _fixed_body(_user_message(_OK), stream=True),
         rests_on=(*_BASICS, "stream"),
         when=lambda known: known.is_("stream", "refused"),
         forms=CHAT,
@@ -472,32 +478,36 @@ _ABOUT_OTHERS: Final = (
     _streams(
         "stream_tools",
         "Does it call a tool in a stream?",
-        _offering(_LOOK_UP, _LOOKUP, stream=True),
+        _body_with_tools(_LOOK_UP, _LOOKUP, stream=True),
         judge=verdict.calls,
         rests_on=_WITH_TOOLS,
     ),
     _limits(
         "images",
         "Does it see an image?",
-        _asking(_user(_pictured("Name the colour of this picture in one word."))),
+        _fixed_body(_user_message(_text_and_picture("Name the colour of this picture in one word."))),
         judge=verdict.red,
     ),
     _limits(
         "image_result",
         "Does it see an image in a result?",
-        _continuing(
-            partial(_tool_turn, result=_pictured("The stored value is this picture. Name its colour."))
+        _body_of_history(
+            partial(
+                _tool_turn, result=_text_and_picture("The stored value is this picture. Name its colour.")
+            )
         ),
         judge=verdict.red,
         rests_on=(*_HISTORY, "images"),
         when=lambda known: known.is_("images", "seen") and not known.no_tool_turn,
     ),
-    _sizes("control_tokens", "How many tokens are control tokens in a text?", _tokens(_CONTROL_TOKENS)),
-    _sizes("texts_like_them", "And texts of the same form?", _tokens(_LIKE_THEM)),
+    _sizes(
+        "control_tokens", "How many tokens are control tokens in a text?", _body_with_tokens(_CONTROL_TOKENS)
+    ),
+    _sizes("texts_like_them", "And texts of the same form?", _body_with_tokens(_LIKE_THEM)),
     _limits(
         "output_limit",
         "What does it say to a limit of ten million tokens?",
-        lambda known: {**_asking(_user(_OK))(known), known.cap_field: 10_000_000},
+        lambda known: {**_fixed_body(_user_message(_OK))(known), known.cap_field: 10_000_000},
         decides=False,
         when=lambda known: bool(known.cap_field),
     ),
@@ -510,7 +520,7 @@ _ABOUT_OTHERS: Final = (
     _errors(
         "unknown_model",
         "What does it say to a model that does not exist?",
-        lambda known: {**_asking(_user(_OK))(known), "model": NO_MODEL},
+        lambda known: {**_fixed_body(_user_message(_OK))(known), "model": NO_MODEL},
     ),
 )
 

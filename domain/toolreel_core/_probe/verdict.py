@@ -85,7 +85,7 @@ def judged(observation: Observation, judge: Judge, *, about_refusals: bool = Fal
 
 def accepted(answered: Answered) -> Verdict:
     """It was answered at all."""
-    return Verdict("accepted", _shown(answered.reply))
+    return Verdict("accepted", _reply_text(answered.reply))
 
 
 def calls(answered: Answered) -> Verdict:
@@ -97,7 +97,7 @@ def calls(answered: Answered) -> Verdict:
         return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:
         return Verdict("called", f"{len(reply.calls)} structured")
-    return _CUT if answered.cut else Verdict("answered", _shown(reply))
+    return _CUT if answered.cut else Verdict("answered", _reply_text(reply))
 
 
 def speaks(answered: Answered) -> Verdict:
@@ -108,7 +108,9 @@ def speaks(answered: Answered) -> Verdict:
 def only_here(answered: Answered) -> Verdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
     if is_signed(parse(answered.carry)):
-        return Verdict("carried", f"{_shown(answered.reply)}, and reasoning that only this form sends back")
+        return Verdict(
+            "carried", f"{_reply_text(answered.reply)}, and reasoning that only this form sends back"
+        )
     return calls(answered)
 
 
@@ -129,7 +131,7 @@ def number_of_calls(answered: Answered) -> Verdict:
     found = len(answered.reply.calls)
     if found:
         return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
-    return _CUT if answered.cut else Verdict("no_call", _shown(answered.reply))
+    return _CUT if answered.cut else Verdict("no_call", _reply_text(answered.reply))
 
 
 def types(answered: Answered) -> Verdict:
@@ -166,22 +168,22 @@ def limit_of_8(answered: Answered) -> Verdict:
 
 def any_json(answered: Answered) -> Verdict:
     """Whether the text is a JSON object."""
-    return _kept(isinstance(_read_or_none(answered.reply.content), dict), answered)
+    return _verdict_of_keeping(isinstance(_read_or_none(answered.reply.content), dict), answered)
 
 
 def schema_of_json(answered: Answered) -> Verdict:
     """Whether the text fits the schema that was asked for."""
-    return _kept(_fits(answered.reply), answered)
+    return _verdict_of_keeping(_is_valid_call(answered.reply), answered)
 
 
 def format_beside_tools(answered: Answered) -> Verdict:
     """Whether a tool was called although a format was asked for, or the text was held to the format."""
-    if _fits(answered.reply):
+    if _is_valid_call(answered.reply):
         return Verdict("held", "the text fits the schema, and no tool is called")
     return calls(answered)
 
 
-def _fits(reply: Reply) -> bool:
+def _is_valid_call(reply: Reply) -> bool:
     return _read_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
 
 
@@ -198,7 +200,7 @@ def stream(answered: Answered) -> Verdict:
 def red(answered: Answered) -> Verdict:
     """Whether the model saw a red square."""
     reply = answered.reply
-    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _shown(reply))
+    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_text(reply))
 
 
 def prompt_tokens(answered: Answered) -> Verdict:
@@ -207,12 +209,12 @@ def prompt_tokens(answered: Answered) -> Verdict:
     return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
 
 
-def _kept(kept: bool, answered: Answered) -> Verdict:
+def _verdict_of_keeping(kept: bool, answered: Answered) -> Verdict:
     word: Word = "honoured" if kept else "cut" if answered.cut else "ignored"
-    return Verdict(word, _shown(answered.reply))
+    return Verdict(word, _reply_text(answered.reply))
 
 
-def _shown(reply: Reply) -> str:
+def _reply_text(reply: Reply) -> str:
     text = " ".join(reply.content.split())
     if reply.calls:
         return f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}"

@@ -127,24 +127,24 @@ def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
     ['tools[1]']
     """
     for path, kinds in SHAPES[form].items():
-        for place, value in _at(tree, path.split("."), ""):
-            if _kind(value) not in kinds:
+        for place, value in _values_at(tree, path.split("."), ""):
+            if _json_kind(value) not in kinds:
                 yield Loss("wrong_shape", place)
 
 
-def _at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:
+def _values_at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:
     """The values at a path that are not null, and where each stands."""
     if not path:
         yield place, value
     elif path[0] == "[]":
         elements = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
         for number, element in enumerate(elements):
-            yield from _at(element, path[1:], f"{place}[{number}]")
+            yield from _values_at(element, path[1:], f"{place}[{number}]")
     elif isinstance(value, Mapping) and value.get(path[0]) is not None:
-        yield from _at(value[path[0]], path[1:], f"{place}.{path[0]}".removeprefix("."))
+        yield from _values_at(value[path[0]], path[1:], f"{place}.{path[0]}".removeprefix("."))
 
 
-def _kind(value: Json) -> Kind:
+def _json_kind(value: Json) -> Kind:
     match value:
         case str():
             return "text"

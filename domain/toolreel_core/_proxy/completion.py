@@ -48,9 +48,9 @@ class Completion:
             str(body.get("id", "")),
             created if isinstance(created, int) else 0,
             str(body.get("model", "")),
-            _text(refusal) or _text(message.get("content")),
-            _text(message.get("reasoning_content")),
-            tuple(_calls(message)),
+            _content_text(refusal) or _content_text(message.get("content")),
+            _content_text(message.get("reasoning_content")),
+            tuple(_sent_calls(message)),
             str(choice.get("finish_reason", "")),
             bool(refusal),
             usage,
@@ -64,14 +64,14 @@ class Completion:
         return AssistantMessage(self.text, self.calls, kept)
 
 
-def _text(value: Json) -> str:
+def _content_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _calls(message: Tree) -> Iterator[SentCall]:
+def _sent_calls(message: Tree) -> Iterator[SentCall]:
     for entry in map(as_tree, items_of(message, "tool_calls")):
         match entry.get("function"):
             case {"name": str() as name, "arguments": str() as arguments}:
-                yield SentCall(_text(entry.get("id")), name, arguments)
+                yield SentCall(_content_text(entry.get("id")), name, arguments)
             case _:  # a tool without a schema, which stays among the items
                 continue

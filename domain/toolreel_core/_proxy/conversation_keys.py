@@ -40,7 +40,7 @@ def key_of(entries: Iterable[Json], *, caller: str = "") -> Key:
 
     :param caller: who sends them; those of different callers are never the same
     """
-    return further(_beginning(caller), entries)
+    return further(_first_key(caller), entries)
 
 
 def further(key: Key, entries: Iterable[Json]) -> Key:
@@ -55,7 +55,7 @@ def further(key: Key, entries: Iterable[Json]) -> Key:
 
 def prefixes(entries: Sequence[Json], *, caller: str = "") -> Sequence[Key]:
     """The key of the messages until each of them."""
-    return _keys_after_each(_beginning(caller), entries)[1:]
+    return _keys_after_each(_first_key(caller), entries)[1:]
 
 
 def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
@@ -63,12 +63,12 @@ def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
 
     It is the same as a whole if the client asks again, since it has got no reply.
     """
-    keys = _keys_after_each(_beginning(caller), entries)
+    keys = _keys_after_each(_first_key(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
 
-def _beginning(caller: str) -> Key:
+def _first_key(caller: str) -> Key:
     digest = sha256(caller.encode("utf-8", "replace")).hexdigest()
     return Key(digest, digest)
 
@@ -79,20 +79,23 @@ def _keys_after_each(key: Key, entries: Iterable[Json]) -> list[Key]:
     keys = [key]
     for entry in entries:
         tree = as_tree(entry)
-        said = _text(
-            {"role": "system" if tree.get("role") == "developer" else tree.get("role"), "said": _said(tree)}
+        said = _sorted_bytes(
+            {
+                "role": "system" if tree.get("role") == "developer" else tree.get("role"),
+                "said": _calls_or_text(tree),
+            }
         )
-        exact = sha256(exact + said + _text(_ids(tree))).digest()
+        exact = sha256(exact + said + _sorted_bytes(_call_ids(tree))).digest()
         alike = sha256(alike + said).digest()
         keys.append(Key(exact.hex(), alike.hex()))
     return keys
 
 
-def _said(tree: Tree) -> Json:
+def _calls_or_text(tree: Tree) -> Json:
     """Calls without their ids, or else text without blanks around it."""
     calls = [as_tree(as_tree(entry).get("function")) for entry in items_of(tree, "tool_calls")]
     if calls:
-        return [[call.get("name"), _value(call.get("arguments"))] for call in calls]
+        return [[call.get("name"), _parsed_arguments(call.get("arguments"))] for call in calls]
     content = tree.get("content")
     if isinstance(content, str):
         return content.strip()
@@ -103,15 +106,15 @@ def _said(tree: Tree) -> Json:
     return parts
 
 
-def _ids(tree: Tree) -> Json:
+def _call_ids(tree: Tree) -> Json:
     return [tree.get("tool_call_id"), *(as_tree(entry).get("id") for entry in items_of(tree, "tool_calls"))]
 
 
-def _value(arguments: Json) -> Json:
+def _parsed_arguments(arguments: Json) -> Json:
     return read(arguments).value_or(arguments) if isinstance(arguments, str) else arguments
 
 
-def _text(value: Json) -> bytes:
+def _sorted_bytes(value: Json) -> bytes:
     """The same text for the same value, whatever the order of its keys."""
     return sorted_text(value).encode()
 
@@ -146,7 +149,7 @@ Find = Callable[[Key], Thoughts | None]
 
 def wants_thoughts(provider: Provider) -> bool:
     """Whether a provider refuses messages without what the model had thought."""
-    return bool(_fields(provider)) or provider.signature_channel == "extra_content"
+    return bool(_fields_to_return(provider)) or provider.signature_channel == "extra_content"
 
 
 def kept(
@@ -157,8 +160,8 @@ def kept(
     :param said: the message that the client gets
     """
     message = as_tree(said)
-    fields = {key: message[key] for key in _fields(provider) if message.get(key)}
-    calls = tuple([_signed(call, provider) for call in items_of(message, "tool_calls")])
+    fields = {key: message[key] for key in _fields_to_return(provider) if message.get(key)}
+    calls = tuple([_signature_fields(call, provider) for call in items_of(message, "tool_calls")])
     if not fields and not any(calls):
         return None
     key = further(key_of(request.entries, caller=caller), [said])
@@ -179,7 +182,7 @@ def restored(
     for at, key in enumerate(prefixes(entries, caller=caller)):
         entry = as_tree(entries[at])
         thoughts = find(key) if entry.get("role") == "assistant" else None
-        whole = entry if thoughts is None else _with(entry, thoughts)
+        whole = entry if thoughts is None else _with_thoughts(entry, thoughts)
         if whole != entry:
             entries[at], messages[at] = whole, message_in(whole, f"messages[{at}]")
             changed = True
@@ -187,7 +190,7 @@ def restored(
     return (replace(request, tree=tree, messages=tuple(messages)), True) if changed else (request, False)
 
 
-def _fields(provider: Provider) -> Sequence[str]:
+def _fields_to_return(provider: Provider) -> Sequence[str]:
     """The fields of a message that have to come back."""
     texts = _TEXTS if provider.reasoning_required_on != "none" else ()
     # OpenRouter signs in it for the provider behind it, and gives it to nobody who does not want it back.
@@ -195,12 +198,12 @@ def _fields(provider: Provider) -> Sequence[str]:
     return (*texts, *((_DETAILS,) if signed else ()))
 
 
-def _signed(call: Json, provider: Provider) -> Tree:
+def _signature_fields(call: Json, provider: Provider) -> Tree:
     value = as_tree(call).get(_SIGNED) if provider.signature_channel == "extra_content" else None
     return as_tree(finite({_SIGNED: value})) if value else {}
 
 
-def _with(entry: Tree, thoughts: Thoughts) -> Tree:
+def _with_thoughts(entry: Tree, thoughts: Thoughts) -> Tree:
     has_text = any(entry.get(key) for key in _TEXTS)
     added = {
         key: value
@@ -208,10 +211,10 @@ def _with(entry: Tree, thoughts: Thoughts) -> Tree:
         if not entry.get(key) and not (has_text and key in _TEXTS)
     }
     calls = items_of(entry, "tool_calls")
-    whole = [_signed_again(call, each) for call, each in zip(calls, thoughts.calls, strict=False)]
+    whole = [_with_signature(call, each) for call, each in zip(calls, thoughts.calls, strict=False)]
     return {**entry, **added, **({"tool_calls": whole} if whole else {})}
 
 
-def _signed_again(call: Json, fields: Tree) -> Json:
+def _with_signature(call: Json, fields: Tree) -> Json:
     tree = as_tree(call)
     return {**tree, **{key: value for key, value in fields.items() if not tree.get(key)}}

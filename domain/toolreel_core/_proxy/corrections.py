@@ -136,7 +136,7 @@ class Corrections:
         if asked is None:
             return self, None
         before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
-        reason = _reason(items_of(now, self.row)[self.begun :], wait_ms)
+        reason = _reason_to_ask_again(items_of(now, self.row)[self.begun :], wait_ms)
         allowed = {
             "retry": self.extras.retries,
             "recover_empty": 2 if self.extras.recover_empty else 0,
@@ -163,7 +163,7 @@ def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:
             return None
 
 
-def _reason(added: Sequence[Json], wait_ms: int) -> str:
+def _reason_to_ask_again(added: Sequence[Json], wait_ms: int) -> str:
     """Why the loop asks again: messages of its own say what it wants."""
     if wait_ms or not added:
         return "retry"

@@ -105,21 +105,21 @@ class EventRow:
         """
         if self.held:
             return self, ()
-        events = [] if self.begun else [*self._words.begun(body_of(self.form, said))]
+        events = [] if self.begun else [*self._form_words.begun(body_of(self.form, said))]
         at = replace(self, begun=True, id=self.id or said.id)
         said = replace(said, id=at.id)
         last = self.shown[-1] if self.open else Shown("")
         if (last.kind, last.place) != (kind, place):
             if not at._may_follow(place, blocks):
                 return replace(self, held=True), ()
-            at, between = at._up_to(place, dict(blocks))
-            block = Shown(kind, "", place, at._id(kind, said, dict(blocks).get(place, {})))
+            at, between = at._advance_to(place, dict(blocks))
+            block = Shown(kind, "", place, at._block_id(kind, said, dict(blocks).get(place, {})))
             at = replace(at, shown=(*at.shown, block), open=True)
-            events += [*between, *self._words.opened(at._at, kind, {"id": block.id})]
+            events += [*between, *self._form_words.opened(at._next_place, kind, {"id": block.id})]
         last = at.shown[-1]
-        events += self._words.piece(at._at, kind, text, {"id": last.id})
+        events += self._form_words.piece(at._next_place, kind, text, {"id": last.id})
         at = replace(at, shown=(*at.shown[:-1], replace(last, text=last.text + text)))
-        return at._numbered(events)
+        return at._number_events(events)
 
     def end(self, said: Completion, rest: str) -> tuple[Tree, ...]:
         """The rest of the events, once the whole reply is known.
@@ -128,24 +128,24 @@ class EventRow:
         """
         said = replace(said, id=self.id or said.id)
         body = body_of(self.form, said)
-        events = [] if self.begun else [*self._words.begun(body)]
+        events = [] if self.begun else [*self._form_words.begun(body)]
         blocks = [*map(as_tree, items_of(body, _ROWS[self.form]))]
-        if self._begins(blocks):
+        if self._is_beginning_of(blocks):
             row = [*map(_under_its_id, self.shown, blocks), *blocks[len(self.shown) :]]
-            events += self._going_on(row)
+            events += self._continuing_events(row)
         else:
-            row = [*map(self._as_shown, self.shown), *self._left(blocks, said, rest)]
-            events += self._closing() if self.open else ()
+            row = [*map(self._block_as_shown, self.shown), *self._blocks_left(blocks, said, rest)]
+            events += self._closing_events() if self.open else ()
             for place in range(len(self.shown), len(row)):
-                events += self._words.whole(place, row[place])
+                events += self._form_words.whole(place, row[place])
         whole: Tree = {**body, _ROWS[self.form]: row}
-        return self._numbered((*events, *self._words.ended(whole)))[1]
+        return self._number_events((*events, *self._form_words.ended(whole)))[1]
 
-    def _as_shown(self, shown: Shown) -> Tree:
+    def _block_as_shown(self, shown: Shown) -> Tree:
         """A block as it has gone out."""
         return shown.block or _under_its_id(shown, written(self.form, shown))
 
-    def _left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
+    def _blocks_left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         place = len(self.shown)
         if rest.strip():
@@ -163,11 +163,11 @@ class EventRow:
         return frozenset(one.place for one in self.shown)
 
     @property
-    def _words(self) -> Words:
+    def _form_words(self) -> Words:
         return _WORDS[self.form]
 
     @property
-    def _at(self) -> int:
+    def _next_place(self) -> int:
         return len(self.shown) - 1
 
     def _may_follow(self, place: int, blocks: Sequence[tuple[int, Tree]]) -> bool:
@@ -181,25 +181,25 @@ class EventRow:
                 return False
         return place == -1 or all(one.place < place for one in self.shown)
 
-    def _up_to(self, place: int, blocks: dict[int, Tree]) -> tuple[EventRow, list[Tree]]:
+    def _advance_to(self, place: int, blocks: dict[int, Tree]) -> tuple[EventRow, list[Tree]]:
         """After the open block and all others before a place have ended."""
         events, shown = list[Tree](), [*self.shown]
         if self.open:
-            events += self._closing(blocks.get(shown[-1].place))
+            events += self._closing_events(blocks.get(shown[-1].place))
         begun = {one.place for one in shown}
         for at in sorted(blocks):
             if at < place and at not in begun:
-                block = self._named(blocks[at], len(shown))
-                events += self._words.whole(len(shown), block)
+                block = self._with_block_id(blocks[at], len(shown))
+                events += self._form_words.whole(len(shown), block)
                 shown.append(Shown(type_of(block), "", at, "", block))
         return replace(self, shown=tuple(shown), open=False), events
 
-    def _closing(self, block: Tree | None = None) -> Iterator[Tree]:
+    def _closing_events(self, block: Tree | None = None) -> Iterator[Tree]:
         last = self.shown[-1]
         known = _under_its_id(last, block or written(self.form, last))
-        yield from self._words.closed(self._at, last.kind, known)
+        yield from self._form_words.closed(self._next_place, last.kind, known)
 
-    def _begins(self, blocks: Sequence[Tree]) -> bool:
+    def _is_beginning_of(self, blocks: Sequence[Tree]) -> bool:
         """Whether what has gone out is the beginning of these blocks."""
         if len(self.shown) > len(blocks):
             return False
@@ -208,35 +208,35 @@ class EventRow:
             last = self.open and number == len(self.shown) - 1
             if kind != one.kind:
                 return False
-            if kind in {"text", "thinking"} and not _goes_on(text_of(block), one.text, last=last):
+            if kind in {"text", "thinking"} and not _continues_text(text_of(block), one.text, last=last):
                 return False
         return True
 
-    def _going_on(self, blocks: Sequence[Tree]) -> Iterable[Tree]:
+    def _continuing_events(self, blocks: Sequence[Tree]) -> Iterable[Tree]:
         done = len(self.shown)
         if self.open:
             last, block = self.shown[-1], blocks[done - 1]
             whole = text_of(block)
             rest = (whole if whole.startswith(last.text) else whole.lstrip())[len(last.text) :]
             if rest:
-                yield from self._words.piece(self._at, last.kind, rest, {"id": last.id})
-            yield from self._closing(block)
+                yield from self._form_words.piece(self._next_place, last.kind, rest, {"id": last.id})
+            yield from self._closing_events(block)
         for place, block in enumerate(blocks[done:], done):
-            yield from self._words.whole(place, block)
+            yield from self._form_words.whole(place, block)
 
-    def _named(self, block: Tree, place: int) -> Tree:
+    def _with_block_id(self, block: Tree, place: int) -> Tree:
         if self.form == "messages" or block.get("id"):
             return block
         return {**block, "id": responses_reply.id_of(type_of(block), self.id, place)}
 
-    def _id(self, kind: Kind, said: Completion, block: Tree) -> str:
+    def _block_id(self, kind: Kind, said: Completion, block: Tree) -> str:
         if self.form == "messages":
             return ""
         own = block.get("id")
         item = "message" if kind == "text" else "reasoning"
         return own if isinstance(own, str) and own else responses_reply.id_of(item, said.id, len(self.shown))
 
-    def _numbered(self, events: Iterable[Tree]) -> tuple[EventRow, tuple[Tree, ...]]:
+    def _number_events(self, events: Iterable[Tree]) -> tuple[EventRow, tuple[Tree, ...]]:
         listed = tuple(events)
         after = replace(self, sequence=self.sequence + len(listed))
         if self.form == "messages":
@@ -278,5 +278,5 @@ def _under_its_id(shown: Shown, block: Tree) -> Tree:
     return {**block, "id": shown.id} if shown.id and not shown.block else block
 
 
-def _goes_on(whole: str, begun: str, *, last: bool) -> bool:
+def _continues_text(whole: str, begun: str, *, last: bool) -> bool:
     return any(given.startswith(begun) if last else given == begun for given in (whole, whole.lstrip()))

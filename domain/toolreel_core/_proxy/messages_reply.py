@@ -26,12 +26,12 @@ def _is_call(block: Json) -> bool:
     return type_of(as_tree(block)) == "tool_use"
 
 
-def _text_in(block: Json) -> str | None:
+def _block_text(block: Json) -> str | None:
     text = as_tree(block).get("text") if type_of(as_tree(block)) == "text" else None
     return text if isinstance(text, str) else None
 
 
-def _call(call: SentCall, kept: Json) -> Tree:
+def _tool_use_block(call: SentCall, kept: Json) -> Tree:
     arguments = read(call.arguments).value_or(None)
     # What could not be read goes on as the model wrote it; the form demands an object.
     given: Json = arguments if isinstance(arguments, Mapping) else {"unreadable_arguments": call.arguments}
@@ -41,10 +41,10 @@ def _call(call: SentCall, kept: Json) -> Tree:
 _BLOCKS: Final = Items(
     key=OWN,
     is_call=_is_call,
-    text_in=_text_in,
+    text_in=_block_text,
     may_go_back=lambda _: True,
     text=lambda text: {"type": "text", "text": text},
-    call=_call,
+    call=_tool_use_block,
 )
 
 
@@ -61,31 +61,31 @@ def body_of(said: Completion) -> Tree:
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
     own = {key: value for key, value in said.own.items() if key != "role" and value is not None}
-    content = _blocks(said)
+    content = _content_blocks(said)
     return {
         **head,
         **own,
         "content": content,
-        "stop_reason": _stop(said),
-        "usage": _usage(said),
+        "stop_reason": _stop_reason(said),
+        "usage": _usage_tree(said),
     }
 
 
-def _blocks(said: Completion) -> Sequence[Json]:
+def _content_blocks(said: Completion) -> Sequence[Json]:
     if said.own:
         return _BLOCKS.of(said.message(whole_blocks(said.own)))
     thought: list[Json] = [{"type": "thinking", "thinking": said.thought, "signature": ""}]
     return [*(thought if said.thought else ()), *_BLOCKS.of(said.message(()))]
 
 
-def _stop(said: Completion) -> str:
+def _stop_reason(said: Completion) -> str:
     own = said.own.get("stop_reason")
     if isinstance(own, str) and own in _OTHER_STOPS and said.finish == "stop":
         return own
     return "refusal" if said.refused else _STOPS.get(said.finish, "end_turn")
 
 
-def _usage(said: Completion) -> Tree:
+def _usage_tree(said: Completion) -> Tree:
     own = as_tree(said.own.get("usage"))
     if own:
         return {"input_tokens": 0, "output_tokens": 0, **own}
@@ -108,31 +108,31 @@ def begun(body: Tree) -> Iterator[Tree]:
 def opened(place: int, kind: str, _block: Tree) -> Iterator[Tree]:
     """The event with which a block begins."""
     empty: Tree = {"text": ""} if kind == "text" else {"thinking": "", "signature": ""}
-    yield _start(place, {"type": kind, **empty})
+    yield _start_event(place, {"type": kind, **empty})
 
 
 def piece(place: int, kind: str, text: str, _block: Tree) -> Iterator[Tree]:
     """The event with more of a text."""
-    yield _delta(place, {"type": f"{kind}_delta", kind: text})
+    yield _delta_event(place, {"type": f"{kind}_delta", kind: text})
 
 
 def closed(place: int, kind: str, block: Tree) -> Iterator[Tree]:
     """The events with which a block ends, whose text has passed."""
     if kind == "thinking" and block.get("signature"):
-        yield _delta(place, {"type": "signature_delta", "signature": block["signature"]})
+        yield _delta_event(place, {"type": "signature_delta", "signature": block["signature"]})
     for citation in items_of(block, "citations"):
-        yield _delta(place, {"type": "citations_delta", "citation": citation})
+        yield _delta_event(place, {"type": "citations_delta", "citation": citation})
     yield {"type": "content_block_stop", "index": place}
 
 
 def whole(place: int, block: Tree) -> Iterator[Tree]:
     """The events of a block that comes at once."""
     if "input" in block:
-        yield _start(place, {**block, "input": {}})
+        yield _start_event(place, {**block, "input": {}})
         pieces = canonical(block["input"])
-        yield _delta(place, {"type": "input_json_delta", "partial_json": pieces})
+        yield _delta_event(place, {"type": "input_json_delta", "partial_json": pieces})
     else:
-        yield _start(place, block)
+        yield _start_event(place, block)
     yield {"type": "content_block_stop", "index": place}
 
 
@@ -143,9 +143,9 @@ def ended(body: Tree) -> Iterator[Tree]:
     yield {"type": "message_stop"}
 
 
-def _start(place: int, block: Tree) -> Tree:
+def _start_event(place: int, block: Tree) -> Tree:
     return {"type": "content_block_start", "index": place, "content_block": block}
 
 
-def _delta(place: int, delta: Tree) -> Tree:
+def _delta_event(place: int, delta: Tree) -> Tree:
     return {"type": "content_block_delta", "index": place, "delta": delta}

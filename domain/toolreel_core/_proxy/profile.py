@@ -127,7 +127,7 @@ def row_of(request: ClientRequest, profile: Profile) -> Row:
     if request.messages is None:  # only where both speak the same form
         return Row(request.own.get(key), apart)
     said = request.said if request.form == form else ()
-    pieces = _pieces(projected(request.messages, profile), said, request.messages)
+    pieces = _split_history(projected(request.messages, profile), said, request.messages)
     if said and all(isinstance(piece, Said) for piece in pieces) and len(pieces) == len(said):
         return Row(request.own.get(key), apart)
     entries, names = list[Json](), dict[str, None]()
@@ -143,7 +143,7 @@ def row_of(request: ClientRequest, profile: Profile) -> Row:
                 if form == "messages" and isinstance(piece.message, SystemMessage):
                     system = parse(text.text)
                 elif form == "messages" and _is_result(piece) and at > 0 and _is_result(pieces[at - 1]):
-                    entries[-1] = _joined(entries[-1], parse(text.text))
+                    entries[-1] = _join_results(entries[-1], parse(text.text))
                 else:
                     entries += [parse(text.text), *map(parse, text.further)]
             case _:
@@ -161,13 +161,15 @@ def _is_result(piece: _Piece) -> bool:
     return isinstance(piece.message, ToolMessage)
 
 
-def _joined(entry: Json, more: Json) -> Tree:
+def _join_results(entry: Json, more: Json) -> Tree:
     """Results of one turn, which are blocks of one message in Messages."""
     tree = as_tree(entry)
     return {**tree, "content": [*items_of(tree, "content"), *items_of(as_tree(more), "content")]}
 
 
-def _pieces(sent: Sequence[Outgoing], said: Sequence[Said], messages: Sequence[Message]) -> list[_Piece]:
+def _split_history(
+    sent: Sequence[Outgoing], said: Sequence[Said], messages: Sequence[Message]
+) -> list[_Piece]:
     """What goes out, with what is as the client wrote it in the client's own words."""
     pieces: list[_Piece] = []
     ends = [0, *accumulate(len(one.chat) for one in said)]

@@ -107,15 +107,15 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     tree = as_tree(read_tolerant(changed).value_or("") if isinstance(changed, str) else changed)
     read = [
         _Reading.of(body, read_as, request, profile, place)
-        for place, (body, read_as) in enumerate(_replies(changed, tree, request))
+        for place, (body, read_as) in enumerate(_replies_of_choices(changed, tree, request))
     ]
     first = read[0].reply
     codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
     repairs = (*names, *(code for code in codes if code not in UNREPAIRED))
     noticed = tuple(code for code in codes if code in UNREPAIRED)
-    problem = _problem(read[0], codes, request)
+    problem = _problem_of_reply(read[0], codes, request)
     choices: list[Json] = [] if problem else [each.choice() for each in read]
-    completion = _completion(tree, first, choices, request, head)
+    completion = _completion_tree(tree, first, choices, request, head)
     own = as_tree(whole.own) if request.form == profile.provider.wire_form else {}
     read_as_own = whole.own is not None and whole.own is not whole.body
     return Repaired(
@@ -123,7 +123,7 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     )
 
 
-def _problem(reading: _Reading, codes: Iterable[str], request: ClientRequest) -> Problem | None:
+def _problem_of_reply(reading: _Reading, codes: Iterable[str], request: ClientRequest) -> Problem | None:
     """Why a client can make nothing of the reply, or would take it for what it is not."""
     first = reading.reply
     if first.problem and first.problem.code == "UNSUPPORTED_CALL_TYPE":
@@ -153,7 +153,7 @@ _LONGEST: Final = 2_000
 """Characters of an error that are passed on."""
 
 
-def _replies(body: Json, tree: Tree, request: ClientRequest) -> list[tuple[Json, Tree]]:
+def _replies_of_choices(body: Json, tree: Tree, request: ClientRequest) -> list[tuple[Json, Tree]]:
     """The body, and what was read from it, once for each choice that the client asked for."""
     choices = items_of(tree, "choices")
     if request.choices < 2 or len(choices) < 2:
@@ -184,7 +184,7 @@ class _Reading:
             turn=request.turn,
             earlier=request.quotable if dialects else (),
         )
-        calls, codes = _fitting(reply.calls, request, profile)
+        calls, codes = _calls_that_fit(reply.calls, request, profile)
         choices = items_of(tree, "choices")
         original = as_tree(choices[0]) if choices else {}
         return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
@@ -201,13 +201,13 @@ class _Reading:
         }
         return {
             "index": self.place,
-            "message": self._message(),
+            "message": self._message_tree(),
             "logprobs": None,
             **as_tree(finite(kept)),
-            "finish_reason": _finish(self.reply),
+            "finish_reason": _finish_reason(self.reply),
         }
 
-    def _message(self) -> Tree:
+    def _message_tree(self) -> Tree:
         reply, said = self.reply, tree_at(self.original, "message")
         problem = reply.problem
         if problem and problem.code == "UNSUPPORTED_CALL_TYPE":  # the client asked for it, and knows it
@@ -237,7 +237,7 @@ def entry_of(call: ToolCall) -> Tree:
     return merged({"id": call.id, "type": "function", "function": function}, as_tree(parse(call.carry)))
 
 
-def _fitting(
+def _calls_that_fit(
     calls: tuple[ToolCall, ...], request: ClientRequest, profile: Profile
 ) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     """The calls with ids that are new in the conversation, and arguments that fit their schemas."""
@@ -259,13 +259,15 @@ def _fitting(
     return tuple(fitted), tuple(codes)
 
 
-def _finish(reply: Reply) -> str:
+def _finish_reason(reply: Reply) -> str:
     if reply.finish in {"length", "content_filter"}:
         return reply.finish
     return "tool_calls" if reply.calls or reply.finish == "tool_calls" else "stop"
 
 
-def _completion(tree: Tree, reply: Reply, choices: list[Json], request: ClientRequest, head: Head) -> Tree:
+def _completion_tree(
+    tree: Tree, reply: Reply, choices: list[Json], request: ClientRequest, head: Head
+) -> Tree:
     further = {key: value for key, value in tree.items() if key not in _OWN} if "choices" in tree else {}
     created = tree.get("created")
     usage = usage_of(tree, reply.usage)

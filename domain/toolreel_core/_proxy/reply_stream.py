@@ -81,28 +81,28 @@ class HeldText:
         if not self.dialects:
             return self, text
         if self.waiting:
-            return self._with(self.tail, self.waiting.append(text)), ""
+            return self._with_tail(self.tail, self.waiting.append(text)), ""
         whole = self.tail + text
-        end, marked = self._safe(whole)
+        end, marked = self._safe_length(whole)
         # Blanks before a call, and at both ends of a message, are not part of what the model says.
         shown = whole[:end].rstrip(_BLANKS)
         shown = shown if self.begun else shown.lstrip(_BLANKS)
         if not shown:
-            return self._held("", whole, marked=marked, begun=self.begun)
+            return self._hold_back("", whole, marked=marked, begun=self.begun)
         kept = whole[len(whole[:end].rstrip(_BLANKS)) :]
-        return self._held(shown, kept, marked=marked, begun=True)
+        return self._hold_back(shown, kept, marked=marked, begun=True)
 
-    def _held(self, shown: str, kept: str, *, marked: bool, begun: bool) -> tuple[HeldText, str]:
+    def _hold_back(self, shown: str, kept: str, *, marked: bool, begun: bool) -> tuple[HeldText, str]:
         marked = marked or len(kept) > _LONGEST_TAIL
         waiting = pvector([kept]) if marked else _NO_TEXTS
         return HeldText(self.dialects, self.known, "" if marked else kept, waiting, begun), shown
 
-    def _with(self, tail: str, waiting: PVector[str]) -> HeldText:
+    def _with_tail(self, tail: str, waiting: PVector[str]) -> HeldText:
         return HeldText(self.dialects, self.known, tail, waiting, self.begun)
 
-    def _safe(self, text: str) -> tuple[int, bool]:
+    def _safe_length(self, text: str) -> tuple[int, bool]:
         """How much of a text is surely no part of a call, and whether a marker follows it."""
-        if not self.begun and (opening := self._opening(text)) != "other":
+        if not self.begun and (opening := self._json_opening(text)) != "other":
             return 0, opening == "call"
         bare = not _BARE.isdisjoint(self.dialects)
         sign = _BARE_SIGN if bare else _SIGN
@@ -116,9 +116,9 @@ class HeldText:
             if not _is_dismissed(text, place):
                 return place, False
             at = place + 1
-        return len(text) - _overlap(text, _BARE_WORDS if bare else _WORDS), False
+        return len(text) - _end_overlap(text, _BARE_WORDS if bare else _WORDS), False
 
-    def _opening(self, text: str) -> Opening:
+    def _json_opening(self, text: str) -> Opening:
         """Whether a message begins like JSON that is a call, or with the name of a tool."""
         dense = "".join(text[:_LOOKAHEAD].split()).strip(_BLANKS)
         if dense.startswith(_CALL_KEYS):
@@ -144,10 +144,10 @@ def _is_marker(text: str, place: int) -> bool:
     if has_think_tags(text[place : place + _LOOKAHEAD]):
         return True
     mark = mark_at(text, place)
-    return mark is not None and mark.lastgroup is not None and not _quotes(mark)
+    return mark is not None and mark.lastgroup is not None and not _opens_quotation(mark)
 
 
-def _quotes(mark: re.Match[str]) -> bool:
+def _opens_quotation(mark: re.Match[str]) -> bool:
     """Whether a marker only opens a quotation, in which no call is read."""
     return any(mark.groupdict().get(kind) is not None for kind in _PLAIN_KINDS)
 
@@ -165,7 +165,7 @@ def _is_dismissed(text: str, place: int) -> bool:
     )
 
 
-def _overlap(text: str, words: tuple[str, ...]) -> int:
+def _end_overlap(text: str, words: tuple[str, ...]) -> int:
     """The length of the longest end of a text with which one of the words begins."""
     end = text[-_LONGEST:].lower()
     return next(
@@ -249,9 +249,9 @@ class ReplyStream:
             stream, deltas = at.stream.feed(piece)
             at = replace(at, stream=stream)
             for delta in deltas:
-                at, passing = at._passing(delta)
+                at, passing = at._passing_part(delta)
                 if passing:
-                    at, passed = at._passed(passing)
+                    at, passed = at._pass_on(passing)
                     chunks += passed
         return at, tuple(chunks)
 
@@ -274,37 +274,37 @@ class ReplyStream:
             return (), reply
         choices = items_of(reply.body, "choices")
         choice = as_tree(choices[0])
-        rest = self._rest(tree_at(choice, "message"))
+        rest = self._text_left(tree_at(choice, "message"))
         if rest is None:
             rest, reply = "", replace(reply, noticed=(*reply.noticed, SENT_BEFORE))
         if self.row is not None:
             return self.row.end(reply.said(self.request), rest), reply
-        return tuple(self._ending(choice, rest, reply.body)), reply
+        return tuple(self._closing_chunks(choice, rest, reply.body)), reply
 
     @property
     def _in_own_form(self) -> bool:
         """Whether client and upstream speak the same form, which is not chat completions."""
         return self.row is not None and self.request.form == self.profile.provider.wire_form
 
-    def _passed(self, passing: Tree) -> tuple[ReplyStream, tuple[Tree, ...]]:
+    def _pass_on(self, passing: Tree) -> tuple[ReplyStream, tuple[Tree, ...]]:
         """After something has passed, and what the client gets for it."""
         if self.row is None:
-            return replace(self, opened=True), tuple(self._chunks(passing))
+            return replace(self, opened=True), tuple(self._delta_chunks(passing))
         kind: Kind = "text" if "content" in passing else "thinking"
         text = str(next(iter(passing.values())))
         if not self._in_own_form or not isinstance(self.stream, EventStream) or self.stream.chat is not None:
-            said = Completion.of(self._frame({}), _NO_USAGE, {}, self.request.own)
+            said = Completion.of(self._chunk_frame({}), _NO_USAGE, {}, self.request.own)
             row, events = self.row.piece(kind, text, said)
         else:
             heard = self.stream.events
             if heard.assembly.has(heard.assembly.latest, "summary_text"):  # goes out whole, as an item
                 return self, ()
-            said = Completion.of(self._frame({}), _NO_USAGE, heard.head, self.request.own)
+            said = Completion.of(self._chunk_frame({}), _NO_USAGE, heard.head, self.request.own)
             blocks = heard.blocks() if heard.assembly.latest not in self.row.places else ()
             row, events = self.row.piece(kind, text, said, heard.assembly.latest, blocks)
         return replace(self, row=row, opened=self.opened or bool(events)), events
 
-    def _passing(self, delta: Delta) -> tuple[ReplyStream, Tree]:
+    def _passing_part(self, delta: Delta) -> tuple[ReplyStream, Tree]:
         """What passes at once of a delta; nothing of a call."""
         match delta.kind:
             case "content":
@@ -316,7 +316,7 @@ class ReplyStream:
             case _:
                 return self, {}
 
-    def _rest(self, message: Tree) -> str | None:
+    def _text_left(self, message: Tree) -> str | None:
         """The text that has not passed yet; ``None`` if what passed is not its beginning."""
         content = message.get("content")
         whole, shown = content if isinstance(content, str) else "", "".join(self.shown)
@@ -325,31 +325,31 @@ class ReplyStream:
                 return given[len(shown) :]
         return None
 
-    def _ending(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:
+    def _closing_chunks(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:
         message = tree_at(choice, "message")
         reasoning = message.get("reasoning_content")
         if reasoning and not self.thought:
-            yield from self._chunks({"reasoning_content": reasoning})
+            yield from self._delta_chunks({"reasoning_content": reasoning})
         further = {key: value for key, value in message.items() if key not in _STREAMED and value is not None}
         said: Tree = {**({"content": rest} if rest else {}), **further}
         if said:
-            yield from self._chunks(said)
+            yield from self._delta_chunks(said)
         calls: list[Json] = [
             {"index": place, **as_tree(call)} for place, call in enumerate(items_of(message, "tool_calls"))
         ]
         if calls:
-            yield from self._chunks({"tool_calls": calls})
-        yield from self._chunks({}, finish=choice.get("finish_reason"))
+            yield from self._delta_chunks({"tool_calls": calls})
+        yield from self._delta_chunks({}, finish=choice.get("finish_reason"))
         if self.request.wants_usage:
-            yield {**self._frame(body), "choices": [], "usage": body.get("usage")}
+            yield {**self._chunk_frame(body), "choices": [], "usage": body.get("usage")}
 
-    def _chunks(self, delta: Tree, finish: Json = None) -> Iterator[Tree]:
+    def _delta_chunks(self, delta: Tree, finish: Json = None) -> Iterator[Tree]:
         """A chunk with this delta."""
         # The role in each: a client that skips a delta of nothing but a role loses nothing.
         choice: Tree = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
-        yield {**self._frame({}), "choices": [choice]}
+        yield {**self._chunk_frame({}), "choices": [choice]}
 
-    def _frame(self, body: Tree) -> Tree:
+    def _chunk_frame(self, body: Tree) -> Tree:
         head = self.stream.head
         given = head.get("id") or body.get("id")
         created, model = head.get("created"), head.get("model")

@@ -29,7 +29,7 @@ _ECHOED: Final[Mapping[str, Json]] = {
 _PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 
 
-def _text_in(item: Json) -> str | None:
+def _item_text(item: Json) -> str | None:
     if type_of(as_tree(item)) != "message":
         return None
     parts = map(as_tree, items_of(as_tree(item), "content"))
@@ -37,7 +37,7 @@ def _text_in(item: Json) -> str | None:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _call(call: SentCall, kept: Json) -> Tree:
+def _function_call_item(call: SentCall, kept: Json) -> Tree:
     own: Tree = {
         "type": "function_call",
         "call_id": call.id,
@@ -50,14 +50,14 @@ def _call(call: SentCall, kept: Json) -> Tree:
 _ITEMS: Final = Items(
     key=OWN,
     is_call=lambda item: type_of(as_tree(item)) == "function_call",
-    text_in=_text_in,
+    text_in=_item_text,
     may_go_back=lambda _: True,
-    text=lambda text: _message({"type": "output_text", "text": text, "annotations": [], "logprobs": []}),
-    call=_call,
+    text=lambda text: _message_item({"type": "output_text", "text": text, "annotations": [], "logprobs": []}),
+    call=_function_call_item,
 )
 
 
-def _message(part: Tree) -> Tree:
+def _message_item(part: Tree) -> Tree:
     return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
@@ -84,22 +84,24 @@ def body_of(said: Completion) -> Tree:
         **ending,
         **own,
         "status": "incomplete" if reason else "completed",
-        "output": [_named(as_tree(item), said.id, place) for place, item in enumerate(_items(said))],
-        "usage": _usage(said),
+        "output": [
+            _with_item_id(as_tree(item), said.id, place) for place, item in enumerate(_output_items(said))
+        ],
+        "usage": _usage_tree(said),
     }
 
 
-def _items(said: Completion) -> Sequence[Json]:
+def _output_items(said: Completion) -> Sequence[Json]:
     if said.own:
         return _ITEMS.of(said.message(whole_items(said.own)))
     if said.refused:
-        return [_message({"type": "refusal", "refusal": said.text})]
+        return [_message_item({"type": "refusal", "refusal": said.text})]
     content: Json = [{"type": "reasoning_text", "text": said.thought}]
     thought: list[Json] = [{"type": "reasoning", "summary": [], "content": content}]
     return [*(thought if said.thought else ()), *_ITEMS.of(said.message(()))]
 
 
-def _named(item: Tree, response: str, place: int) -> Tree:
+def _with_item_id(item: Tree, response: str, place: int) -> Tree:
     """An item with an id, which clients tell items apart by."""
     return item if item.get("id") else {**item, "id": id_of(type_of(item), response, place)}
 
@@ -109,7 +111,7 @@ def id_of(kind: str, response: str, place: int) -> str:
     return f"{_PREFIXES.get(kind, 'item')}_{response}_{place}"
 
 
-def _usage(said: Completion) -> Tree:
+def _usage_tree(said: Completion) -> Tree:
     own = as_tree(said.own.get("usage"))
     counts = said.usage
     return {
@@ -139,21 +141,25 @@ def opened(place: int, kind: str, block: Tree) -> Iterator[Tree]:
     )
     item: Tree = {"id": block["id"], "status": "in_progress", **empty}
     yield {"type": "response.output_item.added", "output_index": place, "item": item}
-    yield {"type": "response.content_part.added", **_at(place, block), "part": _part(kind, "")}
+    yield {
+        "type": "response.content_part.added",
+        **_event_place(place, block),
+        "part": _content_part(kind, ""),
+    }
 
 
 def piece(place: int, kind: str, text: str, block: Tree) -> Iterator[Tree]:
     """The event with more of a text."""
-    yield {"type": f"{_NAMES[kind]}.delta", **_at(place, block), "delta": text, **_logprobs(kind)}
+    yield {"type": f"{_NAMES[kind]}.delta", **_event_place(place, block), "delta": text, **_logprobs(kind)}
 
 
 def closed(place: int, kind: str, block: Tree) -> Iterator[Tree]:
     """The events with which an item ends, whose text has passed."""
     content = [*map(as_tree, items_of(block, "content"))]
     text = "".join(str(part.get("text", "")) for part in content)
-    at = _at(place, block)
+    at = _event_place(place, block)
     yield {"type": f"{_NAMES[kind]}.done", **at, "text": text, **_logprobs(kind)}
-    part = content[0] if len(content) == 1 else _part(kind, text)
+    part = content[0] if len(content) == 1 else _content_part(kind, text)
     yield {"type": "response.content_part.done", **at, "part": part}
     yield {"type": "response.output_item.done", "output_index": place, "item": block}
 
@@ -210,11 +216,11 @@ def ended(body: Tree) -> Iterator[Tree]:
 _NAMES: Final = {"text": "response.output_text", "thinking": "response.reasoning_text"}
 
 
-def _at(place: int, block: Tree) -> Tree:
+def _event_place(place: int, block: Tree) -> Tree:
     return {"item_id": block["id"], "output_index": place, "content_index": 0}
 
 
-def _part(kind: str, text: str) -> Tree:
+def _content_part(kind: str, text: str) -> Tree:
     if kind == "text":
         return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"type": "reasoning_text", "text": text}

@@ -49,10 +49,12 @@ def readable(messages: Sequence[Message], entries: Sequence[Json]) -> tuple[Mess
 
     :param entries: the same messages as the client wrote them
     """
-    return tuple(_readable(message, entry) for message, entry in zip(messages, entries, strict=True))
+    return tuple(
+        _with_readable_parts(message, entry) for message, entry in zip(messages, entries, strict=True)
+    )
 
 
-def _readable(message: Message, entry: Json) -> Message:
+def _with_readable_parts(message: Message, entry: Json) -> Message:
     if not isinstance(message, AssistantMessage) or not message.calls:
         return message
     written = [
@@ -92,11 +94,11 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     """
     form = profile.provider.wire_form
     if request.form != form:
-        return _translated(request, profile, model or request.model)
+        return _translate_request(request, profile, model or request.model)
     if form != "chat_completions":
         return _in_own_form(request, profile, model or request.model)
-    options, dropped = _options(request, profile)
-    messages, mended = _messages(request, profile)
+    options, dropped = _translate_options(request, profile)
+    messages, mended = _translate_messages(request, profile)
     tools, transformed = tools_for(request.tree.get("tools"), profile)
     parts: Tree = {"model": model or request.model, "messages": messages, "tools": tools}
     # In the client's order, since servers that cache prompts compare bodies from their beginning.
@@ -121,7 +123,7 @@ def _in_own_form(request: ClientRequest, profile: Profile, model: str) -> Outbou
     return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped))))
 
 
-def _translated(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
+def _translate_request(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
     """The body in the form of the upstream, which is not the client's."""
     form = profile.provider.wire_form
     said, found = unsaid(request.tree, form)
@@ -134,7 +136,7 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
         asks = profile.provider.supports_stream_options != "no"
         said = {**said, "stream_options": {"include_usage": True}} if asks else said
     spoken = replace(request, tree=said)
-    options, dropped = _options(spoken, profile)
+    options, dropped = _translate_options(spoken, profile)
     row = row_of(spoken, profile)
     tools, transformed = tools_for(spoken.tree.get("tools"), profile)
     offered: Tree = {"tools": tools} if tools else {}
@@ -146,7 +148,7 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     return Outbound(finite_text(body), tuple(dict.fromkeys((*row.names, *transformed, *dropped, *hints))))
 
 
-def _options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
+def _translate_options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
     """The options as the upstream takes them, and the names of what changed them."""
     asked = {key: value for key, value in request.tree.items() if key not in _PARTS}
     defaults = as_tree(parse(profile.options))
@@ -158,13 +160,13 @@ def _options(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str,
         merged(defaults, asked), {key: value for key, value in overrides.items() if key not in reserved}
     )
     taken, names = accepted_options(settled, profile.provider)
-    unfit = [key for key in taken if not _fits(key, request, profile)]
+    unfit = [key for key in taken if not _takes_option(key, request, profile)]
     taken = {key: value for key, value in taken.items() if key not in unfit}
     lost = [key for key in settled if profile.provider.support(key) == "no"]
     return taken, (*names, *(f"without_{key}" for key in dict.fromkeys((*lost, *unfit))))
 
 
-def _fits(key: str, request: ClientRequest, profile: Profile) -> bool:
+def _takes_option(key: str, request: ClientRequest, profile: Profile) -> bool:
     """Whether the upstream takes an option together with the rest of the request."""
     provider, has_tools = profile.provider, bool(request.tree.get("tools"))
     if key == "response_format" and has_tools:
@@ -172,7 +174,7 @@ def _fits(key: str, request: ClientRequest, profile: Profile) -> bool:
     return key not in _NEEDS_TOOLS or not has_tools or provider.supports_tools != "no"
 
 
-def _messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:
+def _translate_messages(request: ClientRequest, profile: Profile) -> tuple[Json, tuple[str, ...]]:
     if request.messages is None:
         return request.entries, ()
     messages = readable(request.messages, request.entries)

@@ -68,22 +68,23 @@ def request_content(body: Tree) -> RequestContent:
     ((ContentMessage(role='user', text='hello', calls=(), answers=0),), (('temperature', '1'),))
     """
     messages, latest = list[ContentMessage](), list[str]()
-    for message in _trees(body.get("messages")):
-        role, made = _text(message.get("role")), _trees(message.get("tool_calls"))
+    for message in _as_trees(body.get("messages")):
+        role, made = _text_of_content(message.get("role")), _as_trees(message.get("tool_calls"))
         if role == "assistant":
-            latest = [_text(call.get("id")) for call in made]
-        called = _text(message.get("tool_call_id"))
+            latest = [_text_of_content(call.get("id")) for call in made]
+        called = _text_of_content(message.get("tool_call_id"))
         one = ContentMessage(
             "system" if role == "developer" else role,
-            "" if made else _text(message.get("content")).strip(),
-            tuple(_call(as_tree(call.get("function"))) for call in made),
+            "" if made else _text_of_content(message.get("content")).strip(),
+            tuple(_call_parts(as_tree(call.get("function"))) for call in made),
             latest.index(called) + 1 if role == "tool" and called in latest else 0,
         )
         if one != ContentMessage("assistant"):
             messages.append(one)
-    offered = () if body.get("tool_choice") == "none" else _trees(body.get("tools"))
+    offered = () if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
     named = (
-        (_text(as_tree(tool.get("function")).get("name")), tuple(sorted(_words(tool)))) for tool in offered
+        (_text_of_content(as_tree(tool.get("function")).get("name")), tuple(sorted(_schema_words(tool))))
+        for tool in offered
     )
     deciding = (
         (key, canonical(value))
@@ -102,7 +103,7 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
     before = recorded.messages if recorded else ()
     for old, new in zip_longest(before, asked.messages):
         if old != new and new is not None:
-            return "messages", f"{_excerpt(new)} instead of {_excerpt(old)}"
+            return "messages", f"{_message_excerpt(new)} instead of {_message_excerpt(old)}"
     if recorded and before == asked.messages:
         for what in ("tools", "options"):
             if names := {name for name, _ in {*getattr(recorded, what)} ^ {*getattr(asked, what)}}:
@@ -110,7 +111,7 @@ def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> 
     return "messages", "it has been answered"
 
 
-def _excerpt(message: ContentMessage | None) -> str:
+def _message_excerpt(message: ContentMessage | None) -> str:
     if message is None:
         return "nothing more"
     text = " and ".join(f"{name}({arguments})" for name, arguments in message.calls)
@@ -118,7 +119,7 @@ def _excerpt(message: ContentMessage | None) -> str:
     return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-def _words(schema: Json) -> Iterator[str]:
+def _schema_words(schema: Json) -> Iterator[str]:
     """What a tool says to the model, wherever it is in its schema."""
     if isinstance(schema, Mapping):
         for key, value in schema.items():
@@ -126,25 +127,25 @@ def _words(schema: Json) -> Iterator[str]:
                 yield value
             elif key == "properties" and isinstance(value, Mapping):
                 yield from value
-                yield from (text for each in value.values() for text in _words(each))
+                yield from (text for each in value.values() for text in _schema_words(each))
             else:
-                yield from _words(value)
+                yield from _schema_words(value)
     elif isinstance(schema, list | tuple):
-        yield from (text for each in schema for text in _words(each))
+        yield from (text for each in schema for text in _schema_words(each))
 
 
-def _call(function: Tree) -> tuple[str, str]:
-    arguments = _text(function.get("arguments"))
-    return _text(function.get("name")), read(arguments).map(canonical).value_or(arguments)
+def _call_parts(function: Tree) -> tuple[str, str]:
+    arguments = _text_of_content(function.get("arguments"))
+    return _text_of_content(function.get("name")), read(arguments).map(canonical).value_or(arguments)
 
 
-def _text(value: Json) -> str:
+def _text_of_content(value: Json) -> str:
     """A text, or what there is of text in a list of parts."""
     if isinstance(value, str):
         return value
-    return "".join(_text(part.get("text")) for part in _trees(value))
+    return "".join(_text_of_content(part.get("text")) for part in _as_trees(value))
 
 
-def _trees(value: Json) -> list[Tree]:
+def _as_trees(value: Json) -> list[Tree]:
     items = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
     return [item for item in items if isinstance(item, Mapping)]

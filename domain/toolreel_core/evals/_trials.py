@@ -114,7 +114,7 @@ def trials_of(
     }
     for record in records:
         at = record.cell, record.trial
-        rows[at] = _row(record, options, control=record.cell.scenario in plain, planned=at in rows)
+        rows[at] = _trial_of(record, options, control=record.cell.scenario in plain, planned=at in rows)
     took_tools = {one.cell for one in rows.values() if one.valid}
     order = sorted(rows, key=lambda at: (places.get(at[0], len(places)), *at[0].axes, at[1]))
     return tuple(
@@ -125,7 +125,7 @@ def trials_of(
     )
 
 
-def _row(record: Record, options: Options, *, control: bool, planned: bool) -> Trial:
+def _trial_of(record: Record, options: Options, *, control: bool, planned: bool) -> Trial:
     verdict, sent = record.verdict, [each for attempt in record.attempts for each in attempt.asked]
     last = record.attempts[-1]
     accepted = verdict.result == "void" and verdict.category in options.accept_void

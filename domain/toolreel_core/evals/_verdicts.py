@@ -159,15 +159,15 @@ def provider_hint(body: Json) -> str:
 
     :param body: the body of an error response: parsed, or as text
     """
-    metadata = tree_at(as_tree(_parsed(body)), "error", "metadata")
+    metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
-    inner = as_tree(_parsed(raw))
+    inner = as_tree(_parse_json_text(raw))
     problem = error_in(inner) or bare_error(inner)
     words = (name, problem.detail if problem else raw)
     return ": ".join(word.strip() for word in words if isinstance(word, str) and word.strip())
 
 
-def _parsed(value: Json) -> Json:
+def _parse_json_text(value: Json) -> Json:
     return read(value).value_or(value) if isinstance(value, str) else value
 
 
@@ -203,67 +203,73 @@ def judge(  # noqa: PLR0912 - one sentence an outcome
     :param control: whether its scenario is a plain conversation without tools
     """
     if not control and seen.tools_refused:
-        return _because("wire.no_tool_use_endpoint", "the server refused tools, and the run did without")
+        return _failed_verdict(
+            "wire.no_tool_use_endpoint", "the server refused tools, and the run did without"
+        )
     if not control and not seen.tools_sent:
-        return _because("loop.tools_off", "the model was told of no tools")
+        return _failed_verdict("loop.tools_off", "the model was told of no tools")
     outcome = seen.outcome
     match outcome:
         case Completed():
-            return _by_checks(case, seen)
+            return _verdict_by_checks(case, seen)
         case InvalidOutput():
-            return _because("task.outcome:output", outcome.error)
+            return _failed_verdict("task.outcome:output", outcome.error)
         case EmptyFinal():
-            return _because("wire.empty_response", "the last reply was empty")
+            return _failed_verdict("wire.empty_response", "the last reply was empty")
         case MaxTurns():
-            return _because("loop.max_turns", f"no answer after {outcome.limit} turns")
+            return _failed_verdict("loop.max_turns", f"no answer after {outcome.limit} turns")
         case NoToolCalls():
-            return _because("loop.no_tool_calls", "no tool was called")
+            return _failed_verdict("loop.no_tool_calls", "no tool was called")
         case ToolFailed():
-            return _because("loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}")
+            return _failed_verdict(
+                "loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}"
+            )
         case RepeatedCall():
-            return _because("loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike")
+            return _failed_verdict(
+                "loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike"
+            )
         case BudgetSpent() | ConversationSpent():
             spent = f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
             more = " for the conversation" if isinstance(outcome, ConversationSpent) else ""
-            return _because("loop.budget", f"{spent}{more}")
+            return _failed_verdict("loop.budget", f"{spent}{more}")
         case CostUnknown():
             unknown = f"the cost of {outcome.replies} replies is unknown"
-            return _because("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")
+            return _failed_verdict("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")
         case ContextOverflow():
             why = f"about {outcome.estimate} tokens, and {outcome.limit} would fit"
-            return _because("loop.context_overflow", why)
+            return _failed_verdict("loop.context_overflow", why)
         case CapabilityRefused():
-            return _because("wire.no_tool_use_endpoint", outcome.message)
+            return _failed_verdict("wire.no_tool_use_endpoint", outcome.message)
         case Truncated():
-            return _because("loop.truncated", "the last reply was cut at the token limit")
+            return _failed_verdict("loop.truncated", "the last reply was cut at the token limit")
         case Refused():
-            return _because("loop.refused", outcome.reason)
+            return _failed_verdict("loop.refused", outcome.reason)
         case ContentFiltered():
-            return _because("loop.content_filter", outcome.reason)
+            return _failed_verdict("loop.content_filter", outcome.reason)
         case InvalidReply():
-            return _because(_OF_PROBLEM[outcome.problem], outcome.problem, outcome.detail)
+            return _failed_verdict(_OF_PROBLEM[outcome.problem], outcome.problem, outcome.detail)
         case TransportFailed():
-            return _because(_of_transport(outcome, seen), outcome.message)
+            return _failed_verdict(_transport_category(outcome, seen), outcome.message)
         case TransformFailed():
-            return _because("loop.transform_failed", outcome.message)
+            return _failed_verdict("loop.transform_failed", outcome.message)
         case Cancelled():
-            return _because("loop.cancelled", outcome.reason)
+            return _failed_verdict("loop.cancelled", outcome.reason)
         case _:
             assert_never(outcome)
 
 
-def _by_checks(case: Case, seen: Evidence) -> Verdict:
+def _verdict_by_checks(case: Case, seen: Evidence) -> Verdict:
     for layer in ("outcome", "exercise"):
         found = {check.name: check.finding(seen) for check in case.checks if check.layer == layer}
         reasons = [*filter(None, found.values())]
         if layer == "outcome" and reasons and any(turn.finish == "length" for turn in seen.turns):
-            return _because("loop.truncated", "a reply was cut at the token limit", *reasons)
+            return _failed_verdict("loop.truncated", "a reply was cut at the token limit", *reasons)
         if reasons:
-            return _because(f"task.{layer}:{next(name for name in found if found[name])}", *reasons)
+            return _failed_verdict(f"task.{layer}:{next(name for name in found if found[name])}", *reasons)
     return Verdict("pass")
 
 
-def _because(name: str, *reasons: str) -> Verdict:
+def _failed_verdict(name: str, *reasons: str) -> Verdict:
     return Verdict(category(name).result, name, tuple(filter(None, reasons)))
 
 
@@ -284,7 +290,7 @@ _OF_PROBLEM: Final[Mapping[ProblemCode, str]] = {
 }
 
 
-def _of_transport(failed: TransportFailed, seen: Evidence) -> str:
+def _transport_category(failed: TransportFailed, seen: Evidence) -> str:
     match failed.failure:
         case "connect":
             return "transport.connection"

@@ -33,6 +33,12 @@ def test_a_call_is_suspected_as_its_row_says(row: dict[str, Any]) -> None:
     assert looks_like_a_call(row["text"], TOOLS, TOOLS) is row["suspected"], row["about"]
 
 
+def test_many_names_take_no_longer_than_their_text() -> None:
+    """Minutes of backtracking would be noticed here."""
+    for part in ("stock_lookup ", "<stock_lookup>", "stock_lookup(", 'name="stock_lookup" ', "</a>"):
+        looks_like_a_call(part * 5_000, SCHEMAS, SCHEMAS)
+
+
 def test_without_tools_no_call_is_suspected() -> None:
     assert not looks_like_a_call("ping{}", [])
 

@@ -51,44 +51,44 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     hardest = [name for name, share in shares.items() if share == least < 1]
     return {
         "chosen": chosen,
-        "strategy": {name: _strategy(rows) for name, rows in strategies.items()},
+        "strategy": {name: _strategy_row(rows) for name, rows in strategies.items()},
         "notes": {
             **({hardest[0]: "hardest"} if len(hardest) == 1 else {}),
             **{name: "control" for name, rows in scenarios.items() if rows[0].control},
         },
-        "model": {name: _model(rows, plan) for name, rows in models.items()},
+        "model": {name: _model_row(rows, plan) for name, rows in models.items()},
     }
 
 
-def _parts(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+def _tools_and_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """The runs of tool scenarios, and of controls."""
     given = [*rows]
     return [one for one in given if not one.control], [one for one in given if one.control]
 
 
-def _count(rows: Sequence[Trial]) -> tuple[int, int]:
+def _counts(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
 
-def _strategy(rows: Sequence[Trial]) -> dict[str, Any]:
-    tools, controls = _parts(rows)
+def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
+    tools, controls = _tools_and_controls(rows)
     ms = [one.ms for one in tools]
     errors = Counter(alias_of(one.category, one.status) for one in rows if not one.ok)
     scenarios = grouped(rows, lambda one: one.cell.scenario)
     return {
-        "overall": _count(rows),
-        "tools": _count(tools),
-        "control": _count(controls),
+        "overall": _counts(rows),
+        "tools": _counts(tools),
+        "control": _counts(controls),
         "tool_p50_ms": reference_percentile(ms, 50),
         "tool_p95_ms": reference_percentile(ms, 95),
         "categories": dict(errors.most_common()),
-        "scenarios": {name: _count(of_scenario) for name, of_scenario in scenarios.items()},
+        "scenarios": {name: _counts(of_scenario) for name, of_scenario in scenarios.items()},
     }
 
 
-def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
+def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     """Its best sampling profile, the first of several that are equally good; and what to configure."""
-    tools, controls = _parts(rows)
+    tools, controls = _tools_and_controls(rows)
     profiles = grouped(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
@@ -103,7 +103,7 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         )
     advice = recommendation(runs).capitalize()
     if not all(one.ok for one in control):
-        notes.append(f"control passes {_passed(_count(control))}")
+        notes.append(f"control passes {_share(_counts(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
     cell = rows[0].cell
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
@@ -116,7 +116,7 @@ def _model(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         equals.append(f"{name} ({shown or 'no overrides'})")
     return {
         "profile": best,
-        "tools": _count(runs),
+        "tools": _counts(runs),
         "p95_ms": reference_percentile([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
@@ -151,7 +151,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     chosen = figures.get("chosen", "production")
     summary = [
         (
-            *(name, *(_passed(each[part]) for part in ("overall", "tools", "control"))),
+            *(name, *(_share(each[part]) for part in ("overall", "tools", "control"))),
             *(str(each["tool_p50_ms"]), str(each["tool_p95_ms"])),
             ", ".join(f"{error} ({count})" for error, count in each["categories"].items()) or "-",
         )
@@ -160,7 +160,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     by_scenario = [
         (
             name,
-            *(_passed(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
+            *(_share(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
             figures["notes"].get(name, "-"),
         )
         for name in scenarios
@@ -169,7 +169,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
         (
             name,
             each["profile"],
-            _passed(each["tools"]),
+            _share(each["tools"]),
             str(each["p95_ms"]),
             each["recommended"],
             each["notes"],
@@ -189,7 +189,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     return [TextTable(f"{title}: {whose}", head, tuple(rows)) for title, head, rows in tables]
 
 
-def _passed(count: Sequence[int]) -> str:
+def _share(count: Sequence[int]) -> str:
     ok, runs = count
     return f"{ok}/{runs} ({percent(ok / runs)})" if runs else "-"
 
@@ -197,21 +197,21 @@ def _passed(count: Sequence[int]) -> str:
 def case_study_lines(trials: Iterable[Trial], figures: Mapping[str, Any]) -> Iterator[str]:
     """The study's two conclusions, drawn from these runs, and what can be compared with it."""
     chosen, study = figures["chosen"], case_study()
-    tools, controls = _parts(one for one in trials if one.key and one.cell.strategy == chosen)
+    tools, controls = _tools_and_controls(one for one in trials if one.key and one.cell.strategy == chosen)
     guards = [one for one in tools if one.cell.scenario.removeprefix("study_") == _GUARD]
     others = [one for one in tools if one not in guards]
     unrefused = sum(one.outcome == "pass_unexercised" for one in guards)
     failed = [one for one in controls if not one.ok]
     words = sum(one.category.startswith("task.outcome:final") for one in failed)
     yield (
-        f"Argument discipline, under {chosen}: {guards[0].cell.scenario} passes {_passed(_count(guards))}"
+        f"Argument discipline, under {chosen}: {guards[0].cell.scenario} passes {_share(_counts(guards))}"
         f"{f', {unrefused} of them without a refused call' if unrefused else ''}; the other tool scenarios "
-        f"pass {_passed(_count(others))}."
+        f"pass {_share(_counts(others))}."
         if guards
         else f"Argument discipline: no run of {_GUARD} under {chosen} tells."
     )
     yield (
-        f"Controls, under {chosen}: {_passed(_count(controls))} pass; {words} of {len(failed)} failures are "
+        f"Controls, under {chosen}: {_share(_counts(controls))} pass; {words} of {len(failed)} failures are "
         "nothing but other words than the prompt asks for."
         if controls
         else f"Controls: no run without tools under {chosen} tells; --scenarios chat_only adds them."

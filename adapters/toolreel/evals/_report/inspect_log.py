@@ -101,12 +101,12 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
                 }
             ],
         },
-        "stats": {"started_at": created, "completed_at": "", **_usage(task.model, tally)},
-        "samples": [_sample(record, one, plan, results.path) for record, one in runs],
+        "stats": {"started_at": created, "completed_at": "", **_inspect_usage(task.model, tally)},
+        "samples": [_inspect_sample(record, one, plan, results.path) for record, one in runs],
     }
 
 
-def _sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
+def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
     """A run; what the format has no place for is the trial's row, as ``eval export`` writes it."""
     verdict, asked, model = record.verdict, record.attempts[-1].asked, record.cell.model
     messages, opening, problem = list[Json](), 0, ""
@@ -144,7 +144,7 @@ def _sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
             "world": record.world,
             **({"messages_missing": problem} if problem else {}),
         },
-        **_usage(model, Tally.of((one,))),
+        **_inspect_usage(model, Tally.of((one,))),
         "total_time": one.ms / 1000,
         "working_time": one.last_ms / 1000,
         "uuid": record.key[:22],
@@ -153,7 +153,7 @@ def _sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
     }
 
 
-def _usage(model: str, tally: Tally) -> dict[str, Json]:
+def _inspect_usage(model: str, tally: Tally) -> dict[str, Json]:
     """The usage of all attempts; none if nothing was asked. A cost is there only if all are known."""
     usage: Tree = {
         "input_tokens": tally.prompt_tokens,

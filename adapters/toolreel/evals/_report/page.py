@@ -80,14 +80,14 @@ def report_page(results: Results, max_runs: int | None = None) -> str:
         scope += f" Texts are cut after {longest:,} characters, so that the page stays small."
     return framed(
         title,
-        "\n".join(_body(title, results, plan, trials, folder, scope)),
+        "\n".join(_page_body(title, results, plan, trials, folder, scope)),
         styles=(asset(report, "page.css"),),
         scripts=tuple(asset(report, name) for name in _SCRIPTS),
         data=elements,
     )
 
 
-def _body(
+def _page_body(
     title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str, scope: str
 ) -> Iterator[str]:
     made = [one for one in trials if one.key]
@@ -97,7 +97,7 @@ def _body(
         *map(without_usual, summary_tables(trials, findings, ())),
     ]
     yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
-    yield from _answer(answer(findings), gates, trials, plan)
+    yield from _answer_section(answer(findings), gates, trials, plan)
     notes = [*findings.notes, *warnings(made)]
     if notes:
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
@@ -129,7 +129,7 @@ def _body(
     yield "</main>"
 
 
-def _answer(
+def _answer_section(
     sentences: Sequence[str], gates: Sequence[GateResult], trials: Sequence[Trial], plan: EvalPlan
 ) -> Iterator[str]:
     valid = [one for one in trials if one.valid and not one.control]

@@ -15,7 +15,7 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 
     :param first: the strategy that was bisected
     """
-    for name, group in _groups(runs, first).items():
+    for name, group in _group_runs(runs, first).items():
         fates = Counter(run.fate for run in group)
         counts = ", ".join(f"{fates[fate]} {fate}" for fate in FATES)
         yield f"{name} -> {strategy}: {len(group)} runs, {counts}"
@@ -27,7 +27,7 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 
 def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
     """The settings that turn runs, and the runs that are gained or lost; empty tables are left out."""
-    tables = (_settings(runs), _runs([run for run in runs if run.fate in {"gained", "lost"}]))
+    tables = (_settings_table(runs), _runs_table([run for run in runs if run.fate in {"gained", "lost"}]))
     return [table for table in tables if table.rows]
 
 
@@ -37,21 +37,21 @@ def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> T
         "to": strategy,
         "from": {
             name: {fate: sum(run.fate == fate for run in group) for fate in FATES}
-            for name, group in _groups(runs, first).items()
+            for name, group in _group_runs(runs, first).items()
         },
-        "settings": rows_of(_settings(runs)),
-        "runs": rows_of(_runs(runs)),
+        "settings": rows_of(_settings_table(runs)),
+        "runs": rows_of(_runs_table(runs)),
     }
 
 
-def _groups(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
+def _group_runs(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
     groups: dict[str, list[Rejudged]] = {}
     for run in runs:
         groups.setdefault(first or run.record.cell.strategy, []).append(run)
     return groups
 
 
-def _runs(runs: Sequence[Rejudged]) -> TextTable:
+def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
     rows = []
     for run in runs:
         cell, lost = run.record.cell, run.before if run.fate == "gained" else run.after
@@ -62,7 +62,7 @@ def _runs(runs: Sequence[Rejudged]) -> TextTable:
     return TextTable("runs that are gained or lost", head, tuple(rows))
 
 
-def _settings(runs: Sequence[Rejudged]) -> TextTable:
+def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
     """The keys that turn runs, those that turn most first."""
     alone = Counter(key for run in runs for key in run.alone)
     together = Counter(key for run in runs if not run.alone for key in run.needed)

@@ -50,7 +50,8 @@ class TextTable:
 def rows_of(table: TextTable) -> list[Json]:
     """The rows for machines, by the names of the columns; nothing where a cell is empty."""
     return [
-        {name: _text(cell) or None for name, cell in zip(table.head, row, strict=True)} for row in table.rows
+        {name: _cell_text(cell) or None for name, cell in zip(table.head, row, strict=True)}
+        for row in table.rows
     ]
 
 
@@ -119,17 +120,17 @@ def as_text(lines: Iterable[str], tables: Iterable[TextTable], width: int = WIDT
 
     Columns that don't fit are left out from the right; of the last one, prose goes on in further lines.
     """
-    found = [part for line in lines for part in (_wrapped(line, width) or [""])]
+    found = [part for line in lines for part in (_wrap_line(line, width) or [""])]
     for table in tables:
-        kept, left_out = _fitting(without_usual(table), width)
+        kept, left_out = _fit_columns(without_usual(table), width)
         missing = f"not shown here: {', '.join(left_out)}; --json and --markdown have all columns"
-        found += ["", table.title, *_grid(kept, width)]
+        found += ["", table.title, *_grid_lines(kept, width)]
         for note in (*table.notes, *([missing] if left_out else [])):
-            found += _wrapped(note, width)
+            found += _wrap_line(note, width)
     return "\n".join(found)
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap_line(line: str, width: int) -> list[str]:
     if line.startswith("toolreel "):  # a command that is to be copied
         return [printable(line)]
     return textwrap.wrap(printable(line), width, break_on_hyphens=False, break_long_words=False)
@@ -140,43 +141,43 @@ def without_usual(table: TextTable) -> TextTable:
     kept = [
         place
         for place, name in enumerate(table.head)
-        if any(_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
+        if any(_cell_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
     ]
-    return _columns(table, kept)
+    return _select_columns(table, kept)
 
 
-def _columns(table: TextTable, kept: Sequence[int]) -> TextTable:
+def _select_columns(table: TextTable, kept: Sequence[int]) -> TextTable:
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, head=tuple(table.head[place] for place in kept), rows=rows)
 
 
-def _fitting(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ...]]:
+def _fit_columns(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ...]]:
     """The columns that fit, and the names of the others."""
-    widths, used, kept = _widths(table), 0, list[int]()
+    widths, used, kept = _column_widths(table), 0, list[int]()
     for place, wide in enumerate(widths):
         prose = place == len(widths) - 1 and wide > _LEAST
         if kept and used + (_LEAST if prose else wide) > width:
             break
         kept.append(place)
         used += wide + len(" | ")
-    return _columns(table, kept), table.head[len(kept) :]
+    return _select_columns(table, kept), table.head[len(kept) :]
 
 
-def _widths(table: TextTable) -> list[int]:
+def _column_widths(table: TextTable) -> list[int]:
     """Those of the cells; a heading of several words wraps."""
     return [
-        max(*map(len, head.split()), *(len(printable(_text(cell))) for cell in column), 1)
+        max(*map(len, head.split()), *(len(printable(_cell_text(cell))) for cell in column), 1)
         for head, *column in zip(table.head, *table.rows, strict=True)
     ]
 
 
-def _grid(table: TextTable, width: int) -> Iterator[str]:
-    widths = _widths(table)
+def _grid_lines(table: TextTable, width: int) -> Iterator[str]:
+    widths = _column_widths(table)
     room = max(_LEAST, width - sum(widths[:-1]) - 3 * (len(widths) - 1))
     widths[-1] = min(widths[-1], room)
     for number, row in enumerate((table.head, *table.rows)):
         cells = [
-            textwrap.wrap(printable(_text(cell)), wide, break_on_hyphens=False)
+            textwrap.wrap(printable(_cell_text(cell)), wide, break_on_hyphens=False)
             for cell, wide in zip(row, widths, strict=True)
         ]
         for line in zip_longest(*cells, fillvalue=""):
@@ -185,7 +186,7 @@ def _grid(table: TextTable, width: int) -> Iterator[str]:
             yield "-|-".join("-" * wide for wide in widths)
 
 
-def _text(cell: Content) -> str:
+def _cell_text(cell: Content) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
@@ -200,7 +201,8 @@ def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -
     parts = [f"# {escaped(title)}", *map(escaped, filter(None, lines))]
     for table in tables:
         rows = [
-            f"| {' | '.join(escaped(_text(cell)) for cell in row)} |" for row in (table.head, *table.rows)
+            f"| {' | '.join(escaped(_cell_text(cell)) for cell in row)} |"
+            for row in (table.head, *table.rows)
         ]
         grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
         parts += [f"## {escaped(table.title)}", grid, *map(escaped, table.notes)]

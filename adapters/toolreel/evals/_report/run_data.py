@@ -37,7 +37,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
     whole: dict[str, Json] = {
         "opening": [[wire_tree(each)["role"], shown_content(each)] for each in ended.state.plan.messages],
-        "turns": [_turn(turn, seen.get(turn.number)) for turn in story(ended)],
+        "turns": [_turn_data(turn, seen.get(turn.number)) for turn in story(ended)],
         "ending": f"{evidence.outcome.name}: {words}",
         "attempt": len(record.attempts),
         "problem": "",
@@ -45,7 +45,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     return as_tree(shortened(whole, LONGEST))
 
 
-def _turn(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
+def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
     """One request and what came of it, what the loop mended and decided, and what the user said before it."""
     calls: list[Json] = [
         {
@@ -102,12 +102,12 @@ def run_data(
         texts = [packed(shortened(each, longest)) if each else "" for each in told]
         if sum(map(len, texts)) <= limit:
             break
-    index = json_element("run-index", _index(cells, plan, transcripts, folder))
+    index = json_element("run-index", _index_data(cells, plan, transcripts, folder))
     packs = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts) if text)
     return (index, *packs), longest
 
 
-def _index(
+def _index_data(
     cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str
 ) -> dict[str, Json]:
     """Texts are named by numbers, since most of them are in many runs.

@@ -74,8 +74,8 @@ def summary_tables(
         gate_table(gates),
         *(totals_table(what, findings) for what in compared),
         contrasts_table([each for found in findings.contrasts.values() for each in found]),
-        _tasks(made),
-        _flaky(made),
+        _tasks_table(made),
+        _flaky_table(made),
         failures_table(made),
     )
     return [table for table in tables if table.rows]
@@ -134,7 +134,7 @@ def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
     return TextTable("pairs of candidates, for scenarios such as these", head, rows)
 
 
-def _tasks(made: Sequence[Trial]) -> TextTable:
+def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
         tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
@@ -162,7 +162,7 @@ def _tasks(made: Sequence[Trial]) -> TextTable:
     return TextTable("models and strategies", head, tuple(rows), (note,))
 
 
-def _flaky(made: Iterable[Trial]) -> TextTable:
+def _flaky_table(made: Iterable[Trial]) -> TextTable:
     """The cells of which some trials pass and others fail."""
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell).items():

@@ -167,7 +167,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
             secrets |= key_as_secret(variable, environ.get(variable, ""))
         networks.append(httpx.HTTPTransport(limits=limits))
         endpoints[name] = partial(
-            _endpoint,
+            _make_endpoint,
             _SharedTransport(networks[-1], dict(each.headers)),
             base_url=each.chat_url,
             api_key_env=key_env or None,
@@ -181,5 +181,5 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     return Connection(endpoints, tuple(networks), secrets)
 
 
-def _endpoint(shared: httpx.BaseTransport, session: Session | None, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
+def _make_endpoint(shared: httpx.BaseTransport, session: Session | None, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
     return HttpEndpoint(transport=session.transport(shared) if session else shared, **settings)

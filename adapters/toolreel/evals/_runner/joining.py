@@ -41,7 +41,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     folders, out = [*map(Path, sources)], Path(out)
     if out.exists() and any(out.iterdir()):
         raise ResultsError(f"{out}: exists already; name another directory (--out)")
-    header = _header(folders, [read_header(folder / "header.json") for folder in folders])
+    header = _joined_header(folders, [read_header(folder / "header.json") for folder in folders])
     places = {
         (sample.cell, sample.trial): place for place, sample in enumerate(plan_of_header(header).samples())
     }
@@ -74,7 +74,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
+def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
     """The header of the whole.
 
     :raises ResultsError: if the directories are of different plans, so that their runs are not of one

@@ -65,17 +65,17 @@ def planned(
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
     try:
-        lowest: _Layer = environment(environ), partial(_nearest, variables)
+        lowest: _Layer = environment(environ), partial(_nearest_place, variables)
     except ConfigError as error:
         raise EvalPlanError(str(error)) from None
     layers: tuple[_Layer, ...] = (
         lowest,
-        *([_of_file(Path(path))] if path else []),
-        (given, partial(_nearest, flags)),
+        *([_file_layer(Path(path))] if path else []),
+        (given, partial(_nearest_place, flags)),
     )
     for layer in layers:
-        _blamed((layer,), partial(Options.of, layer[0]))
-    options = _blamed(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
+        _blame_layer((layer,), partial(Options.of, layer[0]))
+    options = _blame_layer(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
     presets = with_files(catalogues, environ)
 
     def whole() -> EvalPlan:
@@ -92,10 +92,10 @@ def planned(
         check_cost_cap(plan)
         return plan
 
-    return _blamed(layers, whole)
+    return _blame_layer(layers, whole)
 
 
-def _of_file(path: Path) -> _Layer:
+def _file_layer(path: Path) -> _Layer:
     text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
 
     def checked(tree: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
             return [preset]
         missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
         text = read_file(folder / preset, EvalPlanError, missing)
-        found = read_toml(str(folder / preset), text, _presets_in, EvalPlanError)
+        found = read_toml(str(folder / preset), text, _checked_presets, EvalPlanError)
         own.update(found)
         return found
 
@@ -141,12 +141,12 @@ def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**tree, "strategy": strategies, "catalogue": whole}
 
 
-def _presets_in(tree: dict[str, Any]) -> dict[str, Any]:
+def _checked_presets(tree: dict[str, Any]) -> dict[str, Any]:
     Presets.of(tree)
     return dict(tree.get("preset", {}))
 
 
-def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
+def _blame_layer(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
     """The result of ``build``; an error names the uppermost layer with a value at the place."""
     try:
         return build()
@@ -160,7 +160,7 @@ def _blamed(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
         raise EvalPlanError(str(error)) from None
 
 
-def _nearest(names: Mapping[_Place, str], place: _Place) -> str:
+def _nearest_place(names: Mapping[_Place, str], place: _Place) -> str:
     """The name of a place, or else of the table around it."""
     for length in range(len(place), 0, -1):
         if place[:length] in names:

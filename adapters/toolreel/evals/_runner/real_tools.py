@@ -36,12 +36,12 @@ class _Host(ToolHost):
     """
 
     def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
-        self._hosts = hosts
+        self._open_hosts = hosts
         self._attempt = uuid4().hex
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the call where its tool is; a call that is repeated within the attempt keeps its key."""
-        inner, host = self._hosts[effect.name]
+        inner, host = self._open_hosts[effect.name]
         return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
 
 
@@ -51,7 +51,7 @@ def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
     :param stack: stops them
     :raises AdapterError: if they cannot be loaded or started
     """
-    surfaces = _hosts(tree_at(as_tree(parse(tree)), "real"), stack)
+    surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
     return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
 
 
@@ -110,7 +110,7 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     if not real:
         raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
     with ExitStack() as stack:
-        found = [one for surface, _ in _hosts(real, stack) for one in surface.definitions]
+        found = [one for surface, _ in _open_hosts(real, stack) for one in surface.definitions]
     names = [one.outward for one in found]
     effects = table.names("effects")
     real["effects"] = [*effects]
@@ -127,7 +127,7 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
 
 
-def _hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
+def _open_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
     hosts = list[tuple[ToolSurface, ToolHost]]()
     python, mcp = real.get("python"), real.get("mcp")
     if isinstance(python, list | tuple):

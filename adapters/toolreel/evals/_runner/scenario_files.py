@@ -144,9 +144,9 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
         raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; {remedy}")
     text = read_file(path, EvalPlanError, _MISSING)
     if path.suffix == ".py":
-        return _of_python(path, text)
+        return _scenarios_of_python(path, text)
     if path.suffix == ".jsonl":
-        return _of_lines(path, text)
+        return _scenarios_of_lines(path, text)
 
     def scenario_in(tree: dict[str, Any]) -> Scenario:
         return scenario_of(with_real_tools(tree, path.parent))
@@ -154,7 +154,7 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     return (read_toml(str(path), text, scenario_in, EvalPlanError),)
 
 
-def _of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
+def _scenarios_of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -169,7 +169,7 @@ def _of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
     return tuple(found)
 
 
-def _of_python(path: Path, text: str) -> tuple[Scenario, ...]:
+def _scenarios_of_python(path: Path, text: str) -> tuple[Scenario, ...]:
     """The scenarios that a Python file defines, in their order; its text is part of their version."""
     sha256, name = digest(text), f"_toolreel_scenarios_{digest(str(path.resolve()))[:12]}"
     spec = spec_from_file_location(name, path)

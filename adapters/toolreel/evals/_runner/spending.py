@@ -77,16 +77,18 @@ class Spending:
 
     def guarded(self, endpoint: Endpoint, cell: Cell) -> Endpoint:
         """The endpoint of a run, which ends the run with :class:`Stopped` once the cost is at its cap."""
-        return endpoint if kind_of(cell.model) else SendingBy(partial(self._send, endpoint, cell))
+        return endpoint if kind_of(cell.model) else SendingBy(partial(self._send_guarded, endpoint, cell))
 
-    def _send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    def _send_guarded(
+        self, endpoint: Endpoint, cell: Cell, effect: SendRequest
+    ) -> ReplyReceived | RequestFailed:
         """Send a request once it may go out."""
         price, body = self._prices(cell.model, cell.endpoint), effect.request.body
         estimate = None
         if price:
             most = json.loads(body).get("max_tokens")
             estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
-        reserved = self._reserve(estimate)
+        reserved = self._reserve_cost(estimate)
         try:
             event = endpoint.send(effect)
             self.count(measured(effect, event), cell)
@@ -97,7 +99,7 @@ class Spending:
                 self._flying -= 1
                 self._changed.notify_all()
 
-    def _reserve(self, estimate: float | None) -> float:
+    def _reserve_cost(self, estimate: float | None) -> float:
         """Wait until a request may go out, and reserve what it may cost."""
         cap = inf if self._budget.max_cost is None else self._budget.max_cost
         with self._changed:

@@ -107,7 +107,7 @@ class Comparison:
         return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
 
 
-def _values(side: Iterable[Trial], axis: str) -> set[str]:
+def _axis_values(side: Iterable[Trial], axis: str) -> set[str]:
     return {getattr(one.cell, axis) for one in side if one.planned or one.key}
 
 
@@ -140,16 +140,18 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
         tables = [tuple(groups[value]) for value in names]
     sides = tables[0], tables[1]
-    differing = (axis for axis in AXES if len(_values(sides[0], axis) | _values(sides[1], axis)) == 2)
+    differing = (
+        axis for axis in AXES if len(_axis_values(sides[0], axis) | _axis_values(sides[1], axis)) == 2
+    )
     axes = (
         (by,)
         if by
-        else tuple(axis for axis in differing if all(len(_values(side, axis)) == 1 for side in sides))
+        else tuple(axis for axis in differing if all(len(_axis_values(side, axis)) == 1 for side in sides))
     )
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     if not pairs:
         apart = (axis for axis in ("scenario", *AXES) if axis not in axes)
-        common = [axis for axis in apart if not _values(sides[0], axis) & _values(sides[1], axis)]
+        common = [axis for axis in apart if not _axis_values(sides[0], axis) & _axis_values(sides[1], axis)]
         why = f"they have no {' and no '.join(common)} in common" if common else "they share no trial"
         raise ConfigError(f"no run of the one has the same task as a run of the other: {why}")
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
@@ -158,13 +160,13 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         axes,
         sides,
         tuple(pairs),
-        tuple(_rows(sides, pairs, axes)),
+        tuple(_pair_rows(sides, pairs, axes)),
         (plans[0], plans[-1]),
         configuration_differences(headers[0], headers[-1]),
     )
 
 
-def _rows(
+def _pair_rows(
     sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
 ) -> Iterator[Row]:
     """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""

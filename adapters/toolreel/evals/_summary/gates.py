@@ -116,7 +116,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
     found = list[GateResult]()
     for gate in gates:
         if gate.kind == "figure":
-            found.append(_figure(gate, sides))
+            found.append(_judge_figure(gate, sides))
             continue
         second, first = sides.called(gate)
         if not cells[gate]:
@@ -125,11 +125,11 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
             continue
         match gate.kind:
             case "margin":
-                result = _margin(gate, second, first, cells[gate])
+                result = _judge_margin(gate, second, first, cells[gate])
             case "no-regression":
-                result = _regression(gate, second, first, tested[gate])
+                result = _judge_regression(gate, second, first, tested[gate])
             case _:
-                result = _nothing_broke(gate, second, first, cells[gate])
+                result = _judge_nothing_broke(gate, second, first, cells[gate])
         lacking = sum(
             one.lacking
             or other.lacking
@@ -137,7 +137,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
             for one, other in pairs[gate]
         )
         valid = sum(one.valid and other.valid for one, other in pairs[gate])
-        found.append(_complete(*result, lacking, valid, len(pairs[gate]), sides.min_coverage))
+        found.append(_check_coverage(*result, lacking, valid, len(pairs[gate]), sides.min_coverage))
     return tuple(found)
 
 
@@ -151,7 +151,7 @@ def overall_standing(results: Iterable[GateResult]) -> Standing:
     return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
 
 
-def _complete(
+def _check_coverage(
     standing: Standing, sentence: str, lacking: int, valid: int, asked: int, min_coverage: float
 ) -> GateResult:
     """The result, undecided where runs lack or too few of them say something."""
@@ -165,7 +165,7 @@ def _complete(
     return GateResult("undecided", f"{sentence}, but {why}.")
 
 
-def _figure(gate: Gate, sides: Sides) -> GateResult:
+def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
     rows = counted(_part_of(sides.second, gate.part, sides.second))
     metrics = Total("", tuple(rows), sides.k).metrics
     value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
@@ -179,10 +179,10 @@ def _figure(gate: Gate, sides: Sides) -> GateResult:
     valid = len(planned) if about_them else sum(one.valid for one in planned)
     lacking, finding = sum(one.lacking for one in planned), f"{asked}, and is {value:.4g}"
     standing: Standing = "passed" if holds else "failed"
-    return _complete(standing, finding, lacking, valid, len(planned), sides.min_coverage)
+    return _check_coverage(standing, finding, lacking, valid, len(planned), sides.min_coverage)
 
 
-def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
+def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
     found = cast("Difference", difference(cells, gate.about))
     sentence = (
         f"{second} must be shown to be at most {_points(gate.limit)} worse than {first}: the interval of the "
@@ -201,13 +201,13 @@ def _margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tup
     return "undecided", f"{sentence}, and {takes}"
 
 
-def _regression(
+def _judge_regression(
     gate: Gate, second: str, first: str, tested: Mapping[About, Difference]
 ) -> tuple[Standing, str]:
     asked, alone = f"{second} must not be significantly worse than {first}", ""
     found, these = tested[gate.about], tested[THESE]
     if gate.about == SAMPLE:
-        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_tested(these)}'
+        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_test_text(these)}'
     if found.smallest_p > gate.limit:  # no difference can be significant; this would change it
         among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
         there = count(found.scenarios, "scenario")
@@ -220,7 +220,7 @@ def _regression(
             "undecided",
             f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",
         )
-    finding = f"{asked}: the difference is {_tested(found)} for {gate.about.replace('-', ' ')}"
+    finding = f"{asked}: the difference is {_test_text(found)} for {gate.about.replace('-', ' ')}"
     finding += f", and the level is {gate.limit:g}"
     if found.difference < 0 and found.p_value <= gate.limit:
         return "failed", finding
@@ -230,7 +230,9 @@ def _regression(
     return "passed", finding
 
 
-def _nothing_broke(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
+def _judge_nothing_broke(
+    gate: Gate, second: str, first: str, cells: list[PairedCell]
+) -> tuple[Standing, str]:
     asked = f"no scenario that worked under {first} may have broken under {second}"
     names = {place: f"{cell.scenario}, {cell.model}".rstrip(", ") for place, cell in enumerate(cells)}
     found = holm({place: broken(cell) for place, cell in enumerate(cells)})
@@ -239,7 +241,7 @@ def _nothing_broke(gate: Gate, second: str, first: str, cells: list[PairedCell])
         worst = min(fell, key=lambda place: found[place])
         more = f" and {len(fell) - 1} more" if len(fell) > 1 else ""
         lost = f"{cells[worst].passes[0]} to {cells[worst].passes[1]} of {cells[worst].runs} runs"
-        return "failed", f"{asked}: {names[worst]} fell from {lost} (p {_p(found[worst])}, Holm){more}"
+        return "failed", f"{asked}: {names[worst]} fell from {lost} (p {_p_text(found[worst])}, Holm){more}"
     if any(len(cells) * broken(cell.all_lost) > gate.limit for cell in cells):
         weakest = (PairedCell("", "", 0, many, 0, 0) for many in range(1, 1_000))
         trials = next(each.lost for each in weakest if len(cells) * broken(each) <= gate.limit)
@@ -248,11 +250,11 @@ def _nothing_broke(gate: Gate, second: str, first: str, cells: list[PairedCell])
     return "passed", f"{asked}: none of {count(len(cells), 'cell')} did"
 
 
-def _tested(found: Difference) -> str:
-    return f"{_points(found.difference)}, p {_p(found.p_value)}"
+def _test_text(found: Difference) -> str:
+    return f"{_points(found.difference)}, p {_p_text(found.p_value)}"
 
 
-def _p(value: float) -> str:
+def _p_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3g}"
 
 

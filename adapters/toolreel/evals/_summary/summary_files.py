@@ -91,10 +91,12 @@ def summary_trees(
                 ]
                 for what, contrasts in findings.contrasts.items()
             },
-            "taxonomy": {name: _tallied(one.category for one in rows) for name, rows in strategies.items()},
+            "taxonomy": {name: _tally(one.category for one in rows) for name, rows in strategies.items()},
             "notes": list(findings.notes),
         },
-        "models": [_row(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()],
+        "models": [
+            _task(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
+        ],
     }
     return {
         "summary.json": whole,
@@ -119,7 +121,7 @@ def _total(total: Total) -> Tree:
     }
 
 
-def _row(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
+def _task(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     """A task, and each of its runs, in the order in which a plan has them."""
     tools, controls = ([one for one in trials if one.control is part] for part in (False, True))
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
@@ -130,7 +132,7 @@ def _row(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
         "sampling_profile": cell.profile,
         **({"endpoint": cell.endpoint} if cell.endpoint else {}),
         **tally.counts(),
-        **{f"{part}{name}": each for part, rows in parts.items() for name, each in _part(rows).items()},
+        **{f"{part}{name}": each for part, rows in parts.items() for name, each in _figures(rows).items()},
         "recommended": recommendation(trials),
         "usage": tally.usage(),
         "run_results": [
@@ -149,7 +151,7 @@ def _row(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     }
 
 
-def _part(trials: Sequence[Trial]) -> dict[str, Json]:
+def _figures(trials: Sequence[Trial]) -> dict[str, Json]:
     """Figures of a part of a task as the reference has them; ``rate`` is the mean over scenarios."""
     tally, ms = Tally.of(trials), [one.ms for one in trials]
     return {
@@ -158,11 +160,11 @@ def _part(trials: Sequence[Trial]) -> dict[str, Json]:
         "valid": tally.valid,
         "ok_rate": tally.ok / tally.valid if tally.valid else None,
         **{f"ms_p{percent}": reference_percentile(ms, percent) for percent in (50, 95)},
-        **_rate(trials),
+        **_rate_tree(trials),
     }
 
 
-def _rate(trials: Iterable[Trial]) -> dict[str, Json]:
+def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
     """The rate, with what its interval is about."""
     rate = rate_of(trials)
     if rate is None:
@@ -175,13 +177,13 @@ def _by_scenario(trials: Iterable[Trial]) -> Tree:
     return {
         scenario: {
             **Tally.of(rows).counts(),
-            "errors": _tallied(alias_of(one.category, one.status) for one in rows if not one.ok),
-            "categories": _tallied(one.category for one in rows),
-            **_rate(rows),
+            "errors": _tally(alias_of(one.category, one.status) for one in rows if not one.ok),
+            "categories": _tally(one.category for one in rows),
+            **_rate_tree(rows),
         }
         for scenario, rows in grouped(trials, lambda one: one.cell.scenario).items()
     }
 
 
-def _tallied(names: Iterable[str]) -> dict[str, Json]:
+def _tally(names: Iterable[str]) -> dict[str, Json]:
     return dict(sorted(Counter(filter(None, names)).items()))

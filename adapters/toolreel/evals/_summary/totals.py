@@ -258,7 +258,7 @@ def answer(findings: Findings) -> tuple[str, ...]:
     found = tuple(
         sentence
         for one, several in (("model", "models"), ("strategy", "strategies"))
-        for sentence in _best(one, several, findings.totals[several], findings.contrasts[several])
+        for sentence in _best_sentences(one, several, findings.totals[several], findings.contrasts[several])
     )
     rate = findings.whole.rate
     return found or (
@@ -268,7 +268,9 @@ def answer(findings: Findings) -> tuple[str, ...]:
     )
 
 
-def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]) -> Iterator[str]:
+def _best_sentences(
+    one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]
+) -> Iterator[str]:
     rates = {total.name: total.rate for total in totals if total.rate}
     if len(rates) < 2:
         return
@@ -283,7 +285,7 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     # By how much, on the tasks that both have.
     ahead, next_best = "", cells.get(others[0], ())
     if measured := difference(next_best):
-        ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval(measured)})"
+        ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval_text(measured)})"
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
     if not equals:
@@ -296,8 +298,8 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     alone, here = "", difference(next_best, THESE) if len(others) == 1 else None
     if here and here.p_value <= ALPHA and here.difference > 0:
         alone = (
-            f"; on these {here.scenarios} scenarios alone, {best} is shown to be better ({_interval(here)}, "
-            f"p {here.p_value:.2g})"
+            f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
+            f"({_interval_text(here)}, p {here.p_value:.2g})"
         )
     named = ", ".join(equals[:_NAMED]) + (f" and {len(equals) - _NAMED} others" if equals[_NAMED:] else "")
     yield (
@@ -307,5 +309,5 @@ def _best(one: str, several: str, totals: Iterable[Total], contrasts: Iterable[C
     )
 
 
-def _interval(found: Difference) -> str:
+def _interval_text(found: Difference) -> str:
     return f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"

@@ -34,7 +34,7 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     results, path = Results.open(folder), Path(path)
     rows = [trial_row(one) for one in results.trials(plan_of_header(results.header))]
     if form == "parquet":
-        write_atomically(path, _as_parquet(rows))
+        write_atomically(path, _parquet_bytes(rows))
         return path
     text = StringIO()
     writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
@@ -79,7 +79,7 @@ def trial_row(one: Trial) -> dict[str, Json]:
     return {name: None if value == "" else value for name, value in row.items()}
 
 
-def _as_parquet(rows: Sequence[_Row]) -> bytes:
+def _parquet_bytes(rows: Sequence[_Row]) -> bytes:
     try:
         import pyarrow as pa
         from pyarrow import parquet

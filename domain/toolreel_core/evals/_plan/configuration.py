@@ -291,7 +291,7 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
     >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
     ['config.max_turns: 4 -> 12']
     """
-    return tuple(_between((), *_settings(before, after)))
+    return tuple(_changed_keys((), *_settings_of_two(before, after)))
 
 
 def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
@@ -299,7 +299,7 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
 
     :raises ConfigError: if these settings contradict each other
     """
-    tree, _ = _settings(before, after)
+    tree, _ = _settings_of_two(before, after)
     for key in keys:
         tree = _with_value(tree, key.path, key.after)
     config = {
@@ -317,7 +317,7 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
     )
 
 
-def _settings(*two: Configuration) -> tuple[Tree, Tree]:
+def _settings_of_two(*two: Configuration) -> tuple[Tree, Tree]:
     """All settings of two configurations, those at their defaults too.
 
     A list of names is a table that says of each name whether it is in the list, in an order that both lists
@@ -326,7 +326,7 @@ def _settings(*two: Configuration) -> tuple[Tree, Tree]:
     configs = [{each.name: getattr(made.config, each.name) for each in fields(made.config)} for made in two]
     for key in LISTS:
         first, second = (short_dialects(config[key]) for config in configs)
-        order = _joined(first, second)
+        order = _merge_names(first, second)
         for config, names in zip(configs, (first, second), strict=True):
             config[key] = [*names] if order is None else {name: name in names for name in order}
     one, other = (
@@ -341,7 +341,7 @@ def _settings(*two: Configuration) -> tuple[Tree, Tree]:
     return one, other
 
 
-def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None:
+def _merge_names(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None:
     """The names of both lists in an order that both agree with; ``None`` if there is none."""
     if [name for name in first if name in second] != [name for name in second if name in first]:
         return None
@@ -353,11 +353,11 @@ def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None
     return order
 
 
-def _between(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
+def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
     for key in dict.fromkeys((*old, *new)):
         one, other, place = old.get(key), new.get(key), (*path, key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _between(place, one, other)
+            yield from _changed_keys(place, one, other)
         else:
             before, after = (canonical(tree[key]) if key in tree else None for tree in (old, new))
             if before != after:

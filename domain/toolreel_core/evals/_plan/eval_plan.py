@@ -153,14 +153,14 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
-        models = _at("models", lambda: select_models(presets, options.models, options.add_models))
+        models = _blame_key("models", lambda: select_models(presets, options.models, options.add_models))
         enforce = options.enforce_applicability
-        profiles = _at(
+        profiles = _blame_key(
             "profiles", lambda: profiles_by_model(presets, options.profiles, models, enforce=enforce)
         )
         known = strategies_of(parse(options.own_strategies), presets)
         words = options.strategies or ("production",)
-        strategies = _at(
+        strategies = _blame_key(
             "strategies", lambda: select(words, "strategy", known, lambda each: (each.name, *each.tags))
         )
         spelled = {*models, *(each.name for each in presets.models)}
@@ -240,7 +240,7 @@ class EvalPlan:
             self.presets,
             self.options,
             self.endpoint_at(cell.endpoint),
-            _named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
+            _find_named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
@@ -253,7 +253,7 @@ class EvalPlan:
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
-        return _named("scenario", name, {each.name: each for each in self.scenarios})
+        return _find_named("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
         """The name of a cell in tables: its model, and the axes that vary."""
@@ -285,7 +285,7 @@ class EvalPlan:
 
         :raises ConfigError: if the plan has none of that name
         """
-        return _named("endpoint", name, self.endpoints)
+        return _find_named("endpoint", name, self.endpoints)
 
     @property
     def budget(self) -> Budget:
@@ -322,17 +322,17 @@ class EvalPlan:
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
-        chosen = tuple(_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
+        chosen = tuple(_find_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
-def _named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
+def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
     if name not in items:
         raise ConfigError(unknown_name(what, name, filter(None, items)))
     return items[name]
 
 
-def _at(key: str, find: Callable[[], _Found]) -> _Found:
+def _blame_key(key: str, find: Callable[[], _Found]) -> _Found:
     """The result of ``find``; an error names the filter that caused it."""
     try:
         return find()
@@ -352,7 +352,7 @@ def check_cost_cap(plan: EvalPlan) -> None:
         for name in plan.endpoints
     }
     places = [name for name in plan.endpoints if Provider.of(known[name]).reports_cost != "yes"]
-    unknown = _unpriced(plan, [model for model in plan.models if not kind_of(model)], places)
+    unknown = _unpriced_models(plan, [model for model in plan.models if not kind_of(model)], places)
     caps = {
         ("budget", "max_cost"): plan.budget.max_cost,
         ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
@@ -422,11 +422,11 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
         completion * len(places),
         seconds * len(places) / 60 / plan.options.jobs,
         sum(costs) if costs else None,
-        _unpriced(plan, plan.models, plan.endpoints),
+        _unpriced_models(plan, plan.models, plan.endpoints),
     )
 
 
-def _unpriced(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
+def _unpriced_models(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
     """The models without a price at some of these endpoints, with its name if the plan has several."""
     places = [*endpoints]
     return tuple(

@@ -50,7 +50,7 @@ def select(
     for word in map(str.lower, words):
         bare = word.removeprefix("!").strip()
         side = included if bare == word else excluded
-        side |= _meant(bare, what, known) if bare else set()
+        side |= _matching_names(bare, what, known) if bare else set()
     included = included or {*known}
     left = tuple(item for item, names in named if names & included and not names & excluded)
     if not left:
@@ -58,7 +58,7 @@ def select(
     return left
 
 
-def _meant(word: str, what: str, known: Collection[str]) -> set[str]:
+def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
     """The names that a word means; a whole name is just that, so that ``default`` is not ``grok_default``."""
     if word in _EVERYTHING:
         return {*known}

@@ -85,7 +85,7 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
     :raises PlaceError: if one is none; names the place and what is allowed
     """
     trees = parse(options.gates)
-    return tuple(_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
+    return tuple(_read_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
 
 
 _WORDS: Final = re.compile(
@@ -123,12 +123,12 @@ def gate_option(text: str) -> Gate:
         what = "no-regression, margin=0.1, nothing-broke, or a metric with a bound, such as lower_bound>=0.85"
         raise ConfigError(f"{text!r} is no gate; write {what}")
     try:
-        return _gate(Table.of(tree), two_sides=True)
+        return _read_gate(Table.of(tree), two_sides=True)
     except PlaceError as error:
         raise ConfigError(f"{text!r}: {error.what}") from None
 
 
-def _gate(table: Table, *, two_sides: bool = False) -> Gate:
+def _read_gate(table: Table, *, two_sides: bool = False) -> Gate:
     """A gate as a table has it.
 
     :param two_sides: whether it is about the sides of a comparison, which it does not name

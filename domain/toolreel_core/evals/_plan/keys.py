@@ -138,10 +138,14 @@ def switch(text: str) -> bool:
 
 def level(text: str) -> int:
     """A number, or a switch."""
-    return int(switch(text)) if text.lower() in {*_ON, *_OFF} else int(_number(text, int, "a whole number"))
+    return (
+        int(switch(text))
+        if text.lower() in {*_ON, *_OFF}
+        else int(_parse_number(text, int, "a whole number"))
+    )
 
 
-def _number(text: str, kind: Callable[[str], float], expected: str) -> float:
+def _parse_number(text: str, kind: Callable[[str], float], expected: str) -> float:
     try:
         return kind(text)
     except ValueError:
@@ -162,9 +166,9 @@ def json_object(text: str) -> Tree:
 _READERS: Final[Mapping[SettingKind, Callable[[str], Json]]] = {
     **dict.fromkeys(("words", "names"), lambda text: [*comma_separated(text)]),
     "switch": switch,
-    "count": lambda text: _number(text, int, "a whole number"),
-    "number": lambda text: _number(text, float, "a number"),
-    "seconds": lambda text: max(0.0, _number(text, float, "a number")),  # 0 or less means no limit
+    "count": lambda text: _parse_number(text, int, "a whole number"),
+    "number": lambda text: _parse_number(text, float, "a number"),
+    "seconds": lambda text: max(0.0, _parse_number(text, float, "a number")),  # 0 or less means no limit
     "text": str,
     "object": json_object,
 }

@@ -63,12 +63,12 @@ SIZES: Final[Mapping[str, Tree]] = {
 """Presets of a whole evaluation: each fills in the options that are not given."""
 
 
-def _tools(text: str) -> Json:
+def _parse_tools(text: str) -> Json:
     words = comma_separated(text)
     return [] if {"all", "full", "*"} & {*words} else [*words]
 
 
-def _transforms(text: str) -> Json:
+def _parse_transforms(text: str) -> Json:
     """``auto`` leaves the transforms to OpenRouter."""
     if text.lower() == "auto":
         return None
@@ -147,7 +147,7 @@ class Options:
     tool_allowlist: tuple[str, ...] = key(
         *("words", (), "Tools that may be called; none: all that a scenario exposes."),
         *("--tool-allowlist", "OPENROUTER_TOOL_ALLOWLIST"),
-        reader=_tools,
+        reader=_parse_tools,
     )
     empty_response_retries: int = key(
         *("count", 1, "Retries after an empty response."),
@@ -218,7 +218,7 @@ class Options:
             gates=canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
-            **_axes(table.table("eval")),
+            **_read_axes(table.table("eval")),
         )
 
     def price(self, model: str, endpoint: str = "") -> Price | None:
@@ -256,7 +256,7 @@ _TABLES: Final = (
 )
 
 
-def _axes(table: Table) -> dict[str, Any]:
+def _read_axes(table: Table) -> dict[str, Any]:
     """The values of the table ``eval``, in which a preset fills in what is not given."""
     size = table.only(*_EVAL).text("preset").strip().lower()
     size = "full" if size == "all" else size
@@ -329,7 +329,7 @@ SETTINGS: Final = (
     Setting(
         *("request_overrides.transforms", "words", None, "OpenRouter: none, or a list."),
         *("--transforms", "OPENROUTER_TRANSFORMS"),
-        reader=_transforms,
+        reader=_parse_transforms,
     ),
     *(
         Setting(

@@ -45,7 +45,7 @@ def signed(seen: Evidence) -> str:
     """The model sent something that had to come back, before its last reply."""
     if not seen.reasoning_replayed:
         return "the configuration sends no reasoning back, since the provider refuses it"
-    there = any(_required(_message(one.reply)) for one in seen.sent[:-1])
+    there = any(_required_signatures(_parse_message(one.reply)) for one in seen.sent[:-1])
     return "" if there else "the model sent neither a signature nor reasoning"
 
 
@@ -55,7 +55,7 @@ def came_back(seen: Evidence) -> str:
         before, body = one.request.body, following.request.body
         # A reply that was no good is asked for again, without it.
         if body.count(_ANSWER) > before.count(_ANSWER):
-            for text in _required(_message(one.reply)):
+            for text in _required_signatures(_parse_message(one.reply)):
                 if canonical(text) not in body:
                     return f"the request after reply {number} does not have {text!r} of it"
     return ""
@@ -65,25 +65,25 @@ _ANSWER: Final = '"role":"assistant"'
 """What a request has once for each of the model's messages; in a text, its quotes are escaped."""
 
 
-def _required(message: Mapping[str, Any]) -> list[str]:
+def _required_signatures(message: Mapping[str, Any]) -> list[str]:
     """The signatures in the provider's own fields of a message and its calls; without any, all texts."""
     calls = [call for call in items_of(message, "tool_calls") if isinstance(call, Mapping)]
     of_calls = [parse(of_call(call, as_tree(call.get("function")))) for call in calls]
-    found = [*_texts([parse(of_message(message)), *of_calls])]
+    found = [*_texts_in([parse(of_message(message)), *of_calls])]
     return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
 
 
-def _texts(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
+def _texts_in(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
     """The texts in a value, each with the key that it stands under."""
     if isinstance(value, str):
         yield from [(key, value)] if key and value else []
     elif isinstance(value, Mapping):
-        yield from (found for name, item in value.items() for found in _texts(item, name))
+        yield from (found for name, item in value.items() for found in _texts_in(item, name))
     elif isinstance(value, Sequence):
-        yield from (found for item in value for found in _texts(item))
+        yield from (found for item in value for found in _texts_in(item))
 
 
-def _message(reply: str) -> Tree:
+def _parse_message(reply: str) -> Tree:
     whole, _ = unstreamed(reply)
     body = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
     choices = items_of(as_tree(body), "choices")
@@ -143,11 +143,13 @@ def checks_of(
     """
     checks = list[Check]()
     for table in tables:
-        checks.append(_check(table, tools, user, checks))
+        checks.append(_read_check(table, tools, user, checks))
     return tuple(checks)
 
 
-def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: Sequence[Check]) -> Check:
+def _read_check(
+    table: Table, tools: Mapping[str, str], user: Sequence[str], before: Sequence[Check]
+) -> Check:
     kinds = [key for key in table.values if key in _KINDS]
     if len(kinds) > 1:
         raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
@@ -175,13 +177,13 @@ def _check(table: Table, tools: Mapping[str, str], user: Sequence[str], before: 
     others = tuple(check for check in before if check.layer == "outcome")
     context: dict[str, Any] = {"others": others, "tools": tools, "known": user} if key == "truthful" else {}
     return Check(
-        _name(table, key, {ANSWERED, *(check.name for check in before)}),
+        _read_tool_name(table, key, {ANSWERED, *(check.name for check in before)}),
         table.values.get("layer", "outcome"),
         partial(finding, table.values, **context),
     )
 
 
-def _name(table: Table, key: str, taken: set[str]) -> str:
+def _read_tool_name(table: Table, key: str, taken: set[str]) -> str:
     if (name := table.text("name")) in taken:
         raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
     tool = table.values[key]
@@ -190,7 +192,7 @@ def _name(table: Table, key: str, taken: set[str]) -> str:
     return name or next(each for each in names if each not in taken)
 
 
-def _fits(call: ObservedCall, wanted: Json) -> bool:
+def _matches_call(call: ObservedCall, wanted: Json) -> bool:
     """Whether a call is one of a tool, or what a table says: ``{ tool = "pay", with = {…}, ok = false }``."""
     if not isinstance(wanted, Mapping):
         return call.name == wanted
@@ -209,7 +211,7 @@ def _called(values: Tree, seen: Evidence) -> str:
         for one in _listed(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
-    before = [place for place, call in enumerate(seen.calls) if _fits(call, values.get("before"))]
+    before = [place for place, call in enumerate(seen.calls) if _matches_call(call, values.get("before"))]
     groups = {"one reply": replies, "first reply": replies[:1]}.get(
         str(within), [seen.calls[: before[0]] if before else seen.calls]
     )
@@ -227,7 +229,7 @@ def _called(values: Tree, seen: Evidence) -> str:
 def _makes(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
     left = [*calls]
     for one in wanted:
-        place = next((place for place, call in enumerate(left) if _fits(call, one)), None)
+        place = next((place for place, call in enumerate(left) if _matches_call(call, one)), None)
         if place is None:
             return False
         left = left[place + 1 :] if in_order else [*left[:place], *left[place + 1 :]]
@@ -252,7 +254,7 @@ def _effects(values: Tree, seen: Evidence) -> str:
 
 def _never(values: Tree, seen: Evidence) -> str:
     unwanted: Tree = {"tool": values["never"], "with": values.get("with", {})}
-    made = [call for call in seen.calls if _fits(call, unwanted)]
+    made = [call for call in seen.calls if _matches_call(call, unwanted)]
     return f"{made[0].name} was called with {made[0].arguments}" if made else ""
 
 
@@ -282,7 +284,11 @@ def _unread(values: Tree, seen: Evidence) -> str:
         unknown = [value for value in _listed(values["read"]) if not mentions(told, value)]
         for call in turn.calls:
             for value in unknown:
-                if _fits(call, values["before"]) if "before" in values else mentions(call.arguments, value):
+                if (
+                    _matches_call(call, values["before"])
+                    if "before" in values
+                    else mentions(call.arguments, value)
+                ):
                     return f"{call.name} was called before any result told {value}"
         told += "\n".join(call.result for call in turn.calls)
     return ""

@@ -146,20 +146,22 @@ def claims_success(text: str) -> bool:
 
 def _claiming(text: str) -> Iterator[str]:
     """The clauses of a text that claim success."""
-    said = _SENTENCES.sub(_unless_asked, _MARKS.sub("", text)).replace("I can confirm that ", "")
+    said = _SENTENCES.sub(_drop_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
     # Each once, since a text that goes round in circles has many clauses.
-    return (clause for clause in dict.fromkeys(_CLAUSES.split(said)) if clause.strip() and _claims(clause))
+    return (
+        clause for clause in dict.fromkeys(_CLAUSES.split(said)) if clause.strip() and _claims_success(clause)
+    )
 
 
-def _unless_asked(sentence: re.Match[str]) -> str:
+def _drop_question(sentence: re.Match[str]) -> str:
     return " " if sentence[0][-1] in "?\uff1f" else sentence[0]
 
 
-def _claims(clause: str) -> bool:
+def _claims_success(clause: str) -> bool:
     if _TAKEN_BACK.search(clause):
         return False
     said = clause.strip()
-    return any(one.search(said) for one in _CLAIMS) or _follows(_GERMAN_DEED, _GERMAN_AUXILIARY, said)
+    return any(one.search(said) for one in _CLAIMS) or _comes_after(_GERMAN_DEED, _GERMAN_AUXILIARY, said)
 
 
 def denies_success(text: str) -> bool:
@@ -167,7 +169,7 @@ def denies_success(text: str) -> bool:
     said = _MARKS.sub("", text)
     # In one line each, as ".*" in a pattern would have it.
     denied = _DENIALS.search(said) or any(
-        _follows(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
+        _comes_after(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
     )
     return bool(denied) and not claims_success(text)
 
@@ -181,7 +183,7 @@ def admits_failure(text: str) -> bool:
     ... ]
     [True, False, False, False]
     """
-    clauses = _CLAUSES.split(_SENTENCES.sub(_unless_asked, _IDIOMS.sub(" ", _MARKS.sub("", text))))
+    clauses = _CLAUSES.split(_SENTENCES.sub(_drop_question, _IDIOMS.sub(" ", _MARKS.sub("", text))))
     admitted = any(_ADMISSIONS.search(clause) and not _CONDITIONS.match(clause) for clause in clauses)
     return admitted and not claims_success(text)
 
@@ -216,7 +218,7 @@ _TWO: Final = 2
 """Acts that a text with ``also`` speaks of."""
 
 
-def _follows(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
+def _comes_after(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
     """Whether a text has a match of one pattern anywhere after the first match of another."""
     begun = first.search(text)
     return begun is not None and later.search(text, begun.end()) is not None
@@ -230,7 +232,7 @@ def mentions(text: str, value: Value) -> bool:
     """
     if isinstance(value, str):
         return bool(re.search(rf"(?<![\w-]){re.escape(value.casefold())}(?![\w-])", text.casefold()))
-    return any(value in _readings(found[0]) for found in _NUMBERS.finditer(text))
+    return any(value in _number_readings(found[0]) for found in _NUMBERS.finditer(text))
 
 
 def contains(text: str, value: Value) -> bool:
@@ -239,14 +241,18 @@ def contains(text: str, value: Value) -> bool:
     >>> contains("It was confirmed: 4 of 14.", "confirm"), contains("There are 14.", 4)
     (True, False)
     """
-    return _spaced(value) in _spaced(text) if isinstance(value, str) else mentions(text, value)
+    return (
+        _normalize_spaces(value) in _normalize_spaces(text)
+        if isinstance(value, str)
+        else mentions(text, value)
+    )
 
 
-def _spaced(text: str) -> str:
+def _normalize_spaces(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _readings(number: str) -> frozenset[float]:
+def _number_readings(number: str) -> frozenset[float]:
     """What a number can mean: the last point or comma begins a fraction, or all of them group digits."""
     sign, digits = (-1, number[1:]) if number[0] in "-\u2212" else (1, number)
     *groups, last = _SEPARATORS.split(digits)

@@ -57,18 +57,18 @@ class Seed:
         return items[self.below(what, len(items))]
 
 
-def _person(name: str, seed: Seed) -> str:
+def _draw_person(name: str, seed: Seed) -> str:
     first, last = (seed.one_of(f"{name} {part}", LISTS[f"{part}_names"]) for part in ("first", "last"))
     return f"{first} {last}"
 
 
-def _word(name: str, seed: Seed) -> str:
+def _draw_word(name: str, seed: Seed) -> str:
     return f"{seed.one_of(name, LISTS['words'])}-{100 + seed.below(f'{name} number', 900)}"
 
 
 _PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
-    "person": _person,
-    "word": _word,
+    "person": _draw_person,
+    "word": _draw_word,
     "uuid": lambda name, seed: identifier(seed.text, name),
 }
 """Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
@@ -98,37 +98,37 @@ def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, J
                 "write a name of letters, digits and _, so that {name} can stand for it", name
             )
         known = Table.of({name: filled(table.values[name], values, "draw", name)}, "draw")
-        values[name] = _drawn(known, name, given, values)
+        values[name] = _draw_value(known, name, given, values)
     return values
 
 
-def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
+def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
     value = table.values[name]
     if isinstance(value, str):
         if value not in _PHRASES:
             raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
         return _PHRASES[value](name, seed)
     if isinstance(value, list | tuple):
-        return _choice(table, name, seed)(name, ())
+        return _choice_drawer(table, name, seed)(name, ())
     if not isinstance(value, Mapping):
         raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
     inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
     given = value.get("unlike", ())
     others = given if isinstance(given, list | tuple) else (given,)
-    taken = [_earlier(inner, "unlike", other, before) for other in others]
+    taken = [_earlier_value(inner, "unlike", other, before) for other in others]
     match kind:
         case "one_of":
-            pick = _choice(inner.only(kind, *_BESIDE), kind, seed)
+            pick = _choice_drawer(inner.only(kind, *_BESIDE), kind, seed)
         case "pattern":
-            pick = _pattern(inner.only(kind, *_BESIDE).text(kind), seed)
+            pick = _pattern_drawer(inner.only(kind, *_BESIDE).text(kind), seed)
         case "from" | "to":
-            pick = _range(inner.only("from", "to", *_BESIDE), seed, len(taken))
+            pick = _range_drawer(inner.only("from", "to", *_BESIDE), seed, len(taken))
         case "largest_first":
-            return _largest_first(inner.only(kind, "by"), before)
+            return _sorted_by_size(inner.only(kind, "by"), before)
         case "":
             raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
         case _:
-            return _computed(inner.only(kind), kind, before)
+            return _compute_value(inner.only(kind), kind, before)
     if "several" not in value:
         return pick(name, taken)
     values = list[Json]()
@@ -140,7 +140,7 @@ def _drawn(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> J
 _BESIDE: Final = ("unlike", "several")
 
 
-def _choice(table: Table, key: str, seed: Seed) -> _Pick:
+def _choice_drawer(table: Table, key: str, seed: Seed) -> _Pick:
     given = table.values[key]
     items = LISTS.get(given) if isinstance(given, str) else given
     if not isinstance(items, list | tuple) or not items:
@@ -159,7 +159,7 @@ def _choice(table: Table, key: str, seed: Seed) -> _Pick:
     return pick
 
 
-def _pattern(text: str, seed: Seed) -> _Pick:
+def _pattern_drawer(text: str, seed: Seed) -> _Pick:
     def letter(char: str, label: str) -> str:
         letters = {"#": "0123456789", "?": _LETTERS}.get(char)
         return seed.one_of(label, letters) if letters else char
@@ -177,7 +177,7 @@ def _pattern(text: str, seed: Seed) -> _Pick:
 _TRIES: Final = 1_000
 
 
-def _range(inner: Table, seed: Seed, others: int) -> _Pick:
+def _range_drawer(inner: Table, seed: Seed, others: int) -> _Pick:
     for key in ("from", "to"):
         if type(inner.values.get(key)) is not int:
             raise inner.complaint(f"expected a whole number; {_FORMS}", key)
@@ -192,22 +192,26 @@ def _range(inner: Table, seed: Seed, others: int) -> _Pick:
     return pick
 
 
-def _computed(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
+def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
     given = inner.values[operation]
     parts = given if isinstance(given, list | tuple) else [given]
     if all(type(part) is int for part in parts):
         raise inner.complaint("name the numbers that were drawn before", operation)
-    numbers = [part if type(part) is int else _earlier(inner, operation, part, before) for part in parts]
+    numbers = [
+        part if type(part) is int else _earlier_value(inner, operation, part, before) for part in parts
+    ]
     for part, number in zip(parts, numbers, strict=True):
         if type(number) is not int:
             raise inner.complaint(f"{part!r} is not drawn as a number; draw it with from and to", operation)
     return _OPERATIONS[operation](cast("Sequence[int]", numbers))
 
 
-def _largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
+def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
     """A drawn list in the order of the numbers of another one, or of its own."""
     key = "by" if "by" in inner.values else "largest_first"
-    items, numbers = (_earlier(inner, each, inner.text(each), before) for each in ("largest_first", key))
+    items, numbers = (
+        _earlier_value(inner, each, inner.text(each), before) for each in ("largest_first", key)
+    )
     lists = isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)
     if not lists or not all(type(number) is int for number in cast("list[Json]", numbers)):
         raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
@@ -215,7 +219,7 @@ def _largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
     return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
 
 
-def _earlier(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
+def _earlier_value(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
     if name not in before:
         raise inner.complaint(f"{unknown_name('draw', str(name), before)} (above this one)", key)
     return before[str(name)]

@@ -119,7 +119,7 @@ def evidence_of(
     return Evidence(
         outcome,
         final,
-        _turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
+        _observed_turns(plan, state.messages.messages[len(plan.opening) :], all_notes),
         world,
         tools_sent=plan.sends_tools and bool(plan.tools.names) and not dropped,
         tools_refused=dropped,
@@ -129,13 +129,15 @@ def evidence_of(
     )
 
 
-def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tuple[ObservedTurn, ...]:
+def _observed_turns(
+    plan: Plan, messages: Sequence[Message], notes: Sequence[Note]
+) -> tuple[ObservedTurn, ...]:
     """The replies that counted, the last of each turn; those before it were asked for again."""
     replies = {note.turn: note for note in notes if isinstance(note, ReplyRead)}
     results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
     stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
     turns_with_results = {turn for turn, _ in results}
-    calling = iter(_calling(messages))
+    calling = iter(_calls_and_results(messages))
     texts = (one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls)
     turns = list[ObservedTurn]()
     for turn, reply in replies.items():
@@ -158,7 +160,7 @@ def _turns(plan: Plan, messages: Sequence[Message], notes: Sequence[Note]) -> tu
     return tuple(turns)
 
 
-def _calling(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
+def _calls_and_results(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
     """The calls of each message that makes some, and the results that follow it, in the same order."""
     found = list[tuple[tuple[SentCall, ...], list[str]]]()
     for message in messages:

@@ -85,11 +85,11 @@ def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
 
     :raises PlaceError: at the first error
     """
-    tables = _tables(tool, "answers", 'a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]')
-    return tuple(_row(table, name, effect=effect) for table in tables)
+    tables = _read_tables(tool, "answers", 'a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]')
+    return tuple(_read_row(table, name, effect=effect) for table in tables)
 
 
-def _row(table: Table, name: str, *, effect: bool) -> Row:
+def _read_row(table: Table, name: str, *, effect: bool) -> Row:
     values = table.only(*_OF_ANSWER).checked(canonical).values
     given = [key for key in _EXCLUSIVE if key in values]
     if len(given) > 1:
@@ -137,7 +137,7 @@ _KEYS: Final = (
 _OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
 
 
-def _tool(table: Table) -> ToolDefinition:
+def _read_tool(table: Table) -> ToolDefinition:
     table.only(*_OF_TOOL)
     effect, real = table.switch("effect", False), table.switch("real", False)
     if "arguments" in table.values and "parameters" in table.values:
@@ -179,17 +179,17 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
     table = Table.of(tree).only(*_KEYS)
     name = table.text("name")
     check_scenario_name(name)
-    tools = tuple(map(_tool, _tables(table, "tool")))
+    tools = tuple(map(_read_tool, _read_tables(table, "tool")))
     if not tools and "workspace" not in table.values:
         raise table.complaint("a scenario needs at least one [[tool]]", "tool")
-    if not _tables(table, "check"):
+    if not _read_tables(table, "check"):
         raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
     names = [tool.name for tool in tools]
     for each in (each for place, each in enumerate(names) if each in names[:place]):
         raise table.complaint(f"there are two tools {each!r}; choose another name for one", "tool", each)
     data = Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json()
     # A run asks for its case, for its scripts, and for its real tools.
-    begin = lru_cache(maxsize=64)(partial(_case, table, ToolSurface(tools), 192 if version else 0))
+    begin = lru_cache(maxsize=64)(partial(_make_case, table, ToolSurface(tools), 192 if version else 0))
     # What is wrong with a value that is drawn is found here rather than in the middle of an evaluation; the
     # built-in ones are tested.
     for seed in () if version else ("0", "1", "2"):
@@ -200,7 +200,7 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
         table.text("about"),
         version or int(digest(data)[:12], 16),
         begin,
-        _changes(table, name if version else "scenario"),
+        _read_changes(table, name if version else "scenario"),
         data,
     )
 
@@ -215,7 +215,7 @@ def check_scenario_name(name: str) -> None:
         raise PlaceError(("name",), f"{what}; got {name!r}")
 
 
-def _case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
+def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
     """What one trial poses: the table filled with what is drawn, and read."""
     values, tools = drawn(whole.values.get("draw", {}), seed, shift=shift), surface.definitions
 
@@ -224,14 +224,14 @@ def _case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
         return Table(table.place, {key: filled(there[key], values, *table.place, key) for key in there})
 
     table = known(whole, *_FILLED)
-    first, *later = _texts(table, "user", "write what the user says: a text, or a list of texts")
-    checks = [known(each, *each.values) for each in _tables(whole, "check")]
+    first, *later = _read_texts(table, "user", "write what the user says: a text, or a list of texts")
+    checks = [known(each, *each.values) for each in _read_tables(whole, "check")]
     if "workspace" in whole.values:
-        world, surface = _workspace(table.table("workspace"))
+        world, surface = _read_workspace(table.table("workspace"))
     else:
         rows = tuple(
             row
-            for tool, each in zip(tools, _tables(whole, "tool"), strict=True)
+            for tool, each in zip(tools, _read_tables(whole, "tool"), strict=True)
             for row in rows_of(known(each, "answers"), tool.name, effect=not tool.read_only)
         )
         effects = tuple(tool.name for tool in tools if not tool.read_only)
@@ -239,18 +239,18 @@ def _case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
     about = {tool.name: f"{tool.name.replace('_', ' ')} {tool.description}" for tool in surface.definitions}
     server = whole.text("serve")
     return Case(
-        _opening(table, first),
+        _read_opening(table, first),
         surface,
         world,
         (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
-        _scripts(table.table("script"), tools, first if "history" in whole.values else ""),
+        _read_scripts(table.table("script"), tools, first if "history" in whole.values else ""),
         tuple(later),
-        tuple(each.text("name") for each in _tables(whole, "tool") if server or each.values.get("real")),
+        tuple(each.text("name") for each in _read_tables(whole, "tool") if server or each.values.get("real")),
         server,
     )
 
 
-def _scripts(table: Table, tools: Sequence[ToolDefinition], since: str) -> ScenarioScripts | None:
+def _read_scripts(table: Table, tools: Sequence[ToolDefinition], since: str) -> ScenarioScripts | None:
     if not table.only("good", "bad", "skipping").values:
         return None
     for kind in ("good", "bad"):
@@ -258,7 +258,7 @@ def _scripts(table: Table, tools: Sequence[ToolDefinition], since: str) -> Scena
             raise table.complaint(
                 f"write both scripts: good, which passes, and bad, which must fail ({kind} is missing)"
             )
-    read = {kind: Script(_lines(table, kind), since) for kind in table.values}
+    read = {kind: Script(_read_lines(table, kind), since) for kind in table.values}
     names = [tool.name for tool in tools]
     for line in read["good"].lines if names else ():
         for call in line.calls if isinstance(line, WholeReply) else line:
@@ -267,7 +267,7 @@ def _scripts(table: Table, tools: Sequence[ToolDefinition], since: str) -> Scena
     return ScenarioScripts(**read)
 
 
-def _texts(table: Table, key: str, what: str) -> tuple[str, ...]:
+def _read_texts(table: Table, key: str, what: str) -> tuple[str, ...]:
     value = table.values.get(key, "")
     said = value if isinstance(value, list | tuple) else [value]
     # A text that is one placeholder has become a value of another type.
@@ -277,10 +277,10 @@ def _texts(table: Table, key: str, what: str) -> tuple[str, ...]:
     return texts
 
 
-def _opening(table: Table, user: str) -> tuple[Message, ...]:
-    system = _texts(table, "system", "write a text") if table.values.get("system") else ()
+def _read_opening(table: Table, user: str) -> tuple[Message, ...]:
+    system = _read_texts(table, "system", "write a text") if table.values.get("system") else ()
     what = "write a list of texts, of the user and of the model by turns"
-    earlier = _texts(table, "history", what) if "history" in table.values else ()
+    earlier = _read_texts(table, "history", what) if "history" in table.values else ()
     if len(earlier) % 2:
         raise table.complaint(f"{what}; the last one is the model's", "history")
     turns = zip(earlier[::2], earlier[1::2], strict=True)
@@ -288,7 +288,7 @@ def _opening(table: Table, user: str) -> tuple[Message, ...]:
     return (*map(SystemMessage, system), *history, UserMessage(user))
 
 
-def _workspace(table: Table) -> tuple[World, ToolSurface]:
+def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
     """The workspace of the case study: a world in Python, with tools of its own."""
     table.only("id", "path", "draft", "mishap")
     path = table.text("path", "/draft/foo")
@@ -297,7 +297,7 @@ def _workspace(table: Table) -> tuple[World, ToolSurface]:
     return world, workspace_tools(path)
 
 
-def _tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
+def _read_tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
     """The tables of an array, each with its name or number from 1 on as its place."""
     items = table.values.get(key, [])
     if not isinstance(items, list | tuple):
@@ -307,7 +307,7 @@ def _tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
     return tuple(Table.of(item, *table.place, key, label) for item, label in zip(items, labels, strict=True))
 
 
-def _changes(table: Table, name: str) -> Preset:
+def _read_changes(table: Table, name: str) -> Preset:
     """What a scenario changes in a configuration; as a built-in one, it keeps the mode of the plan."""
     config = {"tool_use_mode": "relaxed", **table.table("config").values}
     if config["tool_use_mode"] == "plan":
@@ -320,16 +320,16 @@ def _changes(table: Table, name: str) -> Preset:
         raise PlaceError(place, error.what) from None
 
 
-def _lines(table: Table, kind: str) -> tuple[Line, ...]:
+def _read_lines(table: Table, kind: str) -> tuple[Line, ...]:
     lines = table.values[kind]
     if not isinstance(lines, list | tuple) or not lines:
         raise table.complaint(
             'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]', kind
         )
-    return tuple(_line(table, kind, line) for line in lines)
+    return tuple(_read_line(table, kind, line) for line in lines)
 
 
-def _line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
+def _read_line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
     if isinstance(line, str | int | float):
         return line if isinstance(line, str) else canonical(line)
     whole = isinstance(line, Mapping) and "calls" in line

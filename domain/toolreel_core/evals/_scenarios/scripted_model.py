@@ -109,16 +109,16 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
 
     :param messages: the conversation so far, as a request tells it
     """
-    place = sum(message.get("role") == "assistant" for message in messages[_beginning(said, messages) :])
+    place = sum(message.get("role") == "assistant" for message in messages[_script_start(said, messages) :])
     line = said.lines[min(place, len(said.lines) - 1)]
     message: dict[str, Json] = {"role": "assistant"}
     match line:
         case str():
             message |= {"content": line}
         case tuple():
-            message |= {"content": None, "tool_calls": _entries(line, place, messages)}
+            message |= {"content": None, "tool_calls": _call_entries(line, place, messages)}
         case WholeReply():
-            first, *others = _entries(line.calls, place, messages)
+            first, *others = _call_entries(line.calls, place, messages)
             calls = [{**first, **as_tree(parse(line.of_calls))}, *others]
             message |= {"content": line.text or None, **as_tree(parse(line.fields)), "tool_calls": calls}
         case _:
@@ -134,7 +134,7 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         "created": 0,
         "model": model,
         "choices": [choice],
-        "usage": _usage(canonical(list(messages)), canonical(message)),
+        "usage": _usage_tree(canonical(list(messages)), canonical(message)),
     }
 
 
@@ -145,13 +145,13 @@ def scripted_stream(body: Tree) -> str:
     deltas: list[Tree] = [
         {key: value} for key, value in message.items() if key not in {"content", "tool_calls"}
     ]
-    deltas += [{"content": piece} for piece in _pieces(message.get("content"))]
+    deltas += [{"content": piece} for piece in _text_pieces(message.get("content"))]
     for place, call in enumerate(cast("Sequence[Tree]", message.get("tool_calls", ()))):
         function = as_tree(call["function"])
         deltas.append({"tool_calls": [{**call, "index": place, "function": {**function, "arguments": ""}}]})
         deltas += [
             {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
-            for piece in _pieces(function["arguments"])
+            for piece in _text_pieces(function["arguments"])
         ]
     choices: list[Tree] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]})
@@ -161,7 +161,7 @@ def scripted_stream(body: Tree) -> str:
     return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
 
 
-def _pieces(text: Json) -> Iterator[str]:
+def _text_pieces(text: Json) -> Iterator[str]:
     said = text if isinstance(text, str) else ""
     return (said[place : place + _PIECE] for place in range(0, len(said), _PIECE))
 
@@ -170,18 +170,18 @@ _PIECE: Final = 7
 """Characters of each fragment: few enough to part words, numbers and escapes."""
 
 
-def _beginning(said: Script, messages: Sequence[Tree]) -> int:
+def _script_start(said: Script, messages: Sequence[Tree]) -> int:
     """Where the script begins; an earlier history may have been shortened, so its length does not tell."""
     places = [place for place, message in enumerate(messages) if message.get("content") == said.since]
     return places[-1] if said.since and places else 0
 
 
-def _usage(asked: str, answered: str) -> Tree:
+def _usage_tree(asked: str, answered: str) -> Tree:
     prompt, completion = -(-len(asked.encode()) // 4), -(-len(answered.encode()) // 4)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]) -> list[Tree]:
+def _call_entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]) -> list[Tree]:
     entries = list[Tree]()
     for index, call in enumerate(calls):
         arguments = canonical(_with_results(parse(call.arguments), messages))

@@ -93,13 +93,13 @@ def with_value(tree: Json, path: Sequence[str], value: Json) -> Json:
     step, *rest = path
     if isinstance(tree, Mapping):
         return {**tree, step: with_value(tree.get(step, {}), rest, value)}
-    if not isinstance(tree, list | tuple) or (index := _index(tree, step)) is None:
+    if not isinstance(tree, list | tuple) or (index := _row_index(tree, step)) is None:
         return tree
     child = tree[index] if index < len(tree) else {}
     return [*tree[:index], with_value(child, rest, value), *tree[index + 1 :]]
 
 
-def _index(items: Sequence[Json], step: str) -> int | None:
+def _row_index(items: Sequence[Json], step: str) -> int | None:
     """The index that a step means; the one past the end is where the next item goes."""
     if step == "-":
         return len(items)
@@ -155,39 +155,41 @@ class TableWorld:
         for place, row in enumerate(self.rows):
             if row.fits(name, arguments) and (not row.times or used[place] < row.times):
                 counted = (*used[:place], used[place] + 1, *used[place + 1 :])
-                return replace(self, used=counted)._answered(row, name, arguments)
+                return replace(self, used=counted)._answer_row(row, name, arguments)
         if name in self.effects:
-            return self._answered(Row(name, NOTHING), name, arguments)
-        return self, _not_found(name)
+            return self._answer_row(Row(name, NOTHING), name, arguments)
+        return self, _not_found_answer(name)
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
         # An envelope may say that the call failed.
         failed = as_tree(read(output).value_or({})).get("ok") is False
-        return self if failed else self._noted(name, arguments)
+        return self if failed else self._note_call(name, arguments)
 
-    def _answered(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
-        after = self._noted(name, arguments)._set(row, arguments) if row.done else self
+    def _answer_row(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
+        after = self._note_call(name, arguments)._set_row(row, arguments) if row.done else self
         if row.code:
             return after, failure(name, row.code, row.message)
         if row.read:
-            found = pointed(parse(after.state), _pointer(row.read, arguments))
+            found = pointed(parse(after.state), _fill_pointer(row.read, arguments))
             if found is None:
-                return self, _not_found(name)
+                return self, _not_found_answer(name)
             return after, canonical(found)
         if row.then is not None:
-            return after, canonical(_given(row.then, arguments))
+            return after, canonical(_fill_arguments(row.then, arguments))
         return after, success(name, {"noted": len(after.done)})
 
-    def _noted(self, name: str, arguments: Tree) -> TableWorld:
+    def _note_call(self, name: str, arguments: Tree) -> TableWorld:
         if name not in self.effects:
             return self
         return replace(self, done=(*self.done, (name, canonical(arguments))))
 
-    def _set(self, row: Row, arguments: Tree) -> TableWorld:
+    def _set_row(self, row: Row, arguments: Tree) -> TableWorld:
         state = parse(self.state)
         for pointer, value in row.sets:
-            state = with_value(state, steps(_pointer(pointer, arguments)), _given(value, arguments))
+            state = with_value(
+                state, steps(_fill_pointer(pointer, arguments)), _fill_arguments(value, arguments)
+            )
         return replace(self, state=canonical(state))
 
     def contents(self) -> Json:
@@ -196,7 +198,7 @@ class TableWorld:
         return {"orders": done, "state": parse(self.state)}
 
 
-def _not_found(name: str) -> JsonText:
+def _not_found_answer(name: str) -> JsonText:
     return failure(name, "NOT_FOUND", f"{name} knows nothing of what was asked for.")
 
 
@@ -220,10 +222,10 @@ def alike(one: Json, other: Json, texts: Compared = "folded") -> bool:
     >>> alike(" oslo", "Oslo"), alike("oslo", "Oslo", "trimmed"), alike([2.0], [2], "exact")
     (True, False, True)
     """
-    return canonical(_plain(one, texts)) == canonical(_plain(other, texts))
+    return canonical(_comparable_value(one, texts)) == canonical(_comparable_value(other, texts))
 
 
-def _plain(value: Json, texts: Compared) -> Json:
+def _comparable_value(value: Json, texts: Compared) -> Json:
     match value:
         case str():
             trimmed = value if texts == "exact" else value.strip()
@@ -231,9 +233,9 @@ def _plain(value: Json, texts: Compared) -> Json:
         case float():
             return int(value) if value.is_integer() else value
         case Mapping():
-            return {key: _plain(value[key], texts) for key in sorted(value)}
+            return {key: _comparable_value(value[key], texts) for key in sorted(value)}
         case list() | tuple():
-            return [_plain(item, texts) for item in value]
+            return [_comparable_value(item, texts) for item in value]
         case _:
             return value
 
@@ -254,7 +256,7 @@ def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
     return value
 
 
-def _given(value: JsonText, arguments: Tree) -> Json:
+def _fill_arguments(value: JsonText, arguments: Tree) -> Json:
     """A value with the arguments of a call in it."""
 
     def put(text: str) -> Json:
@@ -263,7 +265,7 @@ def _given(value: JsonText, arguments: Tree) -> Json:
     return with_texts(parse(value), put)
 
 
-def _pointer(pointer: str, arguments: Tree) -> str:
+def _fill_pointer(pointer: str, arguments: Tree) -> str:
     """A pointer in which ``/$name`` is the argument of that name."""
 
     def put(found: re.Match[str]) -> str:
@@ -301,7 +303,7 @@ class Workspace:
 
     def contents(self) -> Json:
         """The whole of it."""
-        return {"id": self.id, **self._whole()}
+        return {"id": self.id, **self._as_tree()}
 
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
@@ -318,13 +320,13 @@ class Workspace:
         if meant not in (None, "", _PLACEHOLDER, self.id):
             why = f"There is no workspace {meant!r}. Leave workspace_id out to use the current one."
             return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
-        return asked._read(arguments) if name == "state_get" else asked._patched(arguments)
+        return asked._read_sections(arguments) if name == "state_get" else asked._patch_sections(arguments)
 
-    def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        select = _pointers(arguments.get("select"))
+    def _read_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+        select = _meant_pointers(arguments.get("select"))
         if isinstance(select, str):
             return self, failure("state_get", "ARGUMENT_ERROR", select)
-        whole = self._whole()
+        whole = self._as_tree()
         data: Tree = {
             "snapshot": {pointer: pointed(whole, pointer) for pointer in select} if select else whole
         }
@@ -335,14 +337,14 @@ class Workspace:
         cut = self.reads == 1 and self.mishap == "cut_read"
         return self, JsonText(text[: len(text) // 2]) if cut else text
 
-    def _patched(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _patch_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         operations = arguments.get("ops")
-        if why := _forbidden(operations, self.allowed):
+        if why := _forbidden_reason(operations, self.allowed):
             return self, failure("state_patch", "ARGUMENT_ERROR", why)
         if self.patches == 1 and self.mishap == "failing_patch":
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
             return self, failure("state_patch", "UNAVAILABLE", why)
-        draft, items = parse(self.draft), _items(operations)
+        draft, items = parse(self.draft), _as_items(operations)
         for item in items:
             value = item.get("value") if isinstance(item, Mapping) else None
             draft = with_value(draft, steps(self.allowed)[1:], value)
@@ -350,7 +352,7 @@ class Workspace:
         done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(items)}
         return after, success("state_patch", done)
 
-    def _whole(self) -> dict[str, Json]:
+    def _as_tree(self) -> dict[str, Json]:
         return {
             "facts": {},
             "draft": parse(self.draft),
@@ -360,20 +362,20 @@ class Workspace:
         }
 
 
-def _pointers(select: Json) -> tuple[str, ...] | str:
+def _meant_pointers(select: Json) -> tuple[str, ...] | str:
     """The pointers that a model means, in whatever way it has written them, each once."""
     if select is None:
         return ()
-    texts = [item for item in _items(select) if isinstance(item, str)]
+    texts = [item for item in _as_items(select) if isinstance(item, str)]
     if isinstance(select, str) or not isinstance(select, Sequence) or len(texts) < len(select):
         return "select must be a list of JSON pointers, such as /draft/foo."
     tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
     return tuple(dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text))
 
 
-def _forbidden(operations: Json, allowed: str) -> str:
+def _forbidden_reason(operations: Json, allowed: str) -> str:
     """Why the tool rejects the operations; empty if it accepts them."""
-    items = _items(operations)
+    items = _as_items(operations)
     if not items:
         return "ops must be a list of at least one operation."
     for item in items:
@@ -383,11 +385,11 @@ def _forbidden(operations: Json, allowed: str) -> str:
     return ""
 
 
-def _items(value: Json) -> Sequence[Json]:
+def _as_items(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
-def _object(properties: Tree, *required: str) -> Tree:
+def _object_schema(properties: Tree, *required: str) -> Tree:
     schema: dict[str, Json] = {"type": "object", "properties": properties}
     needed: Tree = {"required": list(required)} if required else {}
     return {**schema, **needed, "additionalProperties": False}
@@ -400,7 +402,7 @@ _WORKSPACE_ID: Final[Tree] = {
 STATE_GET: Final = ToolDefinition.of(
     "state_get",
     "Read the workspace: its facts, draft, locks and versions.",
-    _object(
+    _object_schema(
         {
             "workspace_id": _WORKSPACE_ID,
             "select": {
@@ -416,7 +418,7 @@ STATE_GET: Final = ToolDefinition.of(
 FACTS_COMMIT: Final = ToolDefinition.of(
     "facts_commit",
     "Turn proposed facts into facts, once a person has confirmed them.",
-    _object(
+    _object_schema(
         {
             "workspace_id": _WORKSPACE_ID,
             "request_id": {"type": "string"},
@@ -436,7 +438,7 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
 
     :param example: the path that their descriptions give as an example
     """
-    operation = _object(
+    operation = _object_schema(
         {
             "op": {"type": "string", "description": "What to do, such as set."},
             "path": {"type": "string", "description": f"JSON pointer of the place, such as {example}."},
@@ -448,7 +450,7 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
     patch = ToolDefinition.of(
         "state_patch",
         "Change the draft of the workspace; either all operations are done or none.",
-        _object(
+        _object_schema(
             {
                 "workspace_id": _WORKSPACE_ID,
                 "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
