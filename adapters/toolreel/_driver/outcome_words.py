@@ -231,12 +231,12 @@ def _transport(outcome: outcomes.TransportFailed, server: ServerAddress, names: 
             whole = f"the connection{there and f' to {server.url}'} broke before the reply was whole"
             return f"{whole}: try again, or correct {names.base_url}"
         case "status":
-            return _refusal(outcome.status or 0, outcome.message.lower(), server, names)
+            return _http_status_advice(outcome.status or 0, outcome.message.lower(), server, names)
         case _:
             assert_never(outcome.failure)
 
 
-def _refusal(status: int, message: str, server: ServerAddress, names: _Names) -> str:
+def _http_status_advice(status: int, message: str, server: ServerAddress, names: _Names) -> str:
     """What to do about an HTTP status."""
     the_server = f"the server at {server.url}" if server.url else "the server"
     if status == 403:

@@ -140,14 +140,14 @@ def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) ->
     at = 0
     while folder is not None and at < len(runs):
         known = {run.key for run, _ in runs}
-        for key, name, trace in _inner_runs(runs[at][1], folder):
+        for key, name, trace in _load_inner_runs(runs[at][1], folder):
             if key not in known:
                 runs.append((replace(traced_tree(trace, name), key=key, parent=at), trace))
         at += 1
     return [run for run, _ in runs]
 
 
-def _inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
+def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
     """The recorded inner runs of a run, with the key and a name of each."""
     for traced in outer.events:
         key = traced.effect.key if isinstance(traced.effect, RunTool) else ""

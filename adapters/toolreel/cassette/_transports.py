@@ -223,7 +223,7 @@ class Taping:
         self._record_exchange(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
 
     @contextmanager
-    def ending(self) -> Generator[None]:
+    def finish_recording(self) -> Generator[None]:
         """Record how the exchange ends where that raises, unless neither the server nor the client did it."""
         try:
             yield
@@ -302,7 +302,7 @@ class TapedStream(httpx.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         self._taping.waits = True
-        with self._taping.ending():
+        with self._taping.finish_recording():
             for raw in self._inner:
                 self._taping.take(raw)
                 yield raw
@@ -326,7 +326,7 @@ class AsyncTapedStream(httpx.AsyncByteStream):
         chunks = aiter(self._inner)
         self._taping.waits = True
         try:
-            with self._taping.ending():
+            with self._taping.finish_recording():
                 async for raw in chunks:
                     self._taping.take(raw)
                     yield raw
@@ -449,7 +449,7 @@ class RecordTransport(httpx.BaseTransport):
         """
         request.read()
         taping = Taping(self._recording, request, self._limit)
-        with taping.ending():
+        with taping.finish_recording():
             response = self._inner.handle_request(request)
             taping.answered(response)
         stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
@@ -482,7 +482,7 @@ class AsyncRecordTransport(httpx.AsyncBaseTransport):
         """
         await request.aread()
         taping = Taping(self._recording, request, self._limit)
-        with taping.ending():
+        with taping.finish_recording():
             response = await self._inner.handle_async_request(request)
             taping.answered(response)
         stream = AsyncTapedStream(cast("httpx.AsyncByteStream", response.stream), taping)

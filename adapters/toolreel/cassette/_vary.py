@@ -148,7 +148,7 @@ def put_through(body: bytes, rules: Sequence[Vary]) -> Compared:
         return Compared(str(changed).encode(), used)
     changed, used = varied(tree, rules)
     if used:
-        _check_messages(tree, changed, used)
+        _check_messages_remain(tree, changed, used)
     return Compared(canonical(changed).encode(), used)
 
 
@@ -162,7 +162,7 @@ def varied(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
     return tree, tuple(used)
 
 
-def _check_messages(before: Json, after: Json, rules: Sequence[Vary]) -> None:
+def _check_messages_remain(before: Json, after: Json, rules: Sequence[Vary]) -> None:
     """Check that something is left of a conversation, since ``/messages/0/content`` may be all of it."""
     nothing = (None, "", *(rule.placeholder for rule in rules))
     for key in ("messages", "input"):

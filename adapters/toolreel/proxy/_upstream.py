@@ -87,7 +87,7 @@ class Pieces:
             raise StopAsyncIteration
         found = list[str | ReplyReceived | RequestFailed]()
         with within(self._exchange):  # ends what happens inside when the time is over
-            found.append(await self._next())
+            found.append(await self._next_piece_or_event())
         return found[0] if found else await self._ended(RequestFailed(0, "timeout", self._exchange.message))
 
     async def aclose(self) -> None:
@@ -98,7 +98,7 @@ class Pieces:
             with within(self._exchange):
                 await hang_up(incoming.response, incoming.chunks)
 
-    async def _next(self) -> str | ReplyReceived | RequestFailed:
+    async def _next_piece_or_event(self) -> str | ReplyReceived | RequestFailed:
         try:
             incoming = self._incoming or await self._begun()
             response, decoder = incoming.response, incoming.decoder(self._limits.response_bytes)

@@ -133,7 +133,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item), reel_session.ending(item):
+    with reel_session.readable(item), reel_session.finish_reel(item):
         return (yield)
 
 

@@ -102,7 +102,7 @@ def followed(item: pytest.Item) -> Generator[None]:
 
 
 @contextmanager
-def ending(item: pytest.Item) -> Generator[None]:
+def finish_reel(item: pytest.Item) -> Generator[None]:
     """End a reel after the teardown: check that a replay used all of it, and write a new recording.
 
     Only if the test has passed, and its teardown, too.

@@ -308,7 +308,7 @@ class _Reader:
                 self.need("repeated_keys", begin)
             members[key], at = self.value(self.skip(at + 1), levels - 1)
             comma, at = self.separated(at, closer)
-        return members, self.closed(at, closer, comma)
+        return members, self.end_container(at, closer, comma)
 
     def array(self, at: int, closer: str, levels: int) -> tuple[list[Json], int]:
         items: list[Json] = []
@@ -317,7 +317,7 @@ class _Reader:
             item, at = self.value(at, levels - 1)
             items.append(item)
             comma, at = self.separated(at, closer)
-        return items, self.closed(at, closer, comma)
+        return items, self.end_container(at, closer, comma)
 
     def closes(self, at: int, closer: str) -> bool:
         """Whether the closer stands here, or the closing tag in its stead."""
@@ -335,7 +335,7 @@ class _Reader:
             raise self.no_value(at)
         return -1, at
 
-    def closed(self, at: int, closer: str, comma: int) -> int:
+    def end_container(self, at: int, closer: str, comma: int) -> int:
         if comma >= 0:
             self.need("trailing_commas", comma)
         if self.source.text.startswith(closer, at):

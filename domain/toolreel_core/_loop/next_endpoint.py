@@ -66,7 +66,7 @@ class Bare(NamedTuple):
     """Messages that lost fields of the provider before."""
 
 
-def bound_messages(state: State) -> int:
+def count_bound_messages(state: State) -> int:
     """How many messages of the next request have what must come back to the present endpoint."""
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
@@ -238,7 +238,7 @@ def goes_on(state: State, why: FallbackReason) -> bool:
 def _messages_bound_to_endpoint(state: State, after: int) -> int:
     """How many messages keep the run at its endpoint; 0 where the next one gets them without what binds."""
     pins = state.plan.fallbacks[after - 1].foreign_reasoning == "pin"
-    return bound_messages(state) if pins else 0
+    return count_bound_messages(state) if pins else 0
 
 
 def _go_on_at_next_endpoint(before: State, ended: Step, after: int, why: FallbackReason) -> Step:

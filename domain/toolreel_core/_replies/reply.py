@@ -79,7 +79,7 @@ prompt_audio_tokens=0, completion_audio_tokens=0)
     return Usage(
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
-        _cost_of(counts.get("cost")),
+        _valid_cost(counts.get("cost")),
         _count_in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS)
         or _first_count(counts, _REASONING_COUNTS),
         _count_in_details(counts, _PROMPT_DETAILS, _CACHED) or _first_count(counts, _CACHED),
@@ -124,7 +124,7 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
     return 0
 
 
-def _cost_of(raw: Json) -> float | None:
+def _valid_cost(raw: Json) -> float | None:
     if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     return float(raw) if 0 <= raw <= _MAX_COST else None

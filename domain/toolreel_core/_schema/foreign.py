@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
-from toolreel_core._schema.patterns import in_python, is_linear, python_pattern
+from toolreel_core._schema.patterns import is_linear, python_pattern, with_python_patterns
 from toolreel_core._schema.validation import MAX_LEVELS, BadReference, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
 
@@ -124,7 +124,7 @@ def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
 
 def _bad_references(tree: Tree) -> Iterator[_Fault]:
     try:
-        check_references(cast("Tree", in_python(tree)))
+        check_references(cast("Tree", with_python_patterns(tree)))
     except BadReference as error:
         why, (holder, keyword) = str(error).partition(";")[0], error.place
         for part in schemas_in(tree):

@@ -58,14 +58,14 @@ def python_pattern(pattern: str) -> re.Pattern[str]:
             raise ConfigError(f"the pattern {pattern!r} cannot be used: {error}") from None
 
 
-def in_python(schema: Json) -> Json:
+def with_python_patterns(schema: Json) -> Json:
     """The schema with its patterns in Python's words, for a validator that compiles them as they stand.
 
     :raises ConfigError: if Python has no such pattern
     """
     if not isinstance(schema, Mapping):
         return schema
-    tree = changed_within(schema, in_python)
+    tree = changed_within(schema, with_python_patterns)
     if isinstance(pattern := tree.get("pattern"), str):
         tree["pattern"] = python_pattern(pattern).pattern
     if isinstance(named := tree.get("patternProperties"), Mapping):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, deeper, parse, quote
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema.patterns import in_python, python_pattern
+from toolreel_core._schema.patterns import python_pattern, with_python_patterns
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -417,7 +417,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
-    tree = cast("Tree", in_python(tree))
+    tree = cast("Tree", with_python_patterns(tree))
     if compiled(schema) is None:
         try:
             Draft202012Validator.check_schema(tree)

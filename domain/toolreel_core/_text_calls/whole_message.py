@@ -51,10 +51,10 @@ def fenced(text: str) -> tuple[str, str, str] | None:
     if opening is None:
         return None
     lead, body = text[: opening.start()].strip(), text[opening.end() : -3]
-    return (lead, opening["info"], body) if is_paragraph(lead) else None
+    return (lead, opening["info"], body) if is_plain_lead(lead) else None
 
 
-def is_paragraph(text: str) -> bool:
+def is_plain_lead(text: str) -> bool:
     """Whether a text is at most one paragraph, without an unclosed quotation."""
     lines = text.strip().splitlines()
     code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
@@ -100,7 +100,7 @@ def json_fence(source: Source) -> Whole | None:
 def action_fence(source: Source) -> Whole | None:
     """Command-R's message: ``Action:`` and a fence around a list."""
     action = _ACTION_FENCE.search(source.text) if source.text.endswith("```") else None
-    if action is None or not is_paragraph(source.text[: action.start()]):
+    if action is None or not is_plain_lead(source.text[: action.start()]):
         return None
     lead, info, body = fenced(source.text[action.end() :]) or ("", "", "")
     if lead or info.lower() != "json":
@@ -177,7 +177,7 @@ def tool_code(source: Source) -> Whole | None:
     if info == "tool_code":
         return _whole_of_known_tools(source, _calls_in_lines(source, body), lead)
     leaked = _LEAKED.search(source.text)
-    if leaked is None or not is_paragraph(source.text[: leaked.start()]):
+    if leaked is None or not is_plain_lead(source.text[: leaked.start()]):
         return None
     return _whole_of_known_tools(
         source, _calls_in_lines(source, leaked["body"]), source.text[: leaked.start()].strip()
@@ -255,7 +255,7 @@ def react(source: Source) -> Whole | None:
     name = source.offered.named(action["name"].strip().strip("[]*"))
     if (
         name not in source.offered.names
-        or not is_paragraph(lead)
+        or not is_plain_lead(lead)
         or "Final Answer:" in source.text[: action.start()]
     ):
         return None
@@ -303,7 +303,7 @@ def tool_tags(source: Source) -> Whole | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
     tags = _FIRST.finditer(source.text)
     first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
-    if first is None or not is_paragraph(lead := source.text[: first.start()]):
+    if first is None or not is_plain_lead(lead := source.text[: first.start()]):
         return None
     calls: list[Found] = []
     at = first.start()

@@ -176,9 +176,9 @@ from toolreel_core.evals._trials import (
     TrialOutcome,
     acceptance,
     copies,
+    harness_percentile,
     incompleteness,
     nearest_rank,
-    reference_percentile,
     trials_of,
 )
 from toolreel_core.evals._verdicts import (

@@ -316,12 +316,12 @@ def nearest_rank(values: Iterable[_Number], percent: int) -> _Number | None:
     return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
 
 
-def reference_percentile(values: Iterable[int], percent: int) -> int:
+def harness_percentile(values: Iterable[int], percent: int) -> int:
     """The percentile as the reference harness computes it; 0 if there are no values.
 
     It is the element at ``floor(n * percent / 100)``, counted from 0, of the sorted values, or the last.
 
-    >>> reference_percentile(range(1, 21), 50), reference_percentile(range(1, 21), 95)
+    >>> harness_percentile(range(1, 21), 50), harness_percentile(range(1, 21), 95)
     (11, 20)
     """
     ordered = sorted(values)

@@ -17,9 +17,9 @@ from toolreel_core.evals import (
     Trial,
     acceptance,
     copies,
+    harness_percentile,
     incompleteness,
     nearest_rank,
-    reference_percentile,
     trials_of,
 )
 
@@ -128,4 +128,4 @@ def test_percentiles_are_measured_values(
     values: Sequence[int], percent: int, nearest: int | None, reference: int
 ) -> None:
     assert nearest_rank(values, percent) == nearest
-    assert reference_percentile(values, percent) == reference
+    assert harness_percentile(values, percent) == reference

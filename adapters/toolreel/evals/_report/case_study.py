@@ -18,7 +18,7 @@ from toolreel._internal import ResultsError
 from toolreel.evals._report.rendering import TextTable, percent
 from toolreel.evals._summary.totals import grouped, recommendation
 from toolreel_core._jsontext import as_tree, parse
-from toolreel_core.evals import EvalPlan, Trial, alias_of, reference_percentile
+from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
 
 _GUARD: Final = "long_arguments_guard"
 """The scenario of which the study says that argument discipline decides it."""
@@ -79,8 +79,8 @@ def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
         "overall": _counts(rows),
         "tools": _counts(tools),
         "control": _counts(controls),
-        "tool_p50_ms": reference_percentile(ms, 50),
-        "tool_p95_ms": reference_percentile(ms, 95),
+        "tool_p50_ms": harness_percentile(ms, 50),
+        "tool_p95_ms": harness_percentile(ms, 95),
         "categories": dict(errors.most_common()),
         "scenarios": {name: _counts(of_scenario) for name, of_scenario in scenarios.items()},
     }
@@ -117,7 +117,7 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     return {
         "profile": best,
         "tools": _counts(runs),
-        "p95_ms": reference_percentile([one.ms for one in runs], 95),
+        "p95_ms": harness_percentile([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
         "profiles": " / ".join(equals),

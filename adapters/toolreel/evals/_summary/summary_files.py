@@ -32,8 +32,8 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     alias_of,
+    harness_percentile,
     incompleteness,
-    reference_percentile,
 )
 
 
@@ -159,7 +159,7 @@ def _figures(trials: Sequence[Trial]) -> dict[str, Json]:
         "ok": tally.ok,
         "valid": tally.valid,
         "ok_rate": tally.ok / tally.valid if tally.valid else None,
-        **{f"ms_p{percent}": reference_percentile(ms, percent) for percent in (50, 95)},
+        **{f"ms_p{percent}": harness_percentile(ms, percent) for percent in (50, 95)},
         **_rate_tree(trials),
     }
 
