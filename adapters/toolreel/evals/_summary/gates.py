@@ -251,7 +251,7 @@ def _judge_nothing_broke(
 
 
 def _test_text(found: Difference) -> str:
-    return f"{_points(found.difference)}, p {_p_text(found.p_value)}"
+    return f"{100 * found.difference:+.3g} points, p {_p_text(found.p_value)}"
 
 
 def _p_text(value: float) -> str:

@@ -344,7 +344,7 @@ class Workspace:
         if self.patches == 1 and self.mishap == "failing_patch":
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
             return self, failure("state_patch", "UNAVAILABLE", why)
-        draft, items = parse(self.draft), _items_or_none(operations)
+        draft, items = parse(self.draft), _items_or_empty(operations)
         for item in items:
             value = item.get("value") if isinstance(item, Mapping) else None
             draft = with_value(draft, steps(self.allowed)[1:], value)
@@ -366,7 +366,7 @@ def _meant_pointers(select: Json) -> tuple[str, ...] | str:
     """The pointers that a model means, in whatever way it has written them, each once."""
     if select is None:
         return ()
-    texts = [item for item in _items_or_none(select) if isinstance(item, str)]
+    texts = [item for item in _items_or_empty(select) if isinstance(item, str)]
     if isinstance(select, str) or not isinstance(select, Sequence) or len(texts) < len(select):
         return "select must be a list of JSON pointers, such as /draft/foo."
     tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
@@ -375,7 +375,7 @@ def _meant_pointers(select: Json) -> tuple[str, ...] | str:
 
 def _forbidden_reason(operations: Json, allowed: str) -> str:
     """Why the tool rejects the operations; empty if it accepts them."""
-    items = _items_or_none(operations)
+    items = _items_or_empty(operations)
     if not items:
         return "ops must be a list of at least one operation."
     for item in items:
@@ -385,7 +385,7 @@ def _forbidden_reason(operations: Json, allowed: str) -> str:
     return ""
 
 
-def _items_or_none(value: Json) -> Sequence[Json]:
+def _items_or_empty(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
