@@ -25,9 +25,9 @@ from toolreel_core._replies import (
     WORDS,
     ArgumentError,
     Reply,
+    as_chat,
     finish_of,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
@@ -132,9 +132,11 @@ def _normalize_case(case: Mapping[str, Json], config: LoopConfig) -> Reply:
         return normalize_reply(
             json.dumps(body) if isinstance(body, str) else body, tools=surface, config=config
         )
-    whole, codes = unstreamed(raw) if streamed else (raw, ())
-    reply = normalize_reply(whole, tools=surface, config=config)
-    return replace(reply, warnings=(*codes, *reply.warnings))
+    if not streamed:
+        return normalize_reply(raw, tools=surface, config=config)
+    read = as_chat(raw)
+    reply = normalize_reply(read.body, tools=surface, config=config)
+    return replace(reply, warnings=(*read.codes, *reply.warnings))
 
 
 def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:

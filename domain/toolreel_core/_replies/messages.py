@@ -23,8 +23,7 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import Assembly, JoinedEvents, Translated, number_in, type_of
-from toolreel_core._replies.stream import Delta
+from toolreel_core._replies.event_assembly import Assembly, BlockEvents, Delta, Translated, number_in, type_of
 from toolreel_core._settings import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
@@ -163,7 +162,7 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEvents(JoinedEvents):
+class MessageEvents(BlockEvents):
     """What the events so far say; it is complete when the reason why the reply ended is known."""
 
     def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:

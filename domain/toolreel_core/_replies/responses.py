@@ -22,8 +22,7 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import JoinedEvents, Translated, number_in, type_of
-from toolreel_core._replies.stream import Delta
+from toolreel_core._replies.event_assembly import BlockEvents, Delta, Translated, number_in, type_of
 from toolreel_core._settings import RESPONSES_ITEMS
 
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
@@ -186,7 +185,7 @@ _BEGINS: Final = frozenset({"response.created", "response.in_progress", "respons
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseEvents(JoinedEvents):
+class ResponseEvents(BlockEvents):
     """What the events so far say."""
 
     def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
@@ -241,12 +240,10 @@ class ResponseEvents(JoinedEvents):
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
         item_id = event.get("item_id")
         place = self._place_of_delta(_output_index(event), item_id if isinstance(item_id, str) else "", kind)
-        if ending == "done":
-            known = self.assembly.has(place, key, part)
-            at = replace(self, assembly=self.assembly.settled(place, key, text, of=kind, part=part))
-            return at, () if known else at._text_deltas(kind, key, text)
-        at = replace(self, assembly=self.assembly.add(place, key, text, of=kind, part=part))
-        return at, at._text_deltas(kind, key, text)
+        known = self.assembly.has(place, key, part)
+        added = self.assembly.add(place, key, text, of=kind, part=part, whole=ending == "done")
+        at = replace(self, assembly=added)
+        return at, () if known and ending == "done" else at._text_deltas(kind, key, text)
 
     def _text_deltas(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
         match kind:

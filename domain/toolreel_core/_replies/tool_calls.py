@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, parse, read
+from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, is_blank, parse, read
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
 from toolreel_core._replies.provider_fields import of_call
@@ -151,9 +151,7 @@ def entries_in(
     found = _entries_of_tool_calls(message.get("tool_calls"))
     for misplaced in outside:
         if not found.entries and misplaced:
-            found = _join_entries(
-                found, _with_warning(_entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
-            )
+            found = _join_entries(found, _entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
     if parts:
         # Parts of a content need no ``function`` wrapper (Anthropic's shape).
         inside = _read_entries(parts)
@@ -161,17 +159,18 @@ def entries_in(
             entries=tuple(entry._replace(codes=()) for entry in inside.entries),
             codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
         )
-        found = _join_entries(found, _with_warning(bare, "CALLS_IN_CONTENT_PARTS"))
+        found = _join_entries(found, bare, "CALLS_IN_CONTENT_PARTS")
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
         only = _read_entries([{"function": legacy}])
         only = only._replace(entries=tuple(entry._replace(provenance="legacy") for entry in only.entries))
-        found = _join_entries(found, _with_warning(only, "LEGACY_FUNCTION_CALL"))
+        found = _join_entries(found, only, "LEGACY_FUNCTION_CALL")
     return found
 
 
-def _join_entries(first: EntriesFound, second: EntriesFound) -> EntriesFound:
-    """The first; if it has no entries, the second with the warnings of both."""
+def _join_entries(first: EntriesFound, second: EntriesFound, code: WarningCode) -> EntriesFound:
+    """The first; if it has no entries, the second with the warnings of both and one more."""
+    second = _with_warning(second, code)
     codes = (*first.codes, *second.codes)
     if first.entries:
         return first._replace(codes=codes)
@@ -185,27 +184,19 @@ def _with_warning(found: EntriesFound, code: WarningCode) -> EntriesFound:
 
 def _entries_of_tool_calls(value: Json) -> EntriesFound:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return EntriesFound()
-    if isinstance(value, str):
-        tree = read(value).value_or(None)
-        if not isinstance(tree, dict | list):
-            return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
-        found = _entries_of_tool_calls(tree)
-        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _with_warning(found, "TOOL_CALLS_NOT_LIST")
-    if isinstance(value, dict):
-        # One entry, or the values of an object in the order of its numeric keys.
-        single = not value.keys().isdisjoint(_MARKS)
-        value = [value] if single else [*(in_order(value) or value).values()]
-        return _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
-    if isinstance(value, list):
-        nested = any(isinstance(item, list) for item in value)
-        return (
-            _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
-            if nested
-            else _read_entries(value)
-        )
-    return EntriesFound(codes=("TOOL_CALLS_NOT_LIST",))
+    tree = read(value).value_or(None) if isinstance(value, str) else value
+    if isinstance(tree, dict) and tree.keys().isdisjoint(_MARKS):
+        tree = [*(in_order(tree) or tree).values()]  # entries by number or name
+    elif isinstance(tree, dict):
+        tree = [tree]
+    if not isinstance(tree, list):
+        invalid: tuple[WarningCode, ...] = ("CALL_ENTRY_INVALID",) if isinstance(value, str) else ()
+        return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", *invalid))
+    flat = isinstance(value, list) and not any(isinstance(item, list) for item in tree)
+    found = _read_entries(_flat_lists(tree))
+    return found if flat else _with_warning(found, "TOOL_CALLS_NOT_LIST")
 
 
 def _flat_lists(value: Json) -> Iterable[Json]:
@@ -221,17 +212,14 @@ def _read_entries(values: Iterable[Json]) -> EntriesFound:
     codes: list[WarningCode] = []
     oddities: list[Oddity] = []
     for value in values:
-        if not isinstance(value, dict):
+        entry = _read_entry(value) if isinstance(value, dict) else None
+        if entry is None:
             codes.append("CALL_ENTRY_INVALID")
-            continue
-        entry = _read_entry(value)
-        if isinstance(entry, CallEntry):
+        elif isinstance(entry, CallEntry):
             entries.append(entry)
         else:
             oddities.append(entry)
-    codes.extend(oddities)
-    for entry in entries:
-        codes.extend(entry.codes)
+    codes += (*oddities, *(code for entry in entries for code in entry.codes))
     return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
 
 
