@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.fuzz.draw import Draw
 from toolreel_core._jsontext import canonical
-from toolreel_core._replies import Stream, normalize_reply, read_arguments, unstreamed
+from toolreel_core._replies import Stream, as_chat, normalize_reply, read_arguments
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -55,7 +55,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "cut text": _of_text("length"),
     "content": _of_content,
     "body": _of_body,
-    "stream": unstreamed,
+    "stream": as_chat,
     "pieces": _of_pieces,
     "arguments": _of_arguments,
 }

@@ -441,9 +441,10 @@ class _Reader:
             return self.unescaped(text[at + 3 : end], at, mark), end + 3
         found = _STRINGS[mark].match(text, at + 1)
         if found is None:
-            cut = self.no_value(len(text))
-            cut.part = self.unescaped(_CUT_ESCAPE.sub("", text[at + 1 :]), at, mark) if self.style.growing else None
-            raise cut
+            error = self.no_value(len(text))
+            if self.style.growing:
+                error.part = self.unescaped(_CUT_ESCAPE.sub("", text[at + 1 :]), at, mark)
+            raise error
         return self.unescaped(found[0][:-1], at, mark), found.end()
 
     def unescaped(self, content: str, at: int, mark: str) -> str:

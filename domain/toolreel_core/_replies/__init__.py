@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         without_tokens,
         without_tokens_behind_fence,
     )
+    from toolreel_core._replies.chat_events import ChatEvents
     from toolreel_core._replies.classification import (
         PROBLEM_WORDS,
         Finish,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
         usage_in,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
-    from toolreel_core._replies.chat_events import ChatEvents
     from toolreel_core._replies.sse import Frame, Frames
     from toolreel_core._replies.tool_calls import (
         ToolCall,

@@ -117,11 +117,11 @@ class ChatEvents(Events):
         message = joined(self.deltas, self.message)
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
-        choices: list[Json] = [{"index": 0, "message": message, **beside, "finish_reason": None, **self.choice}]
+        choice: Tree = {"index": 0, "message": message, **beside, "finish_reason": None, **self.choice}
         announced = {"message": joined(self.calls_of_others)} if self.calls_of_others else {}
         further: list[Json] = [{"index": 1, **announced}] if self.others else []
         began = bool(self.deltas or self.message or self.choice)
-        listed = choices + further if began else []
+        listed = [choice, *further] if began else []
         error: Tree = {"error": self.failure} if self.failure else {}
         return {"object": "chat.completion", **error, **self.head, "choices": listed}
 

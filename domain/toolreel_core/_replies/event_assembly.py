@@ -115,8 +115,8 @@ class Assembly:
             for key, pieces in self.texts.get(place, _NO_PIECES).items()
             if not _has_text_under(value, homes[key[0]])
         }
-        begun = self.begun.set(place, {**begun, **said})
-        return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
+        whole = self.begun.set(place, {**begun, **said})
+        return replace(self, begun=whole, texts=self.texts.set(place, texts), latest=place)
 
     def add(
         self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False

@@ -15,7 +15,17 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, is_blank, parse, read
+from toolreel_core._jsontext import (
+    NOTHING,
+    ArgumentRepairs,
+    Json,
+    JsonText,
+    canonical,
+    in_order,
+    is_blank,
+    parse,
+    read,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
 from toolreel_core._replies.provider_fields import of_call
@@ -186,7 +196,7 @@ def _entries_of_tool_calls(value: Json) -> EntriesFound:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
     if is_blank(value):
         return EntriesFound()
-    tree = read(value).value_or(None) if isinstance(value, str) else value
+    tree = read(value).value_or("") if isinstance(value, str) else value
     if isinstance(tree, dict) and tree.keys().isdisjoint(_MARKS):
         tree = [*(in_order(tree) or tree).values()]  # entries by number or name
     elif isinstance(tree, dict):

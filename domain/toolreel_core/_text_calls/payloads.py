@@ -1,15 +1,7 @@
-"""What the formats share: JSON payloads, untyped text, and the tags that are left over behind a call.
-
-A payload holds envelopes that name a tool and its arguments, or the arguments of a named call. Untyped text
-becomes the value that a parameter's schema asks for: a string parameter keeps its text, even if it looks like
-a number, and text that does not match stays a string, so that validation can report what is wrong. A raw
-value that holds the closing tag of its dialect seems to end there; the rest gives itself away, since its own
-closing tag is then one too many.
-"""
+"""JSON payloads: envelopes that name a tool and its arguments, or the arguments of a named call."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +9,6 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import (
     BLANK,
-    WORDS,
     Flaw,
     Json,
     SearchedText,
@@ -148,6 +139,15 @@ def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
     return next((tree[key] for key in keys if tree.get(key) is not None), None)
 
 
+def decoded(raw: str) -> Json:
+    """The value of a text that is said to be JSON; the text itself if it is not."""
+    source = SearchedText(raw)
+    value = value_at(source, 0)
+    if isinstance(value, Value) and skip(source, value.end) == len(raw):
+        return value.tree
+    return raw
+
+
 Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
 
 # Models put a code fence inside the tag, with or without `json`.
@@ -178,9 +178,9 @@ def closers(*tags: str) -> re.Pattern[str]:
     return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
-def enveloped(source: Source, at: int, block: Block) -> Reading:
-    """The calls of the envelopes that begin here, in a row or in a list."""
-    at = end_of(_FENCE, source.text, at)
+def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
+    """The calls of the envelopes after an opener, in a row or in a list."""
+    at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
@@ -190,7 +190,7 @@ def enveloped(source: Source, at: int, block: Block) -> Reading:
     while True:
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
-            last = _broken_json_call(source, begin, value, block)
+            last = failed_call(source, begin, value, block)
             return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
         read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
         if calls and not any(read):
@@ -220,7 +220,7 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
         return Calls((call,), tail(source, at, block)) if call else None
     value = value_at(source, at, Style(closing=block.closing))
     if isinstance(value, Flaw):
-        return _broken_json_call(source, at, value, block)
+        return failed_call(source, at, value, block)
     given = arguments_of(value.tree)
     call = None if given is None else found(name, given, dialect, call_id)
     if call is None:
@@ -256,201 +256,9 @@ def skip_blanks(text: str, at: int) -> int:
     return end_of(_BLANKS, text, at)
 
 
-def _broken_json_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
-    """The failed call: unfinished JSON is truncated, unless the block is closed."""
+def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    """The failed call: an unfinished one is truncated, unless the block is closed."""
     if not flaw.unfinished:
         return Broken("malformed", debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
-
-
-_INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
-"""An integer; Python reads at most 4,300 digits."""
-_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
-"""A number, with bounded lengths: a longer one stays a text."""
-# In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
-_WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
-_TYPE_NAMES: Final = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    type(None): "null",
-}
-_TREES: Final = frozenset({"null", "object", "array"})
-_ANY: Final = frozenset({"null", "integer", "number", "boolean", "object", "array"})
-
-
-def typed(raw: str, schema: Json) -> Json:
-    """The value that a text stands for.
-
-    >>> typed("42", {"type": "string"}), typed("42", {"type": "integer"}), typed("42", None)
-    ('42', 42, '42')
-    >>> typed("True", {"type": "boolean"}), typed("null", {"type": ["boolean", "null"]})
-    (True, None)
-
-    :param schema: of the parameter; one that is not known holds a string
-    """
-    if not isinstance(schema, Mapping):
-        return raw
-    types = _allowed_types(schema) or _ANY
-    text = raw.strip()
-    if types == frozenset({"string"}):
-        return raw
-    word = _WORDS.get(text.lower(), raw)
-    if "null" in types and word is None:
-        return None
-    if "integer" in types and _INTEGER.fullmatch(text):
-        return int(text)
-    if "number" in types and _NUMBER.fullmatch(text):
-        number = int(text) if _INTEGER.fullmatch(text) else float(text)
-        return raw if math.isinf(number) else number
-    if "boolean" in types and isinstance(word, bool):
-        return word
-    return _value_of_type(text, types, raw)
-
-
-def decoded(raw: str) -> Json:
-    """The value of a text that is said to be JSON; the text itself if it is not."""
-    source = SearchedText(raw)
-    value = value_at(source, 0)
-    if isinstance(value, Value) and skip(source, value.end) == len(raw):
-        return value.tree
-    return raw
-
-
-def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
-    """The end of the object or array that begins here.
-
-    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
-    of a dialect is text.
-
-    >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
-    13
-    """
-    if not isinstance(schema, Mapping) or not _allowed_types(schema) or not _allowed_types(schema) <= _TREES:
-        return at
-    begin = skip(source, at)
-    value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
-    return value.end if isinstance(value, Value) else at
-
-
-def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The arguments, where a model has put all of them into one parameter that does not exist."""
-    for key in ("arguments", "input"):
-        if set(given) == {key} and key not in parameters:
-            inner = given[key]
-            tree = decoded(inner) if isinstance(inner, str) else inner
-            return tree if isinstance(tree, Mapping) else given
-    return given
-
-
-def _value_of_type(text: str, types: frozenset[str], raw: str) -> Json:
-    if text[:1] not in {"{", "["}:
-        return raw
-    tree = decoded(text)
-    match tree:
-        case Mapping():
-            return tree if "object" in types else raw
-        case Sequence() if not isinstance(tree, str):
-            return tree if "array" in types else raw
-        case _:
-            return raw
-
-
-def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
-    """The types that a schema allows, as far as it names them."""
-    said = schema.get("type")
-    if isinstance(said, str):
-        return frozenset({said})
-    names = [name for name in said if isinstance(name, str)] if isinstance(said, Sequence) else []
-    for key in ("anyOf", "oneOf", "allOf"):
-        options = schema.get(key)
-        for option in options if isinstance(options, Sequence) and not isinstance(options, str) else ():
-            names.extend(sorted(_allowed_types(option)) if isinstance(option, Mapping) else ())
-    values = schema.get("enum")
-    fixed = [schema["const"]] if "const" in schema else []
-    for value in (*values, *fixed) if isinstance(values, Sequence) and not isinstance(values, str) else fixed:
-        names.append(_TYPE_NAMES.get(type(value), "object"))
-    return frozenset(names)
-
-
-_ANGLES: Final = frozenset("<>")
-_ENDS: Final = lazy_pattern(
-    r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
-    r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
-    re.IGNORECASE,
-)
-"""The end of a text, or a tag or token that may stand behind a call: the next call, or a closer around it."""
-
-
-def holds_markup(text: str) -> bool:
-    """Whether a text may hold part of a tag.
-
-    A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
-    """
-    return not _ANGLES.isdisjoint(text)
-
-
-def mentions(before: str) -> bool:
-    """Whether an opening tag after this part of a value is only mentioned there.
-
-    Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
-    """
-    return bool(before.strip()) and not holds_markup(before)
-
-
-def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
-    """The end of the last tag between a place and the next call; -1 if there is none.
-
-    :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
-    """
-    last = -1
-    for tag in tags.finditer(source.text, at):
-        if tag["opens"] is not None:
-            break
-        if source.text[tag.start() - 1] != "`":  # prose that names the tag
-            last = tag.end()
-    return last
-
-
-def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
-    """The call without a closing tag of its own behind whose last value text goes on.
-
-    Then the value held its own closing tag, and the text is the rest of it.
-
-    :param opening: of the next call
-    """
-    if _ENDS.match(source.text, at):
-        return None
-    following = source.search(opening, at)
-    return Broken("malformed", following.start() if following else len(source.text))
-
-
-def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
-    """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
-    if not isinstance(reading, Calls):
-        return reading
-    end = surplus(source, reading.end, tags)
-    return reading if end < 0 else Broken("malformed", end)
-
-
-def confused(source: Source, at: int, opening: re.Pattern[str], closing: re.Pattern[str]) -> Broken:
-    """A call whose values hold markup, up to the closing tag that balances its opening tag.
-
-    What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
-    the end of the text.
-
-    :param at: behind the opening tag
-    """
-    depth = 1
-    while depth:
-        close = source.search(closing, at)
-        if close is None:
-            return Broken("malformed", len(source.text))
-        opened = source.search(opening, at)
-        if opened and opened.start() < close.start():
-            depth, at = depth + 1, opened.end()
-        else:
-            depth, at = depth - 1, max(close.end(), at + 1)
-    return Broken("malformed", at)

@@ -14,10 +14,10 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext import BLANK, Flaw, Json, end_of, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
-from toolreel_core._text_calls.formats.elements import one_line_break_less
 from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
 from toolreel_core._text_calls.markers import SPECIAL
-from toolreel_core._text_calls.payloads import bare_calls, mentions, skip_blanks, typed, wrapped_calls
+from toolreel_core._text_calls.parameters import mentions, one_line_break_less, typed
+from toolreel_core._text_calls.payloads import bare_calls, skip_blanks, wrapped_calls
 
 _HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 """Blanks and special tokens before a message."""

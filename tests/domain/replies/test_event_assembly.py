@@ -47,7 +47,7 @@ def test_a_whole_value_keeps_what_it_leaves_empty() -> None:
 
 
 def test_parts_stand_in_their_order() -> None:
-    at = Assembly().add(0, "text", "c", part=1).add(0, "text", "a").settled(0, "text", "ab")
+    at = Assembly().add(0, "text", "c", part=1).add(0, "text", "a").add(0, "text", "ab", whole=True)
     assert [*at.values()] == [{"text": "abc"}]
     assert (at.has(0, "text", 1), at.has(0, "text", 2)) == (True, False)
 

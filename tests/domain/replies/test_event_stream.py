@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.wire_forms import events_of, frame
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import (
+    ChatEvents,
     Delta,
-    EventStream,
     Stream,
     as_chat,
     deltas_in,
@@ -44,7 +44,7 @@ RESPONSE: dict[str, Any] = {
 BODIES: dict[WireForm, dict[str, Any]] = {"messages": MESSAGE, "responses": RESPONSE}
 
 
-def fed(form: WireForm, *texts: str) -> tuple[Stream | EventStream, list[Delta]]:
+def fed(form: WireForm, *texts: str) -> tuple[Stream, list[Delta]]:
     stream, shown = stream_in(form), list[Delta]()
     for text in texts:
         stream, deltas = stream.feed(text)
@@ -146,7 +146,7 @@ def test_a_stream_tells_its_blocks_and_its_head() -> None:
     for form, events, place in (("messages", (start, block), 2), ("responses", (item,), 1)):
         stream = stream_in("messages" if form == "messages" else "responses")
         stream, _ = stream.feed("".join(f"data: {canonical(event)}\n\n" for event in events))
-        assert isinstance(stream, EventStream)
+        assert not isinstance(stream.events, ChatEvents)
         ((at, whole),) = stream.events.blocks()
         assert (at, whole["type"]) == (place, "text" if form == "messages" else "message")
         assert stream.head == ({"id": "msg_1"} if form == "messages" else {})

@@ -18,8 +18,8 @@ from toolreel_core._replies import (
     Served,
     ToolCall,
     Usage,
+    as_chat,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -73,7 +73,7 @@ def test_worked_case(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", NEIGHBOURS, ids=[case["id"] for case in NEIGHBOURS])
 def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
     choice: Json = {"message": case.get("message"), "finish_reason": case.get("finish")}
-    body = unstreamed(case["raw"])[0] if "raw" in case else case.get("body", {"choices": [choice]})
+    body = as_chat(case["raw"]).body if "raw" in case else case.get("body", {"choices": [choice]})
     tools = ToolSurface(tuple(map(ToolDefinition.of, PARTS)))
     reply = normalize_reply(body, tools=tools, config=UNREAD)
     assert_means(reply, case["expect"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import Delta, Stream, unstreamed
+from toolreel_core._replies import Delta, Stream, as_chat
 
 DONE = "data: [DONE]\n\n"
 CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
@@ -134,7 +134,7 @@ def test_whatever_the_model_says_is_progress(text: str) -> None:
 
 @pytest.mark.parametrize("body", ["", "{}", '{"data:":1}', "<html>data: x", "dat", "database: x", "\n\n{}"])
 def test_a_body_that_is_no_stream_stays_as_it_is(body: str) -> None:
-    assert unstreamed(body) == (body, ())
+    assert (as_chat(body).body, as_chat(body).codes) == (body, ())
     stream, deltas = Stream().feed(body + "\n\n{}")
     assert stream.feed(HELLO[1])[1] == deltas == ()
 

@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, end_of
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, found
-from toolreel_core._text_calls.payloads import (
-    Block,
-    arguments,
-    closers,
+from toolreel_core._text_calls.parameters import (
+    Pair,
+    Tags,
     confused,
-    decoded,
+    end_call,
     end_of_tree,
-    holds_markup,
-    mentions,
-    rest,
-    skip_blanks,
+    end_of_value,
+    may_have_swallowed,
+    one_line_break_less,
+    read_pairs,
     surplus,
     typed,
-    unwrapped,
-    whole,
 )
+from toolreel_core._text_calls.payloads import Block, arguments, closers, decoded, skip_blanks
 
 BAR: Final = "[|｜‖]{1,2}"
 """The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
@@ -73,136 +70,71 @@ _REST: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
-    """An element that is a call, after its opening tag."""
-
-    name: str
-    void: bool
-    """Whether the opening tag closes itself."""
-    block: Block
-    """The call's form with an element for each parameter."""
-    body: Block
-    """Its form with JSON instead."""
-    wrapping: re.Pattern[str]
-    """The closing tag of the enclosing element, which ends the call too."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Argument:
-    key: str
-    value: Json
-    end: int
-    closed: bool = True
-    """Whether its own closing tag ends it."""
-    confused: bool = False
-    """Whether it may have swallowed markup."""
-
-
 def attribute(opening: re.Match[str]) -> str:
     """The name in an opening tag."""
     return next(opening[kind] for kind in ("double", "single", "plain") if opening[kind] is not None)
 
 
-def element(source: Source, at: int, call: Element) -> Reading:
-    """The call whose opening tag ends here."""
-    if call.void:
-        return _call_of_element(source, call, {}, at)
+def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
+    """The call after an opening tag.
+
+    :param spelled: its form with an element for each parameter
+    :param body: its form with JSON instead
+    """
+    name, at = source.offered.named(attribute(opening)), opening.end()
+    dialect = source.prefer(*spelled.dialects)
+    if opening["rest"].rstrip().endswith("/"):  # the tag closes itself
+        call = found(name, {}, dialect)
+        return Calls((call,), at) if call else Broken("malformed", at)
+    at = end_of(_BEFORE_JSON, source.text, at)
     at = skip_blanks(source.text, at)
     if source.text.startswith("{", at):
-        return arguments(source, at, call.name, call.body)
-    begin = at
-    given: dict[str, Json] = {}
-    repeated = lax = False
-    while opening := _PARAMETER.match(source.text, at):
-        argument = _read_parameter(source, opening, call, given)
-        if argument is None:
-            return Broken("truncated", len(source.text))
-        repeated, lax = repeated or argument.key in given, lax or not argument.closed
-        if argument.confused or (repeated and lax):
-            return confused(source, begin, _CALL, call.block.closing)
-        given[argument.key] = argument.value
-        at = skip_blanks(source.text, argument.end)
-    return _end_element(source, call, given, at)
-
-
-def one_line_break_less(text: str) -> str:
-    r"""A value without one line break at its start and one at its end.
-
-    >>> one_line_break_less("\n  a\n\n")
-    '  a\n'
-    """
-    text = text.removeprefix("\r").removeprefix("\n")
-    return text.removesuffix("\n").removesuffix("\r")
-
-
-def _end_element(source: Source, call: Element, given: Mapping[str, Json], at: int) -> Reading:
-    """The call; without a closing tag only if nothing can be missing."""
-    if call.block.closing.match(source.text, at):
-        end = at
-        while close := call.block.closing.match(source.text, at):  # it may be repeated
-            end, at = close.end(), skip_blanks(source.text, close.end())
-        return whole(source, _call_of_element(source, call, given, end), _TAGS)
-    wrapped = call.wrapping.match(source.text, at)
-    if wrapped and (
-        given or (call.name in source.offered.names and source.offered.satisfied(call.name, given))
-    ):
-        return whole(source, _call_of_element(source, call, given, at), _TAGS)
-    last = _REST.match(source.text, at)
-    if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
-        return Broken("malformed", left)
-    if not given and not (source.cut and last):
-        return None
-    if (source.cut and last) or not source.offered.satisfied(call.name, given):
-        return Broken("truncated", len(source.text) if last else at)
-    return rest(source, at, _CALL) or _call_of_element(source, call, given, at)
-
-
-def _call_of_element(source: Source, call: Element, given: Mapping[str, Json], end: int) -> Reading:
-    opened = unwrapped(given, source.offered.parameters(call.name))
-    read = found(call.name, opened, source.prefer(*call.block.dialects))
-    return Calls((read,), end) if read else Broken("malformed", end)
+        return arguments(source, at, name, body)
+    tags = Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, attribute, _TAGS)
+    read = read_pairs(source, at, tags, lambda at, given: _read_parameter(source, at, name, given, tags))
+    if isinstance(read, Broken):
+        return read
+    given, at = read
+    closed, end = -1, at
+    while close := spelled.closing.match(source.text, end):  # it may be repeated
+        closed, end = close.end(), skip_blanks(source.text, close.end())
+    known = name in source.offered.names and source.offered.satisfied(name, given)
+    if closed < 0 and _WRAPPING.match(source.text, at) and (given or known):
+        closed = at
+    last = _REST.match(source.text, at) is not None
+    if closed < 0:
+        if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
+            return Broken("malformed", left)
+        if not given and not (source.cut and last):
+            return None
+    return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
 
 
 def _read_parameter(
-    source: Source, opening: re.Match[str], call: Element, given: Mapping[str, Json]
-) -> _Argument | None:
-    """One parameter; ``None`` if its value has no end.
-
-    Models omit closing tags: a value also ends at the next parameter, if the tool has it and it was not given
-    yet, or at the end of the call, unless more of the value may be missing.
-    """
+    source: Source, at: int, name: str, given: Mapping[str, Json], tags: Tags
+) -> Pair | Broken | None:
+    """The parameter that begins here, if one does."""
+    opening = _PARAMETER.match(source.text, at)
+    if opening is None:
+        return None
     key, begin = attribute(opening).strip(), opening.end()
-    schema = source.offered.parameter(call.name, key)
+    schema = source.offered.parameter(name, key)
     if opening["rest"].rstrip().endswith("/"):
-        return _Argument(key, "", begin)
+        return key, "", skip_blanks(source.text, begin), True
     data = _CDATA_BEGIN.match(source.text, begin)
     behind = source.find("]]>", data.end()) if data else end_of_tree(source, begin, schema)
-    if behind < 0 and source.cut:
-        return None
-    close = source.search(_VALUE_END, max(begin, behind))
-    following = source.search(_PARAMETER, max(begin, behind))
-    if following and (close is None or following.start() < close.start()):
-        other = attribute(following).strip()
-        if other != key and other not in given and other in source.offered.parameters(call.name):
-            return _unclosed_parameter(source, opening, following.start(), schema)
-    if close:
-        value = _parameter_value(source, opening, close.start(), schema)
-        swallowed = following is not None and following.start() < close.start()
-        odd = swallowed and not mentions(source.text[begin : following.start()]) if following else False
-        return _Argument(key, value, close.end(), confused=odd and isinstance(value, str))
-    close = None if source.cut else source.search(call.block.closing, max(begin, behind))
-    if close is None:
-        return None
-    tag = source.text.rindex("<", close.start(), close.end())  # a fence before it may belong to the value
-    return _unclosed_parameter(source, opening, tag, schema)
-
-
-def _unclosed_parameter(source: Source, opening: re.Match[str], end: int, schema: Json) -> _Argument:
-    """A parameter without a closing tag of its own."""
-    value = _parameter_value(source, opening, end, schema)
-    swallowed = isinstance(value, str) and holds_markup(source.text[opening.end() : end])
-    return _Argument(attribute(opening).strip(), value, end, closed=False, confused=swallowed)
+    end = (
+        None
+        if behind < 0 and source.cut
+        else end_of_value(source, max(begin, behind), name, given, key, tags)
+    )
+    if end is None:
+        return Broken("truncated", len(source.text))
+    value = _parameter_value(source, opening, end[0], schema)
+    text, closed = source.text[begin : end[0]], end[0] < end[1]
+    if isinstance(value, str) and may_have_swallowed(text, tags, closed=closed, behind=behind - begin):
+        return confused(source, at, tags)
+    return key, value, skip_blanks(source.text, end[1]), closed
 
 
 def _parameter_value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
@@ -281,10 +213,3 @@ def xai(source: Source, start: int, _end: int) -> Reading:
     """Grok's ``<xai:function_call name="f">``, whose closing tag is often misspelled."""
     opening = _XAI.match(source.text, start)
     return _read_element(source, opening, _GROK, _GROK) if opening else None
-
-
-def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
-    name = source.offered.named(attribute(opening))
-    void = opening["rest"].rstrip().endswith("/")
-    gap = _BEFORE_JSON.match(source.text, opening.end())
-    return element(source, gap.end() if gap else opening.end(), Element(name, void, spelled, body, _WRAPPING))

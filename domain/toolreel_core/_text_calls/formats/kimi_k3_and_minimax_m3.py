@@ -17,18 +17,16 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     found,
 )
-from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.payloads import (
-    Block,
-    arguments,
-    closers,
+from toolreel_core._text_calls.parameters import (
+    Pair,
+    Tags,
     confused,
-    decoded,
-    rest,
-    skip_blanks,
+    end_call,
+    one_line_break_less,
+    read_pairs,
     typed,
-    whole,
 )
+from toolreel_core._text_calls.payloads import Block, arguments, closers, decoded, skip_blanks
 
 _ATTRIBUTE: Final = lazy_pattern(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
 """An attribute in the token that opens an element."""
@@ -42,16 +40,24 @@ _JSON: Final = lazy_pattern(_OPEN.format("json"))
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _CALL, closers(r"<\|close\|>json<\|sep\|>"))
 _ARGUMENT_END: Final = "<|close|>argument<|sep|>"
 _CALL_END: Final = "<|close|>call<|sep|>"
-_CALL_ENDS: Final = lazy_pattern(re.escape(_CALL_END))
-"""The closer of a call."""
 _CLOSED: Final = lazy_pattern(rf"(?:\s*{re.escape(_CALL_END)})*")
 """Closers that are left behind a call, since some replies repeat them."""
+_VALUE_END: Final = lazy_pattern(re.escape(_ARGUMENT_END))
 _TOKEN: Final = lazy_pattern(r"<\|(?:open|close|sep)\|>")
 """A token within a value: the value's own closer was lost."""
 _TAGS: Final = lazy_pattern(
     r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
 )
 """What is left behind a call that was cut."""
+_MARKUP: Final = Tags(
+    _CALL,
+    lazy_pattern(re.escape(_CALL_END)),
+    _TOKEN,
+    _VALUE_END,
+    _ARGUMENT,
+    lambda following: _attributes(following["attributes"]).get("key", ""),
+    _TAGS,
+)
 _ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
 
 
@@ -62,34 +68,40 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
     if opening is None or "tool" not in attributes:
         return None
     name = source.offered.named(attributes["tool"])
-    given: dict[str, Json] = {}
     at = skip_blanks(source.text, opening.end())
     if body := _JSON.match(source.text, at):
         return arguments(source, body.end(), name, _JSON_BODY)
-    while argument := _ARGUMENT.match(source.text, at):
-        end = source.find(_ARGUMENT_END, argument.end())
-        if end < 0:
-            return Broken("truncated", len(source.text))
-        about = _attributes(argument["attributes"])
-        key, text = about.get("key", ""), source.text[argument.end() : end]
-        if _TOKEN.search(text):
-            return confused(source, opening.end(), _CALL, _CALL_ENDS)
-        match about.get("type", ""):
-            case "string":
-                given[key] = text
-            case "":
-                given[key] = typed(text, source.offered.parameter(name, key))
-            case _:
-                given[key] = decoded(text)
-        at = skip_blanks(source.text, end + len(_ARGUMENT_END))
+    read = read_pairs(source, at, _MARKUP, lambda at, _: _read_argument(source, at, name))
+    if isinstance(read, Broken):
+        return read
+    given, at = read
     closed = source.text.startswith(_CALL_END, at)
-    if not closed and (source.cut or not given or not source.offered.satisfied(name, given)):
-        return Broken("truncated", len(source.text)) if given or source.cut else None
-    if not closed and (left := rest(source, at, _CALL)):
-        return left
-    call = found(name, given, "kimi_k3_xtml")
-    end = end_of(_CLOSED, source.text, at)
-    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _TAGS)
+    if not (closed or given or source.cut):
+        return None
+    end = end_of(_CLOSED, source.text, at) if closed else -1
+    return end_call(source, at, name, given, "kimi_k3_xtml", closed=end, last=True, tags=_MARKUP)
+
+
+def _read_argument(source: Source, at: int, name: str) -> Pair | Broken | None:
+    """The argument that begins here, if one does."""
+    opening = _ARGUMENT.match(source.text, at)
+    if opening is None:
+        return None
+    end = source.find(_ARGUMENT_END, opening.end())
+    if end < 0:
+        return Broken("truncated", len(source.text))
+    about = _attributes(opening["attributes"])
+    key, text = about.get("key", ""), source.text[opening.end() : end]
+    if _TOKEN.search(text):
+        return confused(source, opening.end(), _MARKUP)
+    match about.get("type", ""):
+        case "string":
+            value: Json = text
+        case "":
+            value = typed(text, source.offered.parameter(name, key))
+        case _:
+            value = decoded(text)
+    return key, value, skip_blanks(source.text, end + len(_ARGUMENT_END)), True
 
 
 def xtml_channel(source: Source, start: int, end: int) -> Reading:

@@ -15,22 +15,30 @@ from typing import Final
 from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
-from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke, one_line_break_less
+from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke
+from toolreel_core._text_calls.parameters import (
+    Pair,
+    Tags,
+    confused,
+    end_call,
+    end_of_tree,
+    end_of_value,
+    holds_markup,
+    may_have_swallowed,
+    mentions,
+    one_line_break_less,
+    read_pairs,
+    typed,
+    whole,
+)
 from toolreel_core._text_calls.payloads import (
     Block,
     arguments,
     closers,
-    confused,
     decoded,
-    end_of_tree,
     enveloped,
-    holds_markup,
-    mentions,
-    rest,
     skip_blanks,
     tail,
-    typed,
-    whole,
 )
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
@@ -70,6 +78,9 @@ _TAGS: Final = lazy_pattern(
     rf"(?P<opens>{_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CLOSE.pattern}", re.IGNORECASE
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
+_PAIRS: Final = Tags(
+    _OPEN, _CLOSE, _INNER_VALUE, _VALUE_END, _NEXT_KEY, lambda following: following["key"], _TAGS
+)
 _TAG: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a tag."""
 _REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
@@ -93,38 +104,18 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
             return Broken("malformed", close.end() if close else len(source.text))
         at = head.start("name") + len(raw)
     name = source.offered.named(raw)
-    given: dict[str, Json] = {}
-    repeated = lax = False
-    while begin := _next_key(source, at, name):
-        pair = _key_and_value(source, begin, name, given)
-        if isinstance(pair, Broken):
-            return pair
-        key, value, end, closed = pair
-        repeated, lax = repeated or key in given, lax or not closed
-        if repeated and lax:
-            return confused(source, at, _OPEN, _CLOSE)
-        given[key], at = value, end
-    reading = _end_call(source, name, given, at, dialect, separated=head["sep"] is not None)
-    return whole(source, reading, _TAGS)
-
-
-def _end_call(
-    source: Source, name: str, given: Mapping[str, Json], at: int, dialect: str, *, separated: bool
-) -> Reading:
+    read = read_pairs(source, at, _PAIRS, lambda at, given: _key_and_value(source, at, name, given))
+    if isinstance(read, Broken):
+        return read
+    given, at = read
     at = end_of(_BLANKS, source.text, at)
     close = _CLOSE.match(source.text, at)
-    last = _REST.match(source.text, at) is not None
-    known = name in source.offered.names
-    if not given and not separated and not (known and close):
+    if not given and not head["sep"] and not (name in source.offered.names and close):
         begun = source.cut and not close and _TAG.match(source.text, at)
         return Broken("truncated", len(source.text)) if begun else None
-    if close is None and ((source.cut and last) or not given or not source.offered.satisfied(name, given)):
-        return Broken("truncated", len(source.text) if last else at)
-    if close is None and (left := rest(source, at, _OPEN)):
-        return left
-    call = found(name, given, dialect)
-    end = end_of(_CLOSES, source.text, close.end()) if close else at
-    return Calls((call,), end) if call else Broken("malformed", end)
+    closed = end_of(_CLOSES, source.text, close.end()) if close else -1
+    last = _REST.match(source.text, at) is not None
+    return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=_PAIRS)
 
 
 def _next_key(source: Source, at: int, name: str) -> int:
@@ -142,59 +133,32 @@ def _next_key(source: Source, at: int, name: str) -> int:
     return plain.start("key")
 
 
-def _key_and_value(
-    source: Source, at: int, name: str, given: Mapping[str, Json]
-) -> tuple[str, Json, int, bool] | Broken:
-    """The key and value of a pair, its end, and whether the closing tag of the value is there."""
+def _key_and_value(source: Source, at: int, name: str, given: Mapping[str, Json]) -> Pair | Broken | None:
+    """The pair that begins here, if one does."""
+    at = begin = _next_key(source, at, name)
+    if not begin:
+        return None
     key_end = source.search(_KEY_END, at)
     if key_end is None or ((close := source.search(_CLOSE, at)) and close.start() < key_end.start()):
         return _missing_value(source, at)
-    begin = at
     key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
     kind = _TYPE.match(source.text, at)
-    opened = _VALUE.match(source.text, kind.end() if kind else at)
-    at = opened.end() if opened else (kind.end() if kind else at)
-    end = _value_end(source, at, name, {**given, key: None})
+    at = kind.end() if kind else at
+    opened = _VALUE.match(source.text, at)
+    at = opened.end() if opened else at
+    schema = source.offered.parameter(name, key)
+    end = end_of_value(source, end_of_tree(source, at, schema), name, given, key, _PAIRS)
     if end is None:
         return _missing_value(source, at)
     closed = opened is not None and end[0] < end[1]
     text = one_line_break_less(source.text[at : end[0]])
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removeprefix("\\n").removesuffix("\\n")
-    if kind is None:
-        value = typed(text, source.offered.parameter(name, key))
-    else:
-        value = text if kind[1].strip() == "string" else decoded(text)
-    # A value may have swallowed markup; one with both of its tags may mention tags.
-    swallowed = _INNER_VALUE.search(text) if closed else None
-    odd = (
-        holds_markup(text)
-        if not closed
-        else (swallowed is not None and not mentions(text[: swallowed.start()].replace("\\n", "\n")))
-    )
-    if holds_markup(key) or (isinstance(value, str) and odd):
-        return confused(source, begin, _OPEN, _CLOSE)
+    said = kind[1].strip() if kind else None
+    value = typed(text, schema) if said is None else text if said == "string" else decoded(text)
+    if holds_markup(key) or (isinstance(value, str) and may_have_swallowed(text, _PAIRS, closed=closed)):
+        return confused(source, begin, _PAIRS)
     return key, value, end[1], closed
-
-
-def _value_end(source: Source, at: int, name: str, given: Mapping[str, Json]) -> tuple[int, int] | None:
-    """The end of a value, and the start of what follows it.
-
-    A value without a closing tag ends at the next key, if the tool has such a parameter, or at the end of the
-    call, unless more of the value may be missing.
-    """
-    *_, key = given
-    at = end_of_tree(source, at, source.offered.parameter(name, key))
-    close = source.search(_VALUE_END, at)
-    following = source.search(_NEXT_KEY, at)
-    if following and (close is None or following.start() < close.start()):
-        other = following["key"].strip()
-        if other in source.offered.parameters(name) and other not in given:
-            return following.start(), following.start()
-    if close:
-        return close.start(), close.end()
-    end = None if source.cut else source.search(_CLOSE, at)
-    return (end.start(), end.start()) if end else None
 
 
 def _missing_value(source: Source, at: int) -> Broken:
@@ -238,7 +202,7 @@ def tool_call(source: Source, start: int, end: int) -> Reading:
     if INVOKE.match(source.text, at):
         return invoke(source, at, at)
     if source.text.startswith(("{", "[", "```"), at):
-        return _with_interpreter_code(source, enveloped(source, at, block), block)
+        return _with_interpreter_code(source, enveloped(block, source, start, at), block)
     if named := _NAMED.match(source.text, at):
         return arguments(source, named.end(), source.offered.named(named["name"]), block)
     likely = "hunyuan_xml" if mark.startswith("tool_call:") else "glm_xml"
@@ -249,7 +213,7 @@ def closed_envelopes(source: Source, at: int) -> Calls | None:
     """The calls of envelopes that begin here, without an opening tag but with the closing one."""
     if not source.text.startswith("{", at) or source.search(_BLOCK.closing, at) is None:
         return None
-    reading = enveloped(source, at, _BLOCK)
+    reading = enveloped(_BLOCK, source, at, at)
     if not isinstance(reading, Calls) or reading.broken:
         return None
     return reading if _CLOSED.search(source.text[: reading.end][-80:]) else None
@@ -278,7 +242,7 @@ def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Re
     if end < 0 or complete is None:
         return _without_incomplete_call(source, others)
     if (again := code.find("<code>")) >= 0 and not mentions(code[:again]):
-        return confused(source, opening.end(), _OPEN, block.closing)
+        return confused(source, opening.end(), _PAIRS)
     ended = Calls((*others, complete), tail(source, end + len("</code>"), block), reading.broken)
     return whole(source, ended, _CODE_TAGS)
 
