@@ -162,21 +162,80 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One decoded call."""
+class TextCall:
+    """A call that was found in text."""
 
     name: str
     arguments: JsonText
+    original: str
+    """The text that it was read from; only its arguments if that text holds several calls."""
     dialect: str
     id: str = ""
-    """The id written by the model, which some chat templates need back."""
+    """The id written by the model, which some templates need back; empty if another call has it."""
+
+
+Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
+
+_REJECTIONS: Final[Mapping[str, str]] = {
+    "malformed": "looks like a call, but cannot be read as one",
+    "truncated": "a truncated call; truncated calls are never run",
+    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
+    "fabricated_result": "a result that the model made up; everything after it is ignored",
+    "quotation": "a quoted call, or one that repeats the conversation",
+    "mentioned": "a call in a sentence, or one that has run and that the text reports",
+    "too_large": "more than 256 KiB of text; it was not searched",
+}
+_TEXTS: Final[Mapping[str, str]] = {
+    "frame": "message framing; it is not part of the content",
+    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
+    "prose": "a marker without a call; it is text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the text, with its kind."""
+
+    start: int
+    end: int
+    kind: Kind
+    about: str = ""
+    """Names and dialects of calls, or the reason of a rejection."""
+
+    @property
+    def explanation(self) -> str:
+        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag.
+
+        >>> Span(0, 4, "debris", "truncated").explanation
+        'rejected as truncated: a truncated call; truncated calls are never run'
+        """
+        if self.kind == "call":
+            return f"read as {self.about}"
+        why = _REJECTIONS.get(self.about)
+        return f"rejected as {self.about}: {why}" if why else _TEXTS.get(self.kind, "")
+
+
+@dataclass(frozen=True, slots=True)
+class TextCalls:
+    """The calls, content and reasoning of a text."""
+
+    calls: tuple[TextCall, ...]
+    content: str = ""
+    """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
+    reasoning: str = ""
+    rejected: tuple[Rejection, ...] = ()
+    """Why text that looked like a call was not read as one."""
+    unread: tuple[Unread, ...] = field(default=(), compare=False)
+    """The calls among what was rejected."""
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+    """What was found at which character offsets, for debugging."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
     """One or more calls."""
 
-    calls: tuple[Found, ...]
+    calls: tuple[TextCall, ...]
     end: int
     broken: tuple[Rejection, ...] = ()
     """Why other calls of the same block were rejected."""
@@ -206,7 +265,7 @@ Decoder: TypeAlias = Callable[[Source, int, int], Reading]
 """Decodes the text after the opener at ``start:end``."""
 
 
-def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> Found | None:
+def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> TextCall | None:
     """A call, or ``None`` if its name or arguments are invalid.
 
     The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
@@ -218,7 +277,7 @@ def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json 
         return None
     if sound is None or not name:
         return None
-    return Found(name, sound, dialect, identity(call_id))
+    return TextCall(name, sound, "", dialect, identity(call_id))
 
 
 def identity(call_id: Json) -> str:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Flaw, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Found, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall, found
 from toolreel_core._text_calls.formats.elements import BAR, BARS, DSML, function, invoke, xai
 from toolreel_core._text_calls.formats.function_notation import gemma, llama, python_block
 from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
@@ -76,7 +76,7 @@ def kimi(source: Source) -> Calls | None:
 
     None are read if another follows that cannot be.
     """
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     at = 0
     while reading := _kimi_call(source, at):
         calls.extend(reading.calls)

@@ -12,28 +12,27 @@ the content is returned unchanged.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._jsontext import Json, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Found,
     Made,
     Offered,
     Rejection,
     Source,
-    Unread,
+    Span,
+    TextCall,
+    TextCalls,
 )
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.quotations import was_said
 from toolreel_core._text_calls.reasoning import thoughts
-from toolreel_core._text_calls.scanner import Span, remainder, scan
+from toolreel_core._text_calls.scanner import remainder, scan
 from toolreel_core._text_calls.surroundings import lead_in
 from toolreel_core._text_calls.whole_message import (
-    Whole,
     WholeReader,
-    action_fence,
     begins_a_call,
     functionary,
     json_fence,
@@ -51,8 +50,7 @@ _MAX_BYTES: Final = 256 * 1024
 
 _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
     (frozenset({"llama_json", "json_envelope", "json_array"}), json_message),
-    (frozenset({"cohere_action_fence"}), action_fence),
-    (frozenset({"json_fenced"}), json_fence),
+    (frozenset({"cohere_action_fence", "json_fenced"}), json_fence),
     (frozenset({"glm4_name_json"}), name_and_json),
     (frozenset({"functionary_v32"}), functionary),
     (frozenset({"react"}), react),
@@ -66,35 +64,6 @@ _WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
-
-
-@dataclass(frozen=True, slots=True)
-class TextCall:
-    """A call that was found in text."""
-
-    name: str
-    arguments: JsonText
-    original: str
-    """The text that it was read from; only its arguments if that text holds several calls."""
-    dialect: str
-    id: str = ""
-    """The id written by the model; empty if there is none, or another call has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextCalls:
-    """The calls, content and reasoning of a text."""
-
-    calls: tuple[TextCall, ...]
-    content: str
-    """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
-    reasoning: str = ""
-    rejected: tuple[Rejection, ...] = ()
-    """Why text that looked like a call was not read as one."""
-    unread: tuple[Unread, ...] = field(default=(), compare=False)
-    """The calls among what was rejected."""
-    spans: tuple[Span, ...] = field(default=(), compare=False)
-    """What was found at which character offsets, for debugging."""
 
 
 def text_calls(
@@ -191,7 +160,7 @@ def _calls_in_source(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     )
 
 
-def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
+def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> TextCalls | None:
     """The reading of the first bare dialect that accepts the whole message.
 
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
@@ -207,24 +176,27 @@ def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> Whole |
         return None
     kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
     if kind == "unclear":
-        return Whole((), text, rejected=("quotation",))
+        return TextCalls((), text, rejected=("quotation",))
     return whole if kind == "announced" else None
 
 
-def _calls_of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
-    reasoning = "\n".join(part for part in (*thought, whole.reasoning) if part)
+def _calls_of_whole(whole: TextCalls, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
     about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
     several = len(whole.calls) > 1
-    calls = _with_distinct_ids([(call, call.arguments if several else text) for call in whole.calls])
-    return TextCalls(calls, whole.content, reasoning, whole.rejected, (), (replace(span, about=about),))
+    calls = [replace(call, original=call.arguments if several else text) for call in whole.calls]
+    return replace(
+        whole,
+        calls=_with_distinct_ids(calls),
+        reasoning="\n".join(part for part in (*thought, whole.reasoning) if part),
+        spans=(replace(span, about=about),),
+    )
 
 
-def _with_distinct_ids(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
+def _with_distinct_ids(calls: Sequence[TextCall]) -> tuple[TextCall, ...]:
     """The calls; of several with the same id, only the first keeps it."""
     seen: set[str] = set()
     kept: list[TextCall] = []
-    for call, text in calls:
-        call_id = "" if call.id in seen else call.id
+    for call in calls:
+        kept.append(replace(call, id="") if call.id in seen else call)
         seen.add(call.id)
-        kept.append(TextCall(call.name, call.arguments, text, call.dialect, call_id))
     return tuple(kept)

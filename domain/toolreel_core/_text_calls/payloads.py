@@ -22,11 +22,11 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
-    Found,
     Offered,
     Reading,
     Rejection,
     Source,
+    TextCall,
     found,
     identity,
 )
@@ -46,7 +46,7 @@ def arguments_of(raw: Json) -> Mapping[str, Json] | None:
     return raw if isinstance(raw, Mapping) else None
 
 
-def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """The calls of a value after an opener; ``None`` for each item that is not a call."""
     match tree:
         case Mapping():
@@ -62,9 +62,9 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found |
             yield None
 
 
-def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] | None:
+def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ...] | None:
     """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
         if inner is not None and isinstance(item, Mapping):
@@ -109,7 +109,7 @@ def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
 
 def _call_of_object(
     tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
-) -> Found | None:
+) -> TextCall | None:
     if not isinstance(tree, Mapping):
         return None
     if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
@@ -148,7 +148,7 @@ def decoded(raw: str) -> Json:
     return raw
 
 
-Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
+Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[TextCall | None]]
 
 # Models put a code fence inside the tag, with or without `json`.
 _FENCE: Final = lazy_pattern(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
@@ -184,7 +184,7 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     broken: list[Rejection] = []
     begin = at
     while True:

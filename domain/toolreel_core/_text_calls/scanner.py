@@ -7,19 +7,21 @@ goes to its decoder, which returns calls, a broken call, or nothing: then the ma
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
-    Found,
     Frame,
+    Kind,
     Reading,
     Rejection,
     Source,
+    Span,
+    TextCall,
     Unread,
 )
 from toolreel_core._text_calls.formats.harmony import glued, titled
@@ -27,22 +29,6 @@ from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SPECIAL, WRAPPE
 from toolreel_core._text_calls.quotations import Quotations, Region, was_said
 from toolreel_core._text_calls.reasoning import closer_of, opener_of_thoughts
 from toolreel_core._text_calls.surroundings import Place, is_escaped, is_in_a_sentence, shows_an_example
-
-Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
-
-_REJECTIONS: Final[Mapping[str, str]] = {
-    "malformed": "looks like a call, but cannot be read as one",
-    "truncated": "a truncated call; truncated calls are never run",
-    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
-    "fabricated_result": "a result that the model made up; everything after it is ignored",
-    "quotation": "a quoted call, or one that repeats the conversation",
-    "mentioned": "a call in a sentence, or one that has run and that the text reports",
-    "too_large": "more than 256 KiB of text; it was not searched",
-}
-_TEXTS: Final[Mapping[str, str]] = {
-    "frame": "message framing; it is not part of the content",
-    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
-}
 
 _BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
@@ -59,37 +45,6 @@ _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A part of the text, with its kind."""
-
-    start: int
-    end: int
-    kind: Kind
-    about: str = ""
-    """Names and dialects of calls, or the reason of a rejection."""
-
-    @property
-    def explanation(self) -> str:
-        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag.
-
-        >>> Span(0, 4, "debris", "truncated").explanation
-        'rejected as truncated: a truncated call; truncated calls are never run'
-        """
-        match self.kind:
-            case "call":
-                return f"read as {self.about}"
-            case "debris" | "frame" | "quotation":
-                why = f"rejected as {self.about}: {_REJECTIONS[self.about]}" if self.about else ""
-                return why or _TEXTS[self.kind]
-            case "prose":
-                return "a marker without a call; it is text"
-            case "special" | "wrapper":
-                return ""
-            case _:
-                assert_never(self.kind)
-
-
-@dataclass(frozen=True, slots=True)
 class Scan:
     """The result of a scan so far; the scanner fills its lists."""
 
@@ -99,8 +54,7 @@ class Scan:
     """Earlier texts: a call that one of them contains verbatim is a quotation."""
     nested: bool = False
     """Whether the text is a quotation that is searched for a call to report."""
-    calls: list[tuple[Found, str]] = field(default_factory=list[tuple[Found, str]])
-    """Each call, with the text that it was read from."""
+    calls: list[TextCall] = field(default_factory=list[TextCall])
     spans: list[Span] = field(default_factory=list[Span])
     reasoning: list[str] = field(default_factory=list[str])
     rejected: list[Rejection] = field(default_factory=list[Rejection])
@@ -227,7 +181,9 @@ class Scan:
         self.rejected.extend(reading.broken)
         self.unread.extend(Unread(why, text) for why in reading.broken)
         several = len(reading.calls) > 1
-        self.calls.extend((call, call.arguments if several else text.strip()) for call in reading.calls)
+        self.calls.extend(
+            replace(call, original=call.arguments if several else text.strip()) for call in reading.calls
+        )
         self._add_span(
             start, reading.end, "call", ", ".join(f"{call.name} ({call.dialect})" for call in reading.calls)
         )

@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, parse, skip
+from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, TextCall, found
 from toolreel_core._text_calls.parameters import typed, whole
 from toolreel_core._text_calls.payloads import Block, decoded, enveloped, failed_call, skip_blanks, tail
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
 _CALLEE: Final = lazy_pattern(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
-_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r?\n\s*|\Z)")
-"""The end of a line with a call, and the blank lines after it."""
 _KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = lazy_pattern(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
@@ -33,7 +31,7 @@ _BUILTIN: Final = lazy_pattern(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\("
 class Expression:
     """Consecutive calls, and their end."""
 
-    calls: tuple[Found, ...]
+    calls: tuple[TextCall, ...]
     end: int
     flaw: Flaw | None = None
     """The error in the call after them."""
@@ -44,7 +42,7 @@ def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
     at = skip(source, at)
     listed = source.text.startswith("[", at)
     at = skip(source, at + 1 if listed else at)
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     end = at
     while _CALLEE.match(source.text, at):
         read = expression(source, at, dialect)
@@ -73,24 +71,6 @@ def expression(source: Source, at: int, dialect: str, callee: re.Pattern[str] = 
         return given
     call = found(source.offered.named(head["name"]), as_tree(given.tree), dialect)
     return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
-
-
-def lines(source: Source, dialect: str) -> tuple[Found, ...]:
-    """The calls of lines with one call each, by declared keywords; none if anything else is there."""
-    calls: list[Found] = []
-    at = 0
-    while at < len(source.text):
-        read = expression(source, at, dialect)
-        end = None if isinstance(read, Flaw) else _LINE_END.match(source.text, read.end)
-        if isinstance(read, Flaw) or end is None:
-            return ()
-        (call,) = read.calls
-        given = as_tree(parse(call.arguments))
-        if not given or not given.keys() <= source.offered.parameters(call.name).keys():
-            return ()
-        calls.append(call)
-        at = end.end()
-    return tuple(calls)
 
 
 def python_block(block: Block, source: Source, start: int, end: int) -> Reading:

@@ -15,7 +15,15 @@ from typing import Final
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, parse
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Offered, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import (
+    Broken,
+    Calls,
+    Offered,
+    Reading,
+    Source,
+    TextCall,
+    found,
+)
 from toolreel_core._text_calls.formats.elements import BAR
 from toolreel_core._text_calls.parameters import whole
 from toolreel_core._text_calls.payloads import (
@@ -105,7 +113,7 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
     return whole(source, reading, _LEFT[tag])
 
 
-def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
     for item in items:

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolreel_core._jsontext import BLANK, Json, end_of, parse
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, TextCall, found
 from toolreel_core._text_calls.formats.elements import FUNCTION, INVOKE, function, invoke
 from toolreel_core._text_calls.parameters import (
     Pair,
@@ -247,6 +247,6 @@ def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Re
     return whole(source, ended, _CODE_TAGS)
 
 
-def _without_incomplete_call(source: Source, calls: list[Found]) -> Reading:
+def _without_incomplete_call(source: Source, calls: list[TextCall]) -> Reading:
     end = len(source.text)
     return Calls(tuple(calls), end, ("truncated",)) if calls else Broken("truncated", end)
