@@ -298,20 +298,3 @@ def test_no_beginning_of_an_object_is_ever_completed(
     for text in (canonical(value), repr(value)):
         cut = text[: data.draw(st.integers(0, len(text) - 1))]
         assert isinstance(value_at(SearchedText(cut), 0, STYLES[style]), Flaw)
-
-
-def test_places_are_found_from_anywhere_in_any_order() -> None:
-    text = SearchedText("xaxxaax")
-    for start in (0, 1, 2, 5, 6, 7, 0, 3):
-        assert text.find("a", start) == text.text.find("a", start)
-    assert [text.find("y", start) for start in (2, 3, 0)] == [-1, -1, -1]
-
-
-@pytest.mark.parametrize("before", ["", "{'a':", "["])
-@pytest.mark.parametrize(
-    "part", ['"\\', "/*", "/**/", "'", ",", "{a:", "#", "'\\", "1", "1_", "x", "-", "\u200b", r"\x41", '"""']
-)
-def test_no_text_takes_longer_than_its_length_explains(part: str, before: str) -> None:
-    """A minute of backtracking would be noticed here."""
-    for style in STYLES.values():
-        value_at(SearchedText(before + part * 20_000), 0, style)

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.wire_forms import events_of, frame
 from toolreel_core._jsontext import Json, canonical
@@ -76,16 +73,6 @@ def test_what_arrives_is_shown(form: WireForm) -> None:
     ]
     texts = ["".join(delta.text for delta in calls if delta.index == n and not delta.name) for n in (0, 1)]
     assert texts == ['{"host":"a"}', "{}"]
-
-
-@given(cuts=st.lists(st.integers(0, 4_000), max_size=6), form=st.sampled_from(sorted(BODIES)))
-def test_it_does_not_matter_where_a_stream_is_cut_into_chunks(cuts: list[int], form: WireForm) -> None:
-    text = "".join(events_of(form, BODIES[form]))
-    at = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    pieces = [text[a:b] for a, b in pairwise(at)]
-    stream, shown = fed(form, *pieces)
-    assert stream.whole() == fed(form, text)[0].whole()
-    assert "".join(delta.text for delta in shown if delta.kind == "content") == "Wait."
 
 
 @pytest.mark.parametrize("form", BODIES)

@@ -18,7 +18,7 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
-from toolreel_core._replies import ArgumentError, Delta, Reply, ToolCall, as_chat, form_in, stream_in
+from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat, form_in
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
@@ -33,7 +33,6 @@ def cases(form: WireForm) -> list[dict[str, Any]]:
 
 
 CASES: Final = [case for form in OTHER_FORMS for case in cases(form)]
-STREAMS: Final = [case for case in CASES if case.get("raw", "").startswith(("event:", "data:"))]
 
 
 def body(case: dict[str, Any]) -> str:
@@ -77,18 +76,6 @@ def test_worked_case(case: dict[str, Any]) -> None:
         assert reply.problem.passing == expected["passing"]
     if "usage" in expected:
         assert [reply.usage.prompt_tokens, reply.usage.completion_tokens] == expected["usage"]
-
-
-@pytest.mark.parametrize("case", STREAMS, ids=[case["id"] for case in STREAMS])
-def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
-    whole, shown = stream_in(case["form"]).feed(body(case))
-    pieces = stream_in(case["form"])
-    deltas: list[Delta] = []
-    for at in range(0, len(body(case)), 7):
-        pieces, news = pieces.feed(body(case)[at : at + 7])
-        deltas += news
-    assert pieces.whole() == whole.whole()
-    assert [*deltas, *pieces.close()[1]] == [*shown, *whole.close()[1]]
 
 
 @pytest.mark.parametrize(

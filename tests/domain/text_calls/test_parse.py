@@ -3,12 +3,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, TextCalls, text_calls
@@ -205,109 +203,6 @@ def test_a_text_above_256_kib_is_left_alone() -> None:
 )
 def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: str) -> None:
     assert explanation in [span.explanation for span in found(text).spans]
-
-
-ATTACKS = [
-    *("`", "`` ` ", "~~~\n", "<!--", "<think>", "</think>", "<tool_response>", "[", "{", " \n", "\n> "),
-    *("<tool_call>", "<tool_call>{", '<tool_call>{"a":"', "<tool_call>{//", "<tool_call>{/*", PING),
-    *(
-        "<function=a><parameter=b>",
-        "<tool_call>a<arg_key>",
-        "<|channel|>analysis<|message|>",
-        "to=functions.ping ",
-    ),
-    *(
-        "[TOOL_CALLS]a{",
-        '<|tool_call_start|>[f(a="',
-        ']<]minimax[>[<invoke name="a">',
-        "✿FUNCTION✿: a\n✿ARGS✿: {",
-    ),
-]
-
-
-@pytest.mark.parametrize("piece", ATTACKS)
-def test_no_text_takes_long_to_read(piece: str) -> None:
-    text = piece * (MOST // 4 // len(piece.encode()))
-    begun = process_time()
-    found(text)
-    # CPU seconds. What takes time with the square of such a text takes hours, so that no load decides this.
-    assert process_time() - begun < 60
-
-
-QUOTES = [
-    "`",
-    "``",
-    "```",
-    "~~~\n",
-    "<think>",
-    "</think>",
-    "<!--",
-    "-->",
-    "<tool_response>",
-    "</tool_response>",
-]
-LOOSE = [
-    "words ",
-    "\n",
-    "\n\n",
-    "{",
-    "}",
-    '"',
-    "ping",
-    '{"name": "ping", "arguments": {}}',
-    "<TOOL_CALL>",
-    "> ",
-]
-PIECES = st.sampled_from(
-    [PING, FENCED, "```json\n", *LOOSE, *QUOTES, *ATTACKS, *(case["content"] for case in CASES)]
-)
-TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
-ENABLED = st.sampled_from([["hermes_json"], ["json_fenced"], list(MARKED), list(DIALECTS)])
-
-
-@given(TEXTS, ENABLED, st.booleans())
-def test_any_text_is_read_and_what_is_left_holds_nothing_more(
-    text: str, dialects: list[str], cut: bool
-) -> None:
-    finish = "length" if cut else "stop"
-    got = found(text, *dialects, finish=finish)
-    assert found(got.content, *dialects, finish=finish).calls == ()
-    assert len("".join(got.content.split())) <= len("".join(text.split()))
-    left = iter("".join(text.split()))
-    assert all(character in left for character in "".join(got.content.split())), "content was made up"
-
-
-@given(TEXTS, st.sampled_from(["```\n{}\n```\n", "Say ``` {} ``` so.", "<!-- {} -->", "> {}"]), st.booleans())
-def test_a_call_in_a_quotation_is_never_run(text: str, quotation: str, cut: bool) -> None:
-    call = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
-    quoted = quotation.replace("{}", call)
-    assert found(quoted + text.replace("add", ""), finish="length" if cut else "stop").calls[:1] != (
-        TextCall("add", canonical({}), call, "hermes_json"),
-    )
-
-
-WHOLE = st.sampled_from(
-    [
-        *(
-            PING,
-            "words ",
-            "`code` ",
-            "\n```\ncode\n```\n",
-            "<!-- aside -->",
-            "\n",
-            "<function=ping></function>",
-        ),
-        *("<|tool_call_begin|>functions.ping:0<|tool_call_argument_begin|>{}<|tool_call_end|>",),
-        *("[TOOL_CALLS]ping[ARGS]{}", '<invoke name="add"><parameter name="a">1</parameter></invoke>'),
-    ]
-)
-
-
-@given(st.lists(WHOLE, max_size=8).map("".join), st.data())
-def test_a_cut_never_adds_a_call_or_changes_one(text: str, data: st.DataObject) -> None:
-    end = data.draw(st.integers(0, len(text)))
-    cut, whole = calls_in(found(text[:end], finish="length")), calls_in(found(text))
-    assert cut == whole[: len(cut)]
 
 
 PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'
