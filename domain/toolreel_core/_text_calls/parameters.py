@@ -30,7 +30,6 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
     int: "integer",
     float: "number",
     str: "string",
-    list: "array",
     type(None): "null",
 }
 _TREES: Final = frozenset({"null", "object", "array"})
@@ -59,7 +58,7 @@ def typed(raw: str, schema: Json) -> Json:
         value = raw if math.isinf(value) else value
     elif text.startswith(("{", "[")):
         value = decoded(text)
-    kind = _type_name(value)
+    kind = "array" if isinstance(value, list) else _type_name(value)
     fits = not types or kind in types or (kind == "integer" and "number" in types)
     return value if fits and kind != "string" else raw
 
