@@ -11,18 +11,20 @@ reported.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
     from toolreel_core._replies.arguments import (
         ERROR_WORDS,
+        Answers,
         ArgumentError,
         ArgumentErrorCode,
         Arguments,
         Reading,
         Unreadable,
+        answers_in,
         is_cut,
         read_arguments,
         read_text,
         without_fence,
+        without_thoughts,
         without_tokens,
         without_tokens_behind_fence,
     )
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from toolreel_core._replies.event_assembly import Assembly, Delta, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
-    from toolreel_core._replies.provider_fields import of_call, of_message
     from toolreel_core._replies.reply import (
         Reply,
         Served,
@@ -53,15 +54,24 @@ if TYPE_CHECKING:
         usage_in,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
-    from toolreel_core._replies.sse import Frame, Frames
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,
         identified,
         meant_name,
+        of_call,
+        of_message,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
-    from toolreel_core._replies.wire_forms import Stream, as_chat, deltas_in, form_in, stream_in
+    from toolreel_core._replies.wire_forms import (
+        Frame,
+        Frames,
+        Stream,
+        as_chat,
+        deltas_in,
+        form_in,
+        stream_in,
+    )
 else:
     from toolreel_core._lazy_names import face
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
 from toolreel_core._replies.classification import Finish, Problem, finish_of, html_page, judged
-from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import (
     FoundMessage,
     Reply,
@@ -26,7 +25,7 @@ from toolreel_core._replies.reply import (
     usage_in,
     visible,
 )
-from toolreel_core._replies.tool_calls import ToolCall, calls_in
+from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED

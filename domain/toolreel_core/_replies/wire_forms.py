@@ -6,20 +6,143 @@ retryable error; so is one that reports an error in the middle (OmniRoute#8210, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, assert_never
+from itertools import islice
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+
+from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, read
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_of, deltas_of
 from toolreel_core._replies.classification import STREAM_CUT
 from toolreel_core._replies.event_assembly import Delta, Translated
 from toolreel_core._replies.messages import MessageEvents, chat_of_message
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
 from toolreel_core._replies.responses import ResponseEvents, chat_of_response
-from toolreel_core._replies.sse import Frame, Frames
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import WireForm
+
+Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
+"""A JSON object, the end of the stream, or something that could not be parsed."""
+
+_SILENT: Final = frozenset({"", "event", "id", "retry"})
+_END: Final = "[DONE]"
+_JSON: Final = tuple('{["-0123456789tfn')
+"""The first characters of JSON values."""
+_LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
+"""A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
+_NEXT_FRAME: Final = lazy_pattern(r"data:\s*(?=[{\[])")
+"""The next event in a line whose line end a proxy has dropped."""
+_TRIES: Final = 8
+"""Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
+_NO_LINES: Final[PVector[str]] = pvector()
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    r"""Parser state of an event stream: an immutable value that :meth:`feed` replaces.
+
+    >>> frames, found = Frames().feed('data: {"a":1}\n\ndata: {"b"')
+    >>> found
+    ({'a': 1},)
+    >>> frames.feed(":2}\n")[1]
+    ({'b': 2},)
+    """
+
+    line: PVector[str] = _NO_LINES
+    """Chunks of the unfinished last line."""
+    held: PVector[str] = _NO_LINES
+    """Data lines of an unfinished event that cannot be parsed yet."""
+    returned: bool = False
+    """Whether the last character was a carriage return: a line feed next belongs to the same line end."""
+
+    def feed(self, text: str) -> tuple[Frames, tuple[Frame, ...]]:
+        """The state after the next chunk of text, and the frames that it completes."""
+        first, *others = _LINE_END.split(text.removeprefix("\n") if self.returned else text)
+        returned = text.endswith("\r") or (self.returned and not text)
+        line = self.line.append(first) if first else self.line
+        if not others:
+            return replace(self, line=line, returned=returned), ()
+        held, frames = _read_lines(self.held, ["".join(line), *others[:-1]])
+        rest = pvector(others[-1:]) if others[-1] else _NO_LINES
+        return Frames(rest, held, returned), tuple(frames)
+
+    def close(self) -> tuple[Frame, ...]:
+        """The frames in the unfinished rest, once the text has ended."""
+        _, frames = _read_lines(self.held, ["".join(self.line), ""])
+        return tuple(frames)
+
+
+def _read_lines(held: PVector[str], lines: Sequence[str]) -> tuple[PVector[str], list[Frame]]:
+    frames: list[Frame] = []
+    for line in lines:
+        data = _data_of_line(line)
+        if not line.strip():
+            frames += _frames_of_event(held)
+            held = _NO_LINES
+        elif data is None:
+            continue
+        elif data.strip() == _END:
+            frames += [*_frames_of_event(held), "done"]
+            held = _NO_LINES
+        else:
+            # A complete object is a frame at once: some servers omit the blank line that ends an event.
+            found = None if held else _frame_of_data(data)
+            frames += found or ()
+            held = held.append(data) if found is None else held
+    return held, frames
+
+
+def _data_of_line(line: str) -> str | None:
+    """The data of a line, or ``None``; llama.cpp has written ``error: {…}`` for ``data: {"error": …}``."""
+    field, _, value = line.partition(":")
+    match field.strip():
+        case "data":
+            return value.removeprefix(" ")
+        case "error":
+            return f'{{"error":{value}}}'
+        case name:
+            return None if name in _SILENT or "{" not in line else line
+
+
+def _frames_of_event(held: PVector[str]) -> tuple[Frame, ...]:
+    """The frames of an event none of whose lines could be parsed alone."""
+    whole = _frame_of_data("\n".join(held))
+    if whole is not None:
+        return whole
+    return tuple(frame for line in held for frame in _frames_of_broken_line(line))
+
+
+def _frames_of_broken_line(line: str) -> tuple[Frame, ...]:
+    """The frames of a line that may hold a truncated frame followed by the next one."""
+    found = _frame_of_data(line)
+    if found is not None:
+        return found
+    for next_frame in islice(_NEXT_FRAME.finditer(line), _TRIES):
+        found = _frame_of_data(line[next_frame.end() :])
+        if found:
+            return ("lost", *found) if line[: next_frame.start()].strip() else found
+    # A keep-alive word such as "ping" loses nothing; with a brace or quote it was part of a reply.
+    return ("lost",) if "{" in line or '"' in line else ()
+
+
+def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
+    """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
+    text = data.strip()
+    if not text or text.startswith(":"):
+        return ()
+    if text == _END:
+        return ("done",)
+    if not text.startswith(_JSON):  # most lines that are not JSON show it at once
+        return None
+    # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
+    return (
+        read(text, with_halves=True)
+        .map(lambda tree: (tree,) if isinstance(tree, Mapping) else ())
+        .value_or(None)
+    )
 
 
 class ReadAsChat(NamedTuple):
@@ -100,7 +223,7 @@ def _chat_of_body(body: Json, form: WireForm) -> Translated:
             assert_never(form)
 
 
-_CUT: Final = "the stream ended before the reply was complete"
+_CUT_SHORT: Final = "the stream ended before the reply was complete"
 _LOST: Final = "a part of the stream could not be read, and may have been part of a tool call"
 
 
@@ -159,7 +282,7 @@ class Stream:
         # ``[DONE]`` completes a chat completion without a finish reason.
         complete = events.complete or (closed.done and isinstance(events, ChatEvents))
         if not events.failure and not complete:
-            return {**body, "error": {"code": STREAM_CUT, "message": _CUT}}
+            return {**body, "error": {"code": STREAM_CUT, "message": _CUT_SHORT}}
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not events.failure and closed.lost and events.calls():
             return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parameters import typed, unwrapped
-    from toolreel_core._text_calls.parse import text_calls
+    from toolreel_core._text_calls.parse import scan, text_calls
     from toolreel_core._text_calls.payloads import decoded
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
-    from toolreel_core._text_calls.reasoning import thoughts
-    from toolreel_core._text_calls.scanner import scan
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
         LABELS,
         has_think_tags,

@@ -16,15 +16,24 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext import Flaw, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall, found
-from toolreel_core._text_calls.formats.elements import BAR, BARS, DSML, function, invoke, xai
-from toolreel_core._text_calls.formats.function_notation import gemma, llama, python_block
-from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
-from toolreel_core._text_calls.formats.kimi_k3_and_minimax_m3 import (
+from toolreel_core._text_calls.formats.elements import (
+    BAR,
+    BARS,
+    CLOSING,
+    DSML,
+    OPENING,
     TAG_TOKEN,
+    closed_envelopes,
+    function,
+    invoke,
     minimax_m3,
+    tool_call,
+    xai,
     xtml_call,
     xtml_channel,
 )
+from toolreel_core._text_calls.formats.function_notation import gemma, llama, python_block
+from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     NAMED_TAG,
@@ -38,10 +47,9 @@ from toolreel_core._text_calls.formats.tagged_json import (
     mistral,
     named_tag,
 )
-from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, closed_envelopes, tool_call
 from toolreel_core._text_calls.payloads import Block, Envelopes, closers, enveloped, marked_calls, skip_blanks
+from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
-from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 from toolreel_core._text_calls.surroundings import lead_in
 
 Headless: TypeAlias = Callable[[Source], "Calls | None"]

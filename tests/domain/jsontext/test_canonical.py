@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from returns.result import Failure, Success
 
 from tests.samples import complaint, printed_under
@@ -18,13 +16,11 @@ from toolreel_core._jsontext import (
     Tree,
     canonical,
     damaged,
-    deeper,
     either,
     finite,
     finite_text,
     nesting,
     parse,
-    quote,
     read,
     read_tolerant,
     reason_of,
@@ -48,12 +44,6 @@ def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value:
     text = canonical(value)
     assert read(text) == Success(value)
     assert canonical(parse(text)) == text
-
-
-@given(json_values)
-def test_a_quoted_text_is_what_canonical_writes(value: Json) -> None:
-    text = str(value)
-    assert quote(text) == canonical(text)
 
 
 @pytest.mark.parametrize(
@@ -148,11 +138,6 @@ def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json)
     assert read(text) == Success(value or everywhere)
 
 
-def test_a_value_that_is_not_json_is_refused() -> None:
-    numbers: Any = {1, 2}
-    assert complaint(TypeError, lambda: canonical(numbers)) == "Object of type set is not JSON serializable"
-
-
 @pytest.mark.parametrize(
     ("text", "key"),
     [('{"a": 1, "a": 2}', "a"), ('[{"b": {"a": 1, "c": 2, "c": 2, "a": 3}}]', "a"), ('{"": 1, "": 1}', "")],
@@ -162,20 +147,10 @@ def test_a_key_that_stands_twice_is_refused_where_keys_must_be_unique(text: str,
     assert read(text) == Success(json.loads(text))
 
 
-@given(json_values)
-def test_unique_keys_are_read_as_ever(value: Json) -> None:
-    assert read(canonical(value), unique_keys=True) == Success(value)
-
-
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(number: str) -> None:
     found = read_tolerant(f'{{"a": [1.5, {number}], "b": {number}, "c": [true, 2, "x", null]}}').unwrap()
     assert finite(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
-
-
-@pytest.mark.parametrize("text", ["", "[", "1" * 4301, "[" * 300])
-def test_what_is_no_json_is_not_tolerated(text: str) -> None:
-    assert read_tolerant(text) == read(text)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +178,6 @@ def test_whole_pairs_and_other_escapes_are_none(text: str) -> None:
     assert not damaged(text)
 
 
-@given(json_values)
-def test_text_that_was_written_by_anybody_is_not_damaged(value: Json) -> None:
-    clean = parse(canonical(read(canonical(value)).unwrap()))
-    assert not damaged(json.dumps(clean))
-
-
 @pytest.mark.parametrize("blanks", [0, 1, 17, 4298, 4299, 4300, 4301, 9000])
 @pytest.mark.parametrize("unique", [False, True])
 def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, unique: bool) -> None:
@@ -233,11 +202,6 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
     assert complaint(ValueError, lambda: parse(wrong)) == (
         "not canonical JSON text: ' {\"b\":2}' stands behind its value"
     )
-
-
-@given(st.text(), st.integers(0, 4))
-def test_brackets_are_counted_before_their_nesting_is(text: str, levels: int) -> None:
-    assert deeper(text, levels) == (nesting(text, enough=levels + 1) > levels)
 
 
 def test_a_pipeline_ends_with_its_value_or_its_failure() -> None:

@@ -76,24 +76,6 @@ def test_what_arrives_is_shown(form: WireForm) -> None:
 
 
 @pytest.mark.parametrize("form", BODIES)
-def test_what_comes_behind_the_end_is_not_read(form: WireForm) -> None:
-    stream, _ = fed(form, *events_of(form, BODIES[form]))
-    assert stream.done
-    assert stream.feed("data: {}\n\n") == (stream, ())
-    done, _ = fed(form, "data: [DONE]\n\ndata: {}\n\n")
-    assert done.done
-
-
-@pytest.mark.parametrize("form", BODIES)
-def test_a_body_that_is_no_stream_is_known_by_its_first_characters(form: WireForm) -> None:
-    undecided, _ = fed(form, "\ufeff  ev")
-    assert undecided.streamed is None
-    assert undecided.feed("ent: x\n")[0].streamed is True
-    assert fed(form, '{"a"')[0].streamed is False
-    assert fed(form, '{"a"', ":1}")[0].streamed is False
-
-
-@pytest.mark.parametrize("form", BODIES)
 def test_an_unknown_event_is_nothing(form: WireForm) -> None:
     stream, shown = fed(form, frame({"type": "ping"}), frame({"type": "new.event", "delta": "x"}))
     assert (stream.progress, shown) == (0, [])
@@ -106,12 +88,6 @@ def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
     assert deltas_in("<html>", "messages", whole=True) == ()
     chat = canonical({"choices": [{"message": {"content": "Hi."}}]})
     assert [delta.text for delta in deltas_in(chat, "chat_completions", whole=True)] == ["Hi."]
-
-
-def test_a_body_of_chat_completions_or_of_none_is_as_it_is() -> None:
-    assert as_chat('{"choices":[]}', "chat_completions").body == '{"choices":[]}'
-    assert as_chat("<html>", "messages").body == "<html>"
-    assert isinstance(stream_in("chat_completions"), Stream)
 
 
 def test_blocks_and_items_get_their_types() -> None:
@@ -139,9 +115,3 @@ def test_a_stream_tells_its_blocks_and_its_head() -> None:
         assert stream.head == ({"id": "msg_1"} if form == "messages" else {})
     chat, _ = stream_in("messages").feed('data: {"id":"gen-1","choices":[]}\n\n')
     assert chat.head == {"id": "gen-1"}
-
-
-def test_the_body_in_its_own_form_is_kept() -> None:
-    body = {"content": "Hi.", "stop_reason": "end_turn"}
-    assert as_chat(canonical(body), "messages").own == body
-    assert as_chat('{"choices":[]}', "chat_completions").own is None
