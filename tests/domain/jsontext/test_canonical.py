@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from returns.result import Failure, Success
 
-from tests.samples import complaint, printed_under
+from tests.samples import complaint, printed_under, worked
 from tests.strategies import json_values
 from toolreel_core._jsontext import (
     MAX_DEPTH,
@@ -104,18 +104,7 @@ def test_brackets_in_strings_and_beside_each_other_do_not_nest() -> None:
 
 @pytest.mark.parametrize(
     ("text", "enough", "depth"),
-    [
-        ("1", 9, 0),
-        ('"[["', 9, 0),
-        ("[]", 9, 1),
-        ('[{"a":[]}]', 9, 3),
-        ("[[[[[[]]]]]]", 2, 2),
-        ("[][][[]]", 9, 2),
-        ("[{},{},{}]", 9, 2),
-        ("]]]][[", 9, 0),
-        ('["cut off [[[', 9, 1),
-        ('["\\"[[[[", []]', 9, 2),
-    ],
+    worked("nesting is counted outside strings as far as it matters", "json-and-replies"),
 )
 def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enough: int, depth: int) -> None:
     assert nesting(text, enough=enough) == depth
@@ -155,16 +144,7 @@ def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "\ud83d",
-        "a\udc00b",
-        r'"\ud83d"',
-        r'"\ude00"',
-        r'"\ude00\ud83d"',
-        r'"\ud83d \ude00"',
-        r'"\\\ud83d"',
-        r'"\uD83D"',
-    ],
+    worked("half a pair is damage", "json-and-replies"),
 )
 def test_half_a_pair_is_damage(text: str) -> None:
     assert damaged(text)
@@ -172,7 +152,7 @@ def test_half_a_pair_is_damage(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "é", "😀", r'"\ud83d\ude00"', r'"\\ud83d"', r'"\uD83D\uDE00\ud83d\ude00"', r'"\u00e9"', r'"\n"'],
+    worked("whole pairs and other escapes are none", "json-and-replies"),
 )
 def test_whole_pairs_and_other_escapes_are_none(text: str) -> None:
     assert not damaged(text)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from returns.pipeline import is_successful
 
+from tests.samples import worked
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import (
     REPAIRS,
@@ -39,20 +40,7 @@ LOOSE = Style(quote="<q>", colons=":=", words=True)
 
 @pytest.mark.parametrize(
     ("text", "tree"),
-    [
-        ('{"a": [1, -2.5, 1e3, true, false, null, "x"]}', {"a": [1, -2.5, 1000.0, True, False, None, "x"]}),
-        ("{'a': True, 'b': False, 'c': None,}", {"a": True, "b": False, "c": None}),
-        ("[1, (2, 3,), 07, +4, 1_000, .5]", [1, [2, 3], 7, 4, 1000, 0.5]),
-        ('{"a": 1, // so\n "b": /* or */ 2}', {"a": 1, "b": 2}),
-        ('"a\nb\tc"', "a\nb\tc"),
-        (r'"\n\t\r\b\f\"\\\/\u00e9\ud83d\ude00\x41\d"', '\n\t\r\b\f"\\/é😀A\\d'),
-        ("'it\\'s'", "it's"),
-        ('"""a "b" c"""', 'a "b" c'),
-        ("r'a'", "a"),
-        ("\ufeff\u200b 9007199254740993", 9007199254740993),
-        ("{}", {}),
-        ("[]", []),
-    ],
+    worked("json is read as models write it", "json-and-replies"),
 )
 def test_json_is_read_as_models_write_it(text: str, tree: Json) -> None:
     assert value_at(SearchedText(text), 0) == Value(tree, len(text))
@@ -125,25 +113,7 @@ def whole(text: str, style: Style) -> Value | Flaw:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ('{"a": 1,}', {"a": 1}),
-        ('{"a": [1, 2, ] , }', {"a": [1, 2]}),
-        ("{'a': 'x'}", {"a": "x"}),
-        ("{'a': True, 'b': False, 'c': None}", {"a": True, "b": False, "c": None}),
-        ('{"a": "x\ny\t\x00"}', {"a": "x\ny\t\x00"}),
-        ("{'a': 'x\ny'}", {"a": "x\ny"}),
-        ('{"a": 1} // one', {"a": 1}),
-        ('{"a": 1, # one\n"b": 2}', {"a": 1, "b": 2}),
-        ('{"a": /* one\nor two */ 1}', {"a": 1}),
-        ('{"a": 1, // last\n}', {"a": 1}),
-        (r"{'a': 'it\'s'}", {"a": "it's"}),
-        ("""{'a': 'say "hi"'}""", {"a": 'say "hi"'}),
-        (r"""{'a': 'say \"hi\"'}""", {"a": 'say "hi"'}),
-        (r"{'a': '\x41\xe9\U0001F600'}", {"a": "Aé😀"}),
-        (r"{'a': 'a\nb\\c'}", {"a": "a\nb\\c"}),
-        ("""{'a': "it's"}""", {"a": "it's"}),
-        ("{'': ''}", {"": ""}),
-    ],
+    worked("the notation of a closed payload is repaired", "json-and-replies"),
 )
 def test_the_notation_of_a_closed_payload_is_repaired(text: str, value: Json) -> None:
     with pytest.raises(json.JSONDecodeError):
@@ -156,23 +126,7 @@ def test_the_notation_of_a_closed_payload_is_repaired(text: str, value: Json) ->
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "{'a': 'pi",
-        "{'a': 'it's'}",
-        '{"a": "pi',
-        "{'a': 1",
-        '{"a": 1 /* and',
-        '{"a": True, "b": "',
-        '{"a": "b\',\'}',
-        r"{'a': '\d'}",
-        "{'a': 'line \\\nbreak'}",
-        r"{'a': '\UFFFFFFFF'}",
-        '{"a": pin}',
-        '{"a": [,]}',
-        "{,}",
-        '{"a": 1,, }',
-        '{"a": "\\\n"}',
-    ],
+    worked("what was cut or is something else is no value in arguments", "json-and-replies"),
 )
 def test_what_was_cut_or_is_something_else_is_no_value_in_arguments(text: str) -> None:
     assert isinstance(whole(text, SAFE), Flaw)
@@ -181,32 +135,7 @@ def test_what_was_cut_or_is_something_else_is_no_value_in_arguments(text: str) -
 
 @pytest.mark.parametrize(
     ("text", "repair"),
-    [
-        ("{a: 1}", "bare_keys"),
-        ("{größe_$: 1}", "bare_keys"),
-        ("[\u200b1]", "blanks"),
-        ("[1 // one\n]", "comments"),
-        ("[1 /* one */]", "comments"),
-        ('"a\nb"', "control_characters"),
-        (r'"\d"', "escapes"),
-        (r'"it\'s"', "escapes"),
-        (r'"\x41"', "escapes"),
-        ('"a\\\nb"', "escapes"),
-        ("[1 # one\n]", "hash_comments"),
-        ("[1</t>", "missing_closers"),
-        ("-Infinity", "non_finite"),
-        ("07", "numbers"),
-        ("1_000", "numbers"),
-        ("r'a'", "python_strings"),
-        ("'''a'''", "python_strings"),
-        ('{"a": 1, "a": 2}', "repeated_keys"),
-        ("'a'", "single_quotes"),
-        ("[1,]", "trailing_commas"),
-        ("(1, 2)", "tuples"),
-        ("undefined", "undefined"),
-        ("1 /* one", "unclosed_comments"),
-        ("True", "words"),
-    ],
+    worked("each repair is made where it is allowed and told", "json-and-replies"),
 )
 def test_each_repair_is_made_where_it_is_allowed_and_told(text: str, repair: Repair) -> None:
     closing = re.compile("</t>")

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.samples import worked
 from tests.wire_forms import OTHER_FORMS
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import received
@@ -80,22 +81,7 @@ def test_worked_case(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("body", "form"),
-    [
-        ('{"choices":[]}', "chat_completions"),
-        ('data: {"choices":[]}', "chat_completions"),
-        ('{"object":"response","output":[]}', "responses"),
-        (
-            'event: response.created\ndata: {"type":"response.created"}\n\ndata: {"type":"message_start"}',
-            "responses",
-        ),
-        ('{"type":"message","content":[]}', "messages"),
-        ('data: {"type":"message_start"}\n\n', "messages"),
-        (": nothing\n\ndata: [DONE]\n\n", None),
-        ('{"type":3}', None),
-        ('{"type":"error"}', None),
-        ("[]", None),
-        ("<html>", None),
-    ],
+    worked("a body may say its form", "json-and-replies"),
 )
 def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
     assert form_in(body) == form

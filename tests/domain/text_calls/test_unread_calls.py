@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
+from tests.samples import worked
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import (
     MARKED,
@@ -39,23 +40,7 @@ def test_without_tools_no_call_is_suspected() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "<think>a</think>b",
-        " \n<Think>a",
-        "a</think>\n\nb",
-        "<thinking>a",
-        "[THINK]a[/THINK]b",
-        "a[/THINK]",
-        "<seed:think>a</seed:think>b",
-        "<thought>a",
-        "<reasoning>a</reasoning>b",
-        "b</scratch_pad>",
-        "◁think▷a◁/think▷b",
-        "<|START_THINKING|>a",
-        "a<|END_THINKING|>b",
-        "<|channel|>analysis<|message|>a",
-        "Use <think> so: <think>a</think>b",
-    ],
+    worked("reasoning in tags is found", "json-and-replies"),
 )
 def test_reasoning_in_tags_is_found(text: str) -> None:
     assert has_think_tags(text)
@@ -104,17 +89,7 @@ def test_a_call_that_was_made_is_reported_in_words(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [
-        ("So.</s>", "So."),
-        ("So. </s>\n", "So."),
-        ("So.<|im_end|>\n<|endoftext|>", "So."),
-        ("So.\n</answer>", "So."),
-        ("So.</tool_call>", "So."),
-        ("The token is </s>", "The token is </s>"),
-        ("It is (</s>", "It is (</s>"),
-        ("<p>So.</p>", "<p>So.</p>"),
-        ("So.\n", "So.\n"),
-    ],
+    worked("markers at the end of an answer are removed", "json-and-replies"),
 )
 def test_markers_at_the_end_of_an_answer_are_removed(text: str, answer: str) -> None:
     assert without_end_markers(text) == answer
