@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, isinf, nan
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -134,6 +134,9 @@ _PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
 _LARGEST: Final = 0x10FFFF
 
 
+_literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchedText:
     """A text that remembers what was searched in it.
@@ -143,18 +146,29 @@ class SearchedText:
     """
 
     text: str
-    _places: dict[str, tuple[int, int]] = field(
-        default_factory=dict[str, tuple[int, int]], init=False, compare=False, repr=False
+    _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
+        default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"],
+        init=False,
+        compare=False,
+        repr=False,
     )
+
+    def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+        """The next match of a pattern.
+
+        :param pattern: without look-behind, because a match may have been found from an earlier start
+        """
+        searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
+        if searched_from <= start and (found is None or start <= found.start()):
+            return found
+        found = pattern.search(self.text, start)
+        self._matches[pattern] = (start, found)
+        return found
 
     def find(self, needle: str, start: int) -> int:
         """The next place of a needle, or -1."""
-        asked, place = self._places.get(needle, (len(self.text) + 1, -1))
-        if asked <= start and (start <= place or place < 0):
-            return place
-        place = self.text.find(needle, start)
-        self._places[needle] = (start, place)
-        return place
+        found = self.search(_literal(needle), start)
+        return found.start() if found else -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,7 +260,7 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
 def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> _Said:
-    from toolreel_core._text_calls import Unread, looks_like_a_call, text_calls  # noqa: PLC0415 - see above
+    from toolreel_core._text_calls import Unread, text_calls  # noqa: PLC0415 - see above
 
     known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
     found = text_calls(
@@ -281,7 +281,7 @@ def _calls_in_text(
     def reported(name: str, given: Mapping[str, Json]) -> bool:
         return (name, given) in calls or (made is not None and made(name, given))
 
-    if text and looks_like_a_call(text, known, schemas, reported):
+    if text and _looks_like_a_call(text, reading, reported):
         codes.append("TEXT_CALL_SUSPECTED")
         unread = (*unread, Unread("malformed", text))
     return _Said(text, thought, _with_call_ids(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
@@ -311,15 +311,20 @@ def _with_call_ids(
 
 
 def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
-    if not content and not reasoning:
-        return ()
+    from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
+
+    suspects: Mapping[WarningCode, tuple[str, Made | None]] = {
+        "TEXT_CALL_SUSPECTED": (content, reading.made),
+        "TEXT_CALL_IN_REASONING": (reasoning, None),
+    }
+    return tuple(
+        code
+        for code, (text, made) in suspects.items()
+        if not is_plain(text) and _looks_like_a_call(text, reading, made)
+    )
+
+
+def _looks_like_a_call(text: str, reading: _Reading, made: Made | None) -> bool:
     from toolreel_core._text_calls import looks_like_a_call  # noqa: PLC0415 - as above
 
-    known, schemas = reading.tools.known, reading.tools.schemas
-    in_content = looks_like_a_call(content, known, schemas, reading.made)
-    in_reasoning = looks_like_a_call(reasoning, known, schemas)
-    found: Mapping[WarningCode, bool] = {
-        "TEXT_CALL_SUSPECTED": in_content,
-        "TEXT_CALL_IN_REASONING": in_reasoning,
-    }
-    return tuple(code for code, was in found.items() if was)
+    return looks_like_a_call(text, reading.tools.known, reading.tools.schemas, made)

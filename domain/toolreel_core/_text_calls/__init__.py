@@ -20,7 +20,14 @@ if TYPE_CHECKING:
         Unread,
         found,
     )
-    from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
+    from toolreel_core._text_calls.dialects import (
+        BARE,
+        DIALECTS,
+        MARKED,
+        has_think_tags,
+        is_plain,
+        short_dialects,
+    )
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parameters import typed, unwrapped
     from toolreel_core._text_calls.parse import scan, text_calls
@@ -28,8 +35,6 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
         LABELS,
-        has_think_tags,
-        is_plain,
         looks_like_a_call,
         name_in,
         without_end_markers,

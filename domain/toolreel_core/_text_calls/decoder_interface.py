@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -113,21 +112,6 @@ class Source(SearchedText):
     """The dialects to look for."""
     cut: bool
     """Whether the text was truncated, so that an unclosed call may be incomplete."""
-    _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
-        default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"], init=False, compare=False
-    )
-
-    def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """The next match of a pattern, cached: repeated searches for one closer stay linear.
-
-        :param pattern: without look-behind, because a cached match may have been found from an earlier start
-        """
-        searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
-        if searched_from <= start and (found is None or start <= found.start()):
-            return found
-        found = pattern.search(self.text, start)
-        self._matches[pattern] = (start, found)
-        return found
 
     def of(self, text: str) -> Source:
         """Another text, complete, with the same tools and dialects."""

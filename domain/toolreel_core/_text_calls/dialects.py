@@ -8,7 +8,10 @@ to write it.
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+from toolreel_core._lazy_pattern import lazy_pattern
 
 MARKED: Final = (
     # JSON inside tags and tokens
@@ -87,3 +90,40 @@ def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
         if names[place:end] == MARKED:
             return (*names[:place], "marked", *names[end:])
     return names
+
+
+_THINK: Final = lazy_pattern(
+    r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
+    r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
+    r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
+    r"|◁/think▷",
+    re.IGNORECASE,
+)
+"""Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
+_DRAWN: Final = frozenset("<[{=✿◁")
+WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
+"""First characters of messages that may be one call as a whole."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
+
+    >>> is_plain("How many pins?"), is_plain("<function=ping>")
+    (True, False)
+    """
+    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(WHOLE)
+
+
+def has_think_tags(text: str) -> bool:
+    """Whether a text begins with tagged reasoning, or has its closing tag anywhere.
+
+    >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
+    (True, False)
+    """
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return False
+    head = len(text) - len(text.lstrip())
+    return any(
+        found.start() == head or "/" in found[0] or "|END" in found[0].upper()
+        for found in _THINK.finditer(text)
+    )

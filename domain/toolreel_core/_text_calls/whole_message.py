@@ -272,11 +272,7 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | N
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
-_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
-_VOID: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
-"""A tag that closes itself, with attributes."""
-_FIRST: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
-"""The first tag of a message."""
+_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*|(?P<listed>\s[^<>]{1,4000}?))(?P<void>/?)>")
 # Without entities, escapes and markup, whose meaning would be a guess.
 _ATTRIBUTE: Final = lazy_pattern(
     r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""
@@ -285,7 +281,7 @@ _ATTRIBUTE: Final = lazy_pattern(
 
 def tool_tags(source: Source) -> TextCalls | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
-    tags = _FIRST.finditer(source.text)
+    tags = (tag for tag in _TAG.finditer(source.text) if tag["void"] or not tag["listed"])
     first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
     if first is None or not is_plain_lead(lead := source.text[: first.start()]):
         return None
@@ -303,17 +299,13 @@ def tool_tags(source: Source) -> TextCalls | None:
 def _tag_call(source: Source, at: int) -> tuple[TextCall | None, int]:
     """The call of the tag that begins here, if it is one, and its end."""
     tag = _TAG.match(source.text, at)
-    void = _VOID.match(source.text, at) if tag is None else None
-    name = tag["name"] if tag else void["name"] if void else ""
-    if name not in source.offered.names:
+    if tag is None or tag["name"] not in source.offered.names or (tag["listed"] and not tag["void"]):
         return None, at
-    given: Mapping[str, Json] | None = {}
-    if void:
-        given, end = _attributes(source, name, void["listed"]), void.end()
-    elif tag and tag["void"]:
-        end = tag.end()
+    name, end = tag["name"], tag.end()
+    if tag["void"]:
+        given = _attributes(source, name, tag["listed"] or "")
     else:
-        given, at = _tag_arguments(source, tag.end() if tag else at, name)
+        given, at = _tag_arguments(source, end, name)
         closing = f"</{name}>"
         end = at + len(closing) if source.text.startswith(closing, at) else -1
     if given is None or end < 0 or not source.offered.satisfied(name, given):
@@ -347,7 +339,7 @@ def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Jso
     given: dict[str, Json] = {}
     while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
         end = source.find(f"</{tag['name']}>", tag.end())
-        if tag["void"] or end < 0:
+        if tag["void"] or tag["listed"] or end < 0:
             return None, at
         text = one_line_break_less(source.text[tag.end() : end])
         if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):
