@@ -59,11 +59,7 @@ _END_OF_ELEMENTS: Final = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?
 
 
 def in_elements(text: str) -> dict[str, Json] | None:
-    """The arguments in a text of nothing but whole ``<parameter=…>`` elements, each as text; else ``None``.
-
-    >>> in_elements("<parameter=path>a</parameter>"), in_elements("<parameter=path>a")
-    ({'path': 'a'}, None)
-    """
+    """The arguments in a text of nothing but whole ``<parameter=…>`` elements, as texts; else ``None``."""
     given: dict[str, Json] = {}
     at = 0
     while element := _ELEMENT.match(text, at):
@@ -75,30 +71,18 @@ def in_elements(text: str) -> dict[str, Json] | None:
 
 
 def without_fence(text: str) -> str:
-    """The content of a code fence around the whole text; else the text.
-
-    >>> without_fence("```json {} ```")
-    '{}'
-    """
+    """The content of a code fence around the whole text; else the text."""
     fenced = _FENCE.fullmatch(text.strip())
     return fenced["body"].strip() if fenced else text
 
 
 def without_tokens(text: str) -> str:
-    """An empty string if the text is only control tokens of a model; else the text.
-
-    >>> without_tokens(" <|tool_call_end|></s>"), without_tokens(" and more")
-    ('', ' and more')
-    """
+    """An empty string if the text is only control tokens of a model; else the text."""
     return "" if _TOKENS.fullmatch(text) else text
 
 
 def without_tokens_behind_fence(text: str) -> str:
-    """The text without the control tokens after its closing code fence.
-
-    >>> without_tokens_behind_fence("``` {} ```<|im_end|>")
-    '``` {} ```'
-    """
+    """The text without the control tokens after its closing code fence."""
     fence = max(text.rfind("```"), text.rfind("~~~")) + 3
     return text[:fence] if fence > 2 and _TOKENS.fullmatch(text, fence) else text
 
@@ -455,11 +439,7 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
 
 
 def without_thoughts(text: str) -> str:
-    """The text behind tagged reasoning.
-
-    >>> without_thoughts("<think>2+2</think>Four.")
-    'Four.'
-    """
+    """The text behind tagged reasoning."""
     from toolreel_core._text_calls import has_think_tags, thoughts  # noqa: PLC0415 - decoders load slowly
 
     return text if not has_think_tags(text) else text[thoughts(text).end :]

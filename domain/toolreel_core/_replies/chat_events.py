@@ -127,11 +127,7 @@ class ChatEvents(Events):
 
 
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
-    """The chunks to display of a delta, or of a whole message.
-
-    >>> [(delta.kind, delta.text) for delta in deltas_of({"content": "Hi", "reasoning": "Be brief."})]
-    [('reasoning', 'Be brief.'), ('content', 'Hi')]
-    """
+    """The chunks to display of a delta, or of a whole message."""
     # Some servers send the same reasoning under both names.
     reasoning = _texts_of_content(delta.get("reasoning_content")) or _texts_of_content(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]

@@ -43,13 +43,7 @@ _REFUSED: Final = "The model refuses to answer."
 
 
 def chat_of_message(body: Json) -> Translated:
-    """The reply as a chat completion; unchanged if it is none of this form.
-
-    >>> said = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
-    >>> translated = chat_of_message({"role": "assistant", "content": [said], "stop_reason": "tool_use"})
-    >>> translated.body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
-    '{"host":"a"}'
-    """
+    """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return Translated(body)
     blocks = _content_blocks(body["content"])
@@ -97,11 +91,7 @@ def chat_of_message(body: Json) -> Translated:
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
-    """The blocks of a reply as documented, each with its type.
-
-    >>> whole_blocks({"content": "Hi."})
-    [{'type': 'text', 'text': 'Hi.'}]
-    """
+    """The blocks of a reply as documented, each with its type."""
     return [
         {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
     ]

@@ -37,12 +37,7 @@ _INCOMPLETE: Final[Mapping[Json, str]] = {
 
 
 def chat_of_response(body: Json) -> Translated:
-    """The reply as a chat completion; unchanged if it is none of this form.
-
-    >>> item = {"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}
-    >>> chat_of_response({"status": "completed", "output": [item]}).body["choices"][0]["finish_reason"]
-    'stop'
-    """
+    """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return Translated(body)
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
@@ -72,11 +67,7 @@ def chat_of_response(body: Json) -> Translated:
 
 
 def whole_items(body: Tree) -> list[Tree]:
-    """The items of a reply, each with its type.
-
-    >>> whole_items({"output": [{"name": "ping", "arguments": "{}"}]})
-    [{'name': 'ping', 'arguments': '{}', 'type': 'function_call'}]
-    """
+    """The items of a reply, each with its type."""
     return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
 
 

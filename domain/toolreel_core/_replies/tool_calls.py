@@ -52,9 +52,6 @@ _REASONING_TEXTS: Final = ("text", "summary", "thinking")
 def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
     """The opaque fields of a message as a canonical object, in the order in which they came.
 
-    >>> of_message({"content": "Hi.", "reasoning_content": "", "reasoning": None})
-    '{"reasoning_content":""}'
-
     :param content: the content, if it must be sent back unchanged too
     """
     fields = _present_fields(message, _OF_MESSAGE)
@@ -64,11 +61,7 @@ def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
 
 
 def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
-    """The opaque fields of a call as a canonical object; those of its function are under ``function``.
-
-    >>> of_call({"id": "call_a", "signature": "s"}, {"name": "ping", "extra_content": {}})
-    '{"signature":"s","function":{"extra_content":{}}}'
-    """
+    """The opaque fields of a call as a canonical object; those of its function are under ``function``."""
     fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
     if inner:
         fields["function"] = inner
@@ -76,11 +69,7 @@ def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText
 
 
 def reasoning_in(message: Mapping[str, Json]) -> str:
-    """The reasoning text of a message, from whichever field has it; empty if none has.
-
-    >>> reasoning_in({"reasoning": "", "reasoning_details": [{"type": "reasoning.text", "text": "why"}]})
-    'why'
-    """
+    """The reasoning text of a message, from whichever field has it; empty if none has."""
     for key in _REASONING:
         text = message.get(key)
         if isinstance(text, str) and text:
@@ -172,11 +161,7 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
 
 
 def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
-    """The provider's id as text, empty if unusable, with the warnings about it.
-
-    >>> native_id(7), native_id(None)
-    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
-    """
+    """The provider's id as text, empty if unusable, with the warnings about it."""
     if isinstance(given, str) and given.strip():
         return given, ()
     if given is None or isinstance(given, str):
@@ -221,11 +206,7 @@ class EntriesFound(NamedTuple):
 def entries_in(
     message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
 ) -> EntriesFound:
-    """The calls of a message from the first place that has any; other places repeat them.
-
-    >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
-    'legacy'
-    """
+    """The calls of a message from the first place that has any; other places repeat them."""
     found = _entries_of_tool_calls(message.get("tool_calls"))
     for misplaced in outside:
         if not found.entries and misplaced:
@@ -340,12 +321,7 @@ _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel
 def unbundled(
     entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
 ) -> tuple[CallEntry, ...]:
-    """The calls of an entry: itself, or the calls that it bundles.
-
-    >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
-    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
-    'call_a_0'
-    """
+    """The calls of an entry: itself, or the calls that it bundles."""
     name, _ = meant_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
         return (entry,)
@@ -422,10 +398,6 @@ def calls_in(
     parts: Sequence[Json] = (),
 ) -> CallsRead:
     """The structured calls of an assistant message.
-
-    >>> message = {"function_call": {"name": "ping", "arguments": ""}}
-    >>> calls_in(message, known={"ping"}, turn=2, max_depth=64).calls[0].id
-    'call_2_0'
 
     :param known: the names of the tools that exist
     :param turn: the turn of the run, part of the ids generated for calls without one

@@ -178,11 +178,7 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
 
 
 def form_in(body: str) -> WireForm | None:
-    """The form of a body, as far as it says so itself.
-
-    >>> form_in('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}')
-    'messages'
-    """
+    """The form of a body, as far as it says so itself."""
     if is_stream(body):
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
@@ -198,9 +194,6 @@ def form_in(body: str) -> WireForm | None:
 
 def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> tuple[Delta, ...]:
     """The chunks to display of a body that was received as a whole.
-
-    >>> deltas_in('{"choices":[{"message":{"content":"Hi"}}]}', whole=True)
-    (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
 
     :param whole: whether to include a body that is not a stream
     """

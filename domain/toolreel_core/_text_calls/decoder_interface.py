@@ -54,12 +54,7 @@ class Offered:
         return tree_at(self.schemas, name, "properties")
 
     def parameter(self, name: str, key: str) -> Json:
-        """The schema of one parameter, whose references are followed; null if there is none.
-
-        >>> unit = {"properties": {"unit": {"$ref": "#/$defs/Unit"}}, "$defs": {"Unit": {"type": "string"}}}
-        >>> Offered(frozenset({"ping"}), {"ping": unit}).parameter("ping", "unit")
-        {'type': 'string'}
-        """
+        """The schema of one parameter, whose references are followed; null if there is none."""
         return self.meant(name, self.parameters(name).get(key))
 
     def meant(self, name: str, schema: Json) -> Json:
@@ -188,11 +183,7 @@ class Span:
 
     @property
     def explanation(self) -> str:
-        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag.
-
-        >>> Span(0, 4, "debris", "truncated").explanation
-        'rejected as truncated: a truncated call; truncated calls are never run'
-        """
+        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag."""
         if self.kind == "call":
             return f"read as {self.about}"
         why = _REJECTIONS.get(self.about)

@@ -80,11 +80,7 @@ DIALECTS: Final = (*MARKED, *BARE)
 
 
 def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of dialects with one word for all that are marked, which settings take too.
-
-    >>> short_dialects((*MARKED, "react"))
-    ('marked', 'react')
-    """
+    """Names of dialects with one word for all that are marked, which settings take too."""
     for place in range(len(names) - len(MARKED) + 1):
         end = place + len(MARKED)
         if names[place:end] == MARKED:
@@ -115,11 +111,7 @@ def is_plain(text: str) -> bool:
 
 
 def has_think_tags(text: str) -> bool:
-    """Whether a text begins with tagged reasoning, or has its closing tag anywhere.
-
-    >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
-    (True, False)
-    """
+    """Whether a text begins with tagged reasoning, or has its closing tag anywhere."""
     if "<" not in text and "[" not in text and "◁" not in text:
         return False
     head = len(text) - len(text.lstrip())

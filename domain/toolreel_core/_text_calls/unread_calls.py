@@ -153,12 +153,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
 
 
 def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
-    r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments.
-
-    >>> add = {"properties": {"a": {"type": "integer"}}}
-    >>> named_before_fence('**add**\n```json\n{"a": 1}\n```', ["add"], {"add": add})
-    True
-    """
+    r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments."""
     block = _LAST_BLOCK.search(text)
     if block is None:
         return False
@@ -172,11 +167,7 @@ def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, 
 
 
 def name_in(text: str, known: Collection[str]) -> str:
-    """The name of the tool that an unread call is for, as far as it has one.
-
-    >>> name_in('<tool_call>{"name": "add", "arguments": {', ["add"]), name_in("<function=sum>", ["add"])
-    ('add', 'sum')
-    """
+    """The name of the tool that an unread call is for, as far as it has one."""
     found = _name_pattern(frozenset(known)).search(text)
     if found:
         return found[0]
@@ -320,19 +311,12 @@ def without_end_markers(text: str) -> str:
     """An answer without the control tokens, and the closing tags of calls, that are left at its end.
 
     One that stands in a sentence is what the answer is about.
-
-    >>> without_end_markers("It is sunny.</s>"), without_end_markers("The token is </s>")
-    ('It is sunny.', 'The token is </s>')
     """
     return _split_end_markers(text)[0] if text.rstrip().endswith((">", "]")) else text
 
 
 def names_a_tool(text: str, known: Collection[str]) -> bool:
-    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it.
-
-    >>> names_a_tool("Use add.", ["add"]), names_a_tool("add(a=1)", ["add"])
-    (False, True)
-    """
+    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it."""
     drawn = "{" in text or "=" in text or "<" in text
     return drawn and any(name in text for name in known)
 
