@@ -8,7 +8,7 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -127,32 +127,18 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
         except (ValueError, RecursionError) as error:
             return Problem("INVALID_BODY", str(error))
     codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
+    strict = either(read(text).map(lambda tree: (tree, codes)))
+    if not isinstance(strict, str):
+        return strict
     odd: tuple[WarningCode, ...] = (*codes, "NON_FINITE_NUMBER")
-
-    def told(codes: tuple[WarningCode, ...]) -> Callable[[Json], _Parsed]:
-        return lambda tree: (tree, codes)
-
-    tolerant = (
-        read(text)
-        .map(told(codes))
-        .lash(
-            lambda why: (
-                read_tolerant(text).map(told(odd)).alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
-            )
-        )
-    )
+    tolerant = either(read_tolerant(text).map(lambda tree: (tree, odd)))
+    if not isinstance(tolerant, str):
+        return tolerant
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-    return either(
-        tolerant.alt(lambda why: Problem("INVALID_BODY", _name_of_non_json(text) or why, passing=True))
-    )
-
-
-def _name_of_non_json(text: str) -> str:
-    """What a body is instead of JSON, where that says more than the place of the first error."""
-    if not text:
-        return "the body is empty"
-    page = html_page(text)
-    return page and f"the body is {page}"
+    why = _STREAM if text.startswith(FIELDS) else strict
+    if page := html_page(text):
+        why = f"the body is {page}"
+    return Problem("INVALID_BODY", why if text else "the body is empty", passing=True)
 
 
 def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:

@@ -18,7 +18,6 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall, found
 from toolreel_core._text_calls.formats.elements import (
     BAR,
-    BARS,
     CLOSING,
     DSML,
     OPENING,
@@ -268,51 +267,27 @@ _RESULT: Final = (
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
 
-_QUOTATIONS: Final = {**QUOTATIONS, "think": THOUGHTS, "result": _RESULT}
-_GROUPS: Final = {
-    **_QUOTATIONS,
+_MARKERS: Final = {
+    **QUOTATIONS,
+    "think": THOUGHTS,
+    "result": _RESULT,
     **{key: opener.pattern for key, opener in OPENERS.items()},
     "special": SPECIAL.pattern,
     "wrapper": WRAPPER.pattern,
 }
-
-
-# One alternation of all markers is slow; three, chosen by the first two characters, are not.
-_PIPE: Final = (r"<\|", f"<{BAR}")
-
-
-def _marker_patterns(begins: Callable[[str], bool]) -> re.Pattern[str]:
-    """The markers whose patterns begin in one way, and those that begin in several ways."""
-    several = {"think", "result", "gigachat", "special", "wrapper"}
-    fitting = (
-        f"(?P<{key}>{pattern})" for key, pattern in _GROUPS.items() if key in several or begins(pattern)
-    )
-    return lazy_pattern("|".join(fitting), re.IGNORECASE)
-
-
-_TOKENS: Final = _marker_patterns(lambda pattern: pattern.startswith(_PIPE))
-_ANGLES: Final = _marker_patterns(lambda pattern: pattern.startswith("<") and not pattern.startswith(_PIPE))
-_OTHERS: Final = _marker_patterns(lambda pattern: not pattern.startswith("<"))
+_MARKER: Final = lazy_pattern(
+    "|".join(f"(?P<{key}>{pattern})" for key, pattern in _MARKERS.items()), re.IGNORECASE
+)
 
 
 def mark_at(text: str, start: int) -> re.Match[str] | None:
     """The marker at a place; the name of its group says which."""
-    if text[start] != "<":
-        return _OTHERS.match(text, start)
-    return (_TOKENS if text[start + 1 : start + 2] in BARS else _ANGLES).match(text, start)
+    return _MARKER.match(text, start)
 
 
-_SIGNS: Final = r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
-_WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
-_BY_SIGNS: Final = lazy_pattern(_SIGNS)
-"""The signs with which markers begin; each place is then compared with the markers."""
-_BY_SIGNS_AND_WORDS: Final = lazy_pattern("|".join((_SIGNS, *map(re.escape, _WORDS))))
-"""The same, with words that are markers without a sign."""
-
-
-def trigger(text: str) -> re.Pattern[str]:
-    """A pattern of the first characters of markers, a cheap search that makes plain text fast.
-
-    Letters are common in prose, so markers that begin with a letter are searched only if the text has one.
-    """
-    return _BY_SIGNS_AND_WORDS if any(word in text for word in _WORDS) else _BY_SIGNS
+# A cheap search, which makes plain text fast; each place that it finds is then compared with the markers.
+SIGNS: Final = lazy_pattern(
+    r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
+    r"|functools\[|function call<|to=|Observation:"
+)
+"""The first characters of markers."""

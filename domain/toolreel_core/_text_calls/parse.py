@@ -35,11 +35,9 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SPECIAL, WRAPPER, mark_at, trigger
+from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SIGNS, SPECIAL, WRAPPER, mark_at
 from toolreel_core._text_calls.quotations import (
     Quotations,
-    Region,
-    closer_of,
     opener_of_thoughts,
     thoughts,
     was_said,
@@ -137,7 +135,7 @@ class Scan:
             self.rejected.append("fabricated_result")
             self._add_span(mark.start(), len(self.source.text), "debris", "fabricated_result")
             return len(self.source.text)
-        region = self._quoted_region(mark, kind)
+        region = self.quotations.opened(mark, kind)
         if region is None:
             return mark.end()
         self._add_span(mark.start(), region.end, "quotation")
@@ -147,18 +145,6 @@ class Scan:
             if scan(inside, self.earlier, nested=True).calls:
                 self.rejected.append("quotation")
         return region.end
-
-    def _quoted_region(self, mark: re.Match[str], kind: str) -> Region | None:
-        match kind:
-            case "think":
-                return self.quotations.paired(closer_of(mark[0]), mark.start(), mark.end())
-            case "result":
-                tag = mark[0].rstrip(">").split()[0]
-                return self.quotations.result(
-                    re.compile(re.escape(f"</{tag[1:]}>")), mark.start(), mark.end()
-                )
-            case _:
-                return self.quotations.opened(mark, kind)
 
     def _take_reading(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:
@@ -268,8 +254,7 @@ def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -
     found = Scan(source, Quotations.of(source), earlier, nested)
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.line(quoted.end()).end if quoted else found.head()
-    marks = trigger(source.text)
-    while mark := marks.search(source.text, position):
+    while mark := SIGNS.search(source.text, position):
         position = found.step(mark.start())
     return found
 

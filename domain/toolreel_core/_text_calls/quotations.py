@@ -201,20 +201,25 @@ class Quotations:
 
     def opened(self, mark: re.Match[str], kind: str) -> Region | None:
         """What the opener of a quotation quotes; ``None`` if it is only named."""
+        start, end = mark.span()
+        rest = Region(start, len(self.source.text), certain=False, closed=False)
         match kind:
+            case "think":
+                return self.paired(closer_of(mark[0]), start, end)
+            case "result":
+                tag = mark[0].rstrip(">").split()[0]
+                return self.paired(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
             case "comment":
-                start = mark.start()
-                whole = self.paired(re.compile("-->"), start, mark.end())
+                whole = self.paired(re.compile("-->"), start, end)
                 # Unclosed, it quotes the rest of the text only if it begins a line, as in Markdown.
-                if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
-                    return Region(start, len(self.source.text), certain=False, closed=False)
-                return whole
+                begins_line = _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start)
+                return rest if whole is None and begins_line else whole
             case "blockquote":
-                return self.line(mark.end())
+                return self.line(end)
             case "element" | "listing":
-                return self._element_region(mark[0], mark.start(), mark.end())
+                return self._element_region(mark[0], start, end)
             case _:
-                return self.code.at(mark.start(), mark.end())
+                return self.code.at(start, end)
 
     def hold(self, place: int) -> bool:
         """Whether a place is in a quotation, as far as no call is open there."""
@@ -248,11 +253,6 @@ class Quotations:
         """The rest of a line."""
         place = self.source.find("\n", start)
         return Region(start, len(self.source.text) if place < 0 else place)
-
-    def result(self, closing: re.Pattern[str], start: int, end: int) -> Region:
-        """A tool's result, to the end of the text if it is not closed."""
-        rest = Region(start, len(self.source.text), certain=False, closed=False)
-        return self.paired(closing, start, end) or rest
 
     def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
         """What is between the opener at ``start:end`` and the first closer outside of code.
