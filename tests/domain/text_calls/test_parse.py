@@ -125,7 +125,8 @@ def is_read_as_expected(case: dict[str, Any], mode: str) -> None:
     assert words(got.reasoning) == words(expected.get("reasoning", ""))
     assert set(expected.get("rejected", ())) <= set(got.rejected)
     again = read(case, mode, got.content, case["finish"])
-    assert (again.calls, words(again.content)) == ((), words(got.content))
+    assert again.calls == ()
+    assert "rule" in expected or words(again.content) == words(got.content)
 
 
 @pytest.mark.slow
