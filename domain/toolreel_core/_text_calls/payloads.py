@@ -1,7 +1,15 @@
-"""JSON payloads: envelopes that name a tool and its arguments, or the arguments of a named call."""
+"""What the formats share: JSON payloads, untyped text, and what shows that a call was cut within a value.
+
+A payload holds envelopes that name a tool and its arguments, or the arguments of a named call. Untyped text
+becomes the value that a parameter's schema asks for: a string parameter keeps its text, even if it looks like
+a number, and text that does not match stays a string, so that validation can report what is wrong. A raw
+value that holds the closing tag of its dialect seems to end there; the rest gives itself away, since its own
+closing tag is then one too many.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +17,14 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import (
     BLANK,
+    WORDS,
     Flaw,
     Json,
     SearchedText,
     Style,
     Value,
     end_of,
+    items_of,
     skip,
     value_at,
 )
@@ -262,3 +272,286 @@ def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
         return Broken("malformed", debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+
+
+_INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
+"""An integer; Python reads at most 4,300 digits."""
+_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+"""A number, with bounded lengths: a longer one stays a text."""
+# In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
+_WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
+_TYPE_NAMES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+}
+_TREES: Final = frozenset({"null", "object", "array"})
+
+
+def typed(raw: str, schema: Json) -> Json:
+    """The value that a text stands for.
+
+    >>> typed("42", {"type": "string"}), typed("42", {"type": "integer"}), typed("42", None)
+    ('42', 42, '42')
+    >>> typed("True", {"type": "boolean"}), typed("null", {"type": ["boolean", "null"]})
+    (True, None)
+
+    :param schema: of the parameter; one that is not known holds a string
+    """
+    if not isinstance(schema, Mapping):
+        return raw
+    types, text = _allowed_types(schema), raw.strip()
+    value: Json = raw
+    if text.lower() in _WORDS:
+        value = _WORDS[text.lower()]
+    elif _INTEGER.fullmatch(text):
+        value = int(text)
+    elif _NUMBER.fullmatch(text):
+        value = float(text)
+        value = raw if math.isinf(value) else value
+    elif text.startswith(("{", "[")):
+        value = decoded(text)
+    kind = "array" if isinstance(value, list) else _type_name(value)
+    fits = not types or kind in types or (kind == "integer" and "number" in types)
+    return value if fits and kind != "string" else raw
+
+
+def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
+    """The end of the object or array that begins here.
+
+    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
+    of a dialect is text.
+
+    >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
+    13
+    """
+    types = _allowed_types(schema) if isinstance(schema, Mapping) else None
+    if not types or not types <= _TREES:
+        return at
+    begin = skip(source, at)
+    value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
+    return value.end if isinstance(value, Value) else at
+
+
+def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The arguments, where a model has put all of them into one parameter that does not exist."""
+    for key in ("arguments", "input"):
+        if set(given) == {key} and key not in parameters:
+            inner = given[key]
+            tree = decoded(inner) if isinstance(inner, str) else inner
+            return tree if isinstance(tree, Mapping) else given
+    return given
+
+
+def _type_name(value: Json) -> str:
+    return _TYPE_NAMES.get(type(value), "object")
+
+
+def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
+    """The types that a schema allows, as far as it names them."""
+    said = schema.get("type")
+    if isinstance(said, str):
+        return frozenset({said})
+    names = [name for name in said if isinstance(name, str)] if isinstance(said, Sequence) else []
+    for key in ("anyOf", "oneOf", "allOf"):
+        for option in items_of(schema, key):
+            names += sorted(_allowed_types(option)) if isinstance(option, Mapping) else ()
+    fixed = [schema["const"]] if "const" in schema else []
+    names += [_type_name(value) for value in (*items_of(schema, "enum"), *fixed)]
+    return frozenset(names)
+
+
+def one_line_break_less(text: str) -> str:
+    r"""A value without one line break at its start and one at its end."""
+    text = text.removeprefix("\r").removeprefix("\n")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of a dialect that has an element for each parameter."""
+
+    opening: re.Pattern[str]
+    """The opener of a call."""
+    closing: re.Pattern[str]
+    """The closer of a call."""
+    value: re.Pattern[str]
+    """What opens inside a value if its closer was lost."""
+    value_end: re.Pattern[str]
+    """The closer of a value."""
+    following: re.Pattern[str]
+    """The opener of the next parameter."""
+    key: Callable[[re.Match[str]], str]
+    """The key in such an opener."""
+    left: re.Pattern[str]
+    """What is left behind a call that was cut: tags of its inside and its end. ``opens`` is the next call."""
+
+
+Pair: TypeAlias = "tuple[str, Json, int, bool]"
+"""A key, its value, their end, and whether the closing tag of the value is there."""
+
+
+def read_pairs(
+    source: Source,
+    begin: int,
+    tags: Tags,
+    read: Callable[[int, Mapping[str, Json]], Pair | Broken | None],
+) -> tuple[dict[str, Json], int] | Broken:
+    """The parameters that begin here, and their end.
+
+    :param read: reads the parameter at a place, given those before it
+    """
+    given: dict[str, Json] = {}
+    at, repeated, lax = begin, False, False
+    while (pair := read(at, given)) is not None:
+        if isinstance(pair, Broken):
+            return pair
+        key, value, at, closed = pair
+        repeated, lax = repeated or key in given, lax or not closed
+        if repeated and lax:
+            return confused(source, begin, tags)
+        given[key] = value
+    return given, at
+
+
+def end_of_value(
+    source: Source, at: int, name: str, given: Mapping[str, Json], key: str, tags: Tags
+) -> tuple[int, int] | None:
+    """The end of a value, and of its closing tag if it has one; ``None`` if more of it may be missing.
+
+    Models omit closing tags: a value also ends at the next parameter, if the tool has it and it was not given
+    yet, or at the end of the call.
+    """
+    close = source.search(tags.value_end, at)
+    following = source.search(tags.following, at)
+    if following and (close is None or following.start() < close.start()):
+        other = tags.key(following).strip()
+        if other != key and other not in given and other in source.offered.parameters(name):
+            return following.start(), following.start()
+    if close:
+        return close.start(), close.end()
+    end = None if source.cut else source.search(tags.closing, at)
+    if end is None:
+        return None
+    tag = source.text.rindex("<", end.start(), end.end())  # a fence before it may belong to the value
+    return tag, tag
+
+
+def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
+    """Whether a value may hold a part of the markup; one with both of its tags may mention tags.
+
+    :param behind: the end of what in it is certain
+    """
+    if not closed:
+        return holds_markup(text)
+    inner = tags.value.search(text, behind)
+    return inner is not None and not mentions(text[: inner.start()])
+
+
+def end_call(
+    source: Source,
+    at: int,
+    name: str,
+    given: Mapping[str, Json],
+    dialect: str,
+    *,
+    closed: int,
+    last: bool,
+    tags: Tags,
+) -> Reading:
+    """The call whose parameters end here; without a closing tag only if nothing can be missing.
+
+    :param closed: the end of its closing tag; -1 if it has none
+    :param last: whether the text ends here, but for the rest of a tag
+    """
+    if closed < 0:
+        if (source.cut and last) or not given or not source.offered.satisfied(name, given):
+            return Broken("truncated", len(source.text) if last else at)
+        if left := rest(source, at, tags.opening):
+            return left
+    end = max(at, closed)
+    call = found(name, unwrapped(given, source.offered.parameters(name)), dialect)
+    return whole(source, Calls((call,), end) if call else Broken("malformed", end), tags.left)
+
+
+_ANGLES: Final = frozenset("<>")
+_ENDS: Final = lazy_pattern(
+    r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
+    r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
+    re.IGNORECASE,
+)
+"""The end of a text, or a tag or token that may stand behind a call: the next call, or a closer around it."""
+
+
+def holds_markup(text: str) -> bool:
+    """Whether a text may hold part of a tag.
+
+    A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
+    """
+    return not _ANGLES.isdisjoint(text)
+
+
+def mentions(before: str) -> bool:
+    """Whether an opening tag after this part of a value is only mentioned there.
+
+    Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
+    """
+    return bool(before.replace("\\n", "\n").strip()) and not holds_markup(before)
+
+
+def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
+    """The end of the last tag between a place and the next call; -1 if there is none.
+
+    :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
+    """
+    last = -1
+    for tag in tags.finditer(source.text, at):
+        if tag["opens"] is not None:
+            break
+        if source.text[tag.start() - 1] != "`":  # prose that names the tag
+            last = tag.end()
+    return last
+
+
+def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
+    """The call without a closing tag of its own behind whose last value text goes on.
+
+    Then the value held its own closing tag, and the text is the rest of it.
+
+    :param opening: of the next call
+    """
+    if _ENDS.match(source.text, at):
+        return None
+    following = source.search(opening, at)
+    return Broken("malformed", following.start() if following else len(source.text))
+
+
+def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
+    """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
+    if not isinstance(reading, Calls):
+        return reading
+    end = surplus(source, reading.end, tags)
+    return reading if end < 0 else Broken("malformed", end)
+
+
+def confused(source: Source, at: int, tags: Tags) -> Broken:
+    """A call whose values hold markup, up to the closing tag that balances its opening tag.
+
+    What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
+    the end of the text.
+
+    :param at: behind the opening tag
+    """
+    depth = 1
+    while depth:
+        close = source.search(tags.closing, at)
+        if close is None:
+            return Broken("malformed", len(source.text))
+        opened = source.search(tags.opening, at)
+        if opened and opened.start() < close.start():
+            depth, at = depth + 1, opened.end()
+        else:
+            depth, at = depth - 1, max(close.end(), at + 1)
+    return Broken("malformed", at)

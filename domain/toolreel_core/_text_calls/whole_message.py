@@ -15,8 +15,14 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, found
 from toolreel_core._text_calls.formats.function_notation import expression, expressions
 from toolreel_core._text_calls.markers import SPECIAL
-from toolreel_core._text_calls.parameters import mentions, one_line_break_less, typed
-from toolreel_core._text_calls.payloads import bare_calls, skip_blanks, wrapped_calls
+from toolreel_core._text_calls.payloads import (
+    bare_calls,
+    mentions,
+    one_line_break_less,
+    skip_blanks,
+    typed,
+    wrapped_calls,
+)
 
 _HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 """Blanks and special tokens before a message."""

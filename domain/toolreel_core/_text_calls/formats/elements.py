@@ -26,30 +26,28 @@ from toolreel_core._text_calls.decoder_interface import (
     TextCall,
     found,
 )
-from toolreel_core._text_calls.parameters import (
+from toolreel_core._text_calls.payloads import (
+    Block,
     Pair,
     Tags,
+    arguments,
+    closers,
     confused,
+    decoded,
     end_call,
     end_of_tree,
     end_of_value,
+    enveloped,
     holds_markup,
     may_have_swallowed,
     mentions,
     one_line_break_less,
     read_pairs,
+    skip_blanks,
     surplus,
+    tail,
     typed,
     whole,
-)
-from toolreel_core._text_calls.payloads import (
-    Block,
-    arguments,
-    closers,
-    decoded,
-    enveloped,
-    skip_blanks,
-    tail,
 )
 
 BAR: Final = "[|｜‖]{1,2}"

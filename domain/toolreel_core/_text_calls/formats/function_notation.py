@@ -16,8 +16,16 @@ from typing import Final
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, TextCall, found
-from toolreel_core._text_calls.parameters import typed, whole
-from toolreel_core._text_calls.payloads import Block, decoded, enveloped, failed_call, skip_blanks, tail
+from toolreel_core._text_calls.payloads import (
+    Block,
+    decoded,
+    enveloped,
+    failed_call,
+    skip_blanks,
+    tail,
+    typed,
+    whole,
+)
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.

@@ -25,7 +25,6 @@ from toolreel_core._text_calls.decoder_interface import (
     found,
 )
 from toolreel_core._text_calls.formats.elements import BAR
-from toolreel_core._text_calls.parameters import whole
 from toolreel_core._text_calls.payloads import (
     Block,
     arguments,
@@ -35,6 +34,7 @@ from toolreel_core._text_calls.payloads import (
     enveloped,
     failed_call,
     skip_blanks,
+    whole,
 )
 
 BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
