@@ -23,10 +23,7 @@ if TYPE_CHECKING:
         is_cut,
         read_arguments,
         read_text,
-        without_fence,
         without_thoughts,
-        without_tokens,
-        without_tokens_behind_fence,
     )
     from toolreel_core._replies.chat_events import ChatEvents
     from toolreel_core._replies.classification import (
@@ -57,7 +54,6 @@ if TYPE_CHECKING:
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,
-        identified,
         meant_name,
         of_call,
         of_message,

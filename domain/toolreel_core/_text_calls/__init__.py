@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import scan, text_calls
     from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, thoughts, was_said
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
         LABELS,
         looks_like_a_call,
