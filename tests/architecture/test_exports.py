@@ -5,7 +5,6 @@ import importlib
 import inspect
 import os
 import re
-from types import ModuleType
 
 import pytest
 
@@ -147,15 +146,3 @@ def parameters(function: object) -> list[inspect.Parameter]:
         return [*inspect.signature(function).parameters.values()] if callable(function) else []
     except ValueError:
         return []
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=str)
-def test_no_export_hides_a_module(package: Module) -> None:
-    loaded = importlib.import_module(package.name)
-    inside = {module.name for module in MODULES if module.name.rpartition(".")[0] == package.name}
-    hidden = [
-        name
-        for name in exported(package.name)
-        if f"{package.name}.{name}" in inside and not isinstance(getattr(loaded, name), ModuleType)
-    ]
-    assert hidden == []

@@ -139,14 +139,6 @@ def test_a_run_that_parts_from_its_recording_is_not_gone_on_with(tmp_path: Path)
     assert (tmp_path / "new.yaml").exists()
 
 
-def test_a_journal_alone_cannot_be_extended(tmp_path: Path) -> None:
-    with serving(ANSWER) as server:
-        said_by_each([command(server.url, "--record", "kept")], tmp_path)
-    (tmp_path / "kept.yaml").unlink()
-    (said,) = said_by_each([command(DOWN, "--record", "kept", "--mode", "extend")], tmp_path)
-    assert_mistake(said, "kept.yaml: there is only a journal, which cannot be extended: use toolreel fork")
-
-
 def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     both = command(DOWN, "--record", "kept", "--mode", "auto", "--overwrite")
     nameless = command(DOWN, "--mode", "replay")

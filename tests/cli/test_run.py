@@ -104,7 +104,7 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tm
         chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n"
     )
     with serving(answer) as server:
-        said = running(server, tmp_path, "--stream", "--record", "kept")
+        said = running(server, tmp_path, "--set=stream=final", "--record", "kept")
     assert said.code == 0
     assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
     assert said.stderr.splitlines() == ["turn 1: waiting for the model", NO_PRESETS]
@@ -113,33 +113,6 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tm
     (again,) = said_by_each([("replay", "kept")], tmp_path)
     assert (again.code, again.stderr) == (0, "")
     assert "answer      It is a draft." in again.stdout.splitlines()
-
-
-def test_json_is_the_same_whether_a_reply_is_streamed_or_not(tmp_path: Path) -> None:
-    answers = (streaming(chunk("It is a draft."), chunk(None, "stop")), replying(READY))
-    base = ("run", "hi", "--model", "m", "--json", "--stream", "--base-url")
-    with serving(*answers) as server:
-        streamed, whole = said_by_each([(*base, server.url)] * 2, tmp_path)
-    trees = [said.data for said in (streamed, whole)]
-    for tree in trees:
-        (turn,) = tree["turns"]
-        assert tree.pop("timing")["model_ms"] == turn.pop("ms") is not None
-    assert trees[0] == trees[1]
-    assert streamed.stderr == whole.stderr
-    assert whole.data["detail"]["content"] == "It is a draft."
-
-
-def test_a_stream_that_stalls_is_asked_for_again(tmp_path: Path) -> None:
-    stalled = streaming(chunk("It is "), *(": alive\n\n", 0.1) * 20)
-    with serving(stalled, streaming(chunk("It is a draft.", "stop"))) as server:
-        said = running(
-            server, tmp_path, "--stream", "--timeout", "0.5", "--set", "retry_base_ms=0", "--record", "kept"
-        )
-    assert said.code == 0
-    assert "answer      It is a draft." in said.stdout.splitlines()
-    assert "turn 1: waiting for the model (try 2)" in said.stderr
-    (again,) = said_by_each([("replay", "kept")], tmp_path)
-    assert again.code == 0
 
 
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
@@ -167,19 +140,6 @@ def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> Non
     assert (sent["temperature"], sent["stop"], sent["cache_prompt"], sent["n"]) == (0, "END", False, 1)
 
 
-def test_a_preset_reads_calls_that_are_written_as_text(tmp_path: Path) -> None:
-    fenced = '```json\n{"name": "state_get", "arguments": {"path": "/release/status"}}\n```'
-    with serving(
-        replying(saying(fenced)), replying(READY), replying(saying(fenced)), replying(READY)
-    ) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *WORKSPACE)
-        mended, plain = said_by_each([(*base, "--preset", "qwen2_5_coder"), base], tmp_path)
-    assert mended.data["tally"]["tool_calls"] == 1
-    assert mended.data["turns"][0]["calls"][0]["provenance"] == "text:json_fenced"
-    assert plain.data["tally"]["tool_calls"] == 0
-    assert plain.data["turns"][0]["notices"] == ["TEXT_CALL_SUSPECTED"]
-
-
 def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(saying(f"The key is {SK_KEY}."))) as server:
         said = running(server, tmp_path, *WORKSPACE, "--record", "kept/secret")
@@ -195,23 +155,10 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
     assert SK_KEY not in (tmp_path / part).read_text()
 
 
-def test_a_key_that_the_server_repeats_is_masked_whatever_its_variable_is_called(tmp_path: Path) -> None:
-    refusal: Json = {"error": {"message": f"Incorrect credentials: {KEY}"}}
-    with serving(replying(refusal, 401)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept")
-        said = toolreel(*base, "--api-key-env", "HORSE", cwd=tmp_path, env={"HORSE": KEY})
-    assert said.code == 1
-    assert "HTTP 401: Incorrect credentials: [value of" in said.stderr + said.stdout
-    saved = [path.read_text("utf-8") for path in tmp_path.iterdir()]
-    assert len(saved) == 2
-    assert not any(KEY in text for text in (*saved, said.stdout, said.stderr))
-
-
-@pytest.mark.parametrize("dummy", ["x", "ollama", "sk-no-key-required"])
-def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(dummy: str, tmp_path: Path) -> None:
-    with serving(replying(saying(f"Is {dummy} the key?"))) as server:
-        base = ("run", f"What is {dummy}?", "--model", "m", "--base-url", server.url, "--record", "kept")
-        said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": dummy})
+def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(tmp_path: Path) -> None:
+    with serving(replying(saying("Is ollama the key?"))) as server:
+        base = ("run", "What is ollama?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": "ollama"})
     assert said.code == 0
     assert "The value of K is short, or what servers without keys take" in said.stderr
     assert (tmp_path / "kept.yaml").exists()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, toolreel
+from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal
 from tests.patience import NEVER
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
@@ -36,13 +36,6 @@ def test_a_terminal_gets_colour_and_lines_that_fit_it(tmp_path: Path) -> None:
     assert "            Write each tool call as a ```json block and nothing else. When a" in lines
 
 
-def test_a_pipe_gets_neither_colour_nor_wrapped_lines(tmp_path: Path) -> None:
-    said = toolreel("demo", cwd=tmp_path)
-    assert "\x1b" not in said.stdout + said.stderr
-    assert "When state_patch succeeds, you are finished." in said.stdout
-    assert max(map(len, said.stdout.splitlines())) > 80
-
-
 @pytest.mark.parametrize("arguments", [("presets",), ("replay", "kept"), ("replay", "kept", "--json")])
 def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
     for path in cassette("workspace").parent.iterdir():
@@ -57,19 +50,6 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], t
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_spinner_shows_the_turn_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with serving(replace(replying(LOOKING_UP), delay=0.5), replace(replying(READY), delay=0.5)) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
-        code, shown = on_terminal(*base, cwd=tmp_path)
-    assert code == 0
-    seen = plain(shown)
-    assert re.search(r"[⠀-⣿] turn 1: waiting for the model +0:00:0\d", seen)
-    assert re.search(r"[⠀-⣿] turn 2: waiting for the model +0:00:0\d", seen)
-    assert re.search(r"\r\x1b\[2K", shown), "the spinner's line was not cleared"
-    report = seen[seen.index("model       m") :]
-    assert "waiting" not in report
-
-
 def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
     thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
     pieces = (
@@ -81,7 +61,7 @@ def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
         chunk("\x1b[31m\x07", "stop"),
     )
     with serving(streaming(*pieces), streaming(*pieces)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream")
+        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set=stream=final")
         code, shown = on_terminal(*base, cwd=tmp_path)
         _, as_machine = on_terminal(*base, "--json", cwd=tmp_path)
     assert code == 0
@@ -102,7 +82,8 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
             "m",
             "--base-url",
             server.url,
-            "--stream",
+            "--set",
+            "stream=final",
             "--set",
             "retry_base_ms=200",
         )
@@ -120,14 +101,6 @@ def test_a_notice_is_wrapped_between_words(tmp_path: Path) -> None:
         _, shown = on_terminal(*base, cwd=tmp_path, columns=40)
     first, second, *_ = plain(shown).partition("No provider is named")[2].splitlines()
     assert (first.rstrip(), second.split()[0]) == (", so no provider's", "presets")
-
-
-@pytest.mark.parametrize("columns", [20, 132, pytest.param(40, marks=pytest.mark.slow)])
-def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int) -> None:
-    code, shown = on_terminal("demo", "--driver", "sync", cwd=tmp_path, columns=columns)
-    assert code == 0
-    report = plain(shown).partition("replay ")[0]
-    assert max(map(len, report.splitlines())) <= max(columns, 34)
 
 
 # What a terminal shows of a run and of an evaluation while they run, and that nothing of it stays.

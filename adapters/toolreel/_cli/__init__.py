@@ -5,7 +5,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._cli.durable_worker import LimitChoice
     from toolreel._cli.evals.group import eval_command
     from toolreel._cli.evals.report import report_command
     from toolreel._cli.evals.run import run_command
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from toolreel._cli.export import export_command
     from toolreel._cli.lazy import LazyCommand
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.live_target import LiveTarget
     from toolreel._cli.main import toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, SetOptions, parse_settings
+    from toolreel._cli.server_options import LiveTarget
     from toolreel._cli.view import view_command
     from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
 else:

@@ -22,24 +22,23 @@ from toolreel._cli.run_options import (
     plan_options,
     session_with,
 )
-from toolreel._cli.server_options import ServerChoice, server_options
+from toolreel._cli.server_options import LiveTarget, server_options
 from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import exit_code, resume_hint, show_saved
 from toolreel._driver import cost_in_words
-from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_run import LiveChat
+    from toolreel._cli.live_run import Live
     from toolreel._cli.progress import RunProgress
+    from toolreel._driver import Run
 
-_PROMPT: Final = "you> "
 _COMMANDS: Final = {
     "/help": "list the commands",
-    "/exit": "end the conversation, as Ctrl-D and /quit do",
+    "/exit": "end the conversation, as Ctrl-D does",
     "//": "begin a message with /, as in //help",
 }
-_NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
+_NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
 """The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
 
 
@@ -65,7 +64,7 @@ _NAMED: Final = re.compile(r"/[A-Za-z?]\w*(?=\s|$)")
 @reporting
 def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     model: str | None,
-    server: ServerChoice,
+    server: LiveTarget,
     sources: SourceChoice,
     wanted: PlanChoice,
     record: str | None,
@@ -90,8 +89,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
     message was not answered, unless Ctrl-C cancelled it.
     """
-    from toolreel._cli.live_run import LiveChat
     from toolreel._cli.progress import RunProgress
+    from toolreel._replay import check_free
 
     path = cassette_path(record)
     if goes_on and (path is None or overwrite):
@@ -99,54 +98,56 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     if not goes_on and model is None:
         raise click.UsageError("Missing option '--model'.")
     parse_settings(wanted.settings)  # what is wrong with them is said before any tool server starts
-    progress = RunProgress()
+    progress, code = RunProgress(), 0
+    live: Live | None = None
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))
         session = session_with(progress, server, available, approve, durable=durable)
-
-        def begin(content: str) -> Plan:
-            return wanted.plan(str(model), content, available, server.fallbacks)
-
-        if goes_on and path:
-            chat = LiveChat.continued(session, path, available.others)
-        else:
-            chat = LiveChat(session, begin, path, "overwrite" if overwrite else "new")
         try:
-            code = _ask_until_end(chat, progress, server)
+            if goes_on and path:
+                live, files = session.reopened(path)
+                session.check_tools(files, available.others)
+            elif path and not overwrite:
+                check_free(path)  # before the user has typed anything
+            for content in _user_messages(progress):
+                with redirect_stdout(sys.stderr), progress:
+                    if live is None:
+                        plan = wanted.plan(str(model), content, available, server.fallbacks)
+                        live = session.begun(plan, path, "overwrite" if overwrite else "new")
+                    session.go(live, content if live.state else None)
+                run = live.reached
+                live.state = run.state
+                code = _show_answer(run, server) or code
+                spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
+                if spent or (live.files and live.files.refused):
+                    break
         finally:
-            saved = chat.close()
-    if chat.files and chat.files.refused:
-        complain(f"the conversation was not saved: {chat.files.refused}", hint=resume_hint(chat.files.left))
+            saved = live.close() if live else ()
+    if live and live.files and live.files.refused:
+        complain(f"the conversation was not saved: {live.files.refused}", hint=resume_hint(live.files.left))
         return USAGE
     if saved:
         show_saved(saved, err)
     return code
 
 
-def _ask_until_end(chat: LiveChat, progress: RunProgress, server: ServerChoice) -> int:
-    """Ask message by message; the exit code."""
-    code = 0
-    for content in _user_messages(progress):
-        with redirect_stdout(sys.stderr), progress:
-            run = chat.ask(content)
-            outcome = run.outcome
-        if isinstance(outcome, Completed):
-            if out.is_terminal:
-                labelled(out, "model", outcome.content, "bold")
-            else:
-                out.print(outcome.content)
-        elif outcome == Cancelled(STOPPED):
-            err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
+def _show_answer(run: Run, server: LiveTarget) -> int:
+    """Print how an exchange ended, how long it took, and what the conversation has cost; the exit code."""
+    outcome, code = run.outcome, 0
+    if isinstance(outcome, Completed):
+        if out.is_terminal:
+            labelled(out, "model", outcome.content, "bold")
         else:
-            exit_code(run, server)  # says what went wrong
-            code = FAILED
-        # How long the exchange took, and what the conversation has cost
-        cost = cost_in_words(run)
-        if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
-            err.print(shown, style="dim")
-        if (chat.files and chat.files.refused) or isinstance(outcome, ConversationSpent | CostUnknown):
-            break
+            out.print(outcome.content)
+    elif outcome == Cancelled(STOPPED):
+        err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
+    else:
+        exit_code(run, server)  # says what went wrong
+        code = FAILED
+    cost = cost_in_words(run)
+    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+        err.print(shown, style="dim")
     return code
 
 
@@ -170,8 +171,8 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
     err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")
     while True:
         try:
-            with progress.held():
-                line = input(_PROMPT).strip()
+            with progress.paused():
+                line = input("you> ").strip()
         except EOFError:
             err.print()
             return
@@ -179,12 +180,12 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
             err.print("\nCtrl-D ends the conversation", style="dim")
             continue
         named = _NAMED.match(line)
-        match named and named[0].lower():
+        match named and named[0]:
             case None:
                 yield line.removeprefix("/") if line.startswith("//") else line
-            case "/exit" | "/quit":
+            case "/exit":
                 return
-            case "/help" | "/?":
+            case "/help":
                 for name, what in _COMMANDS.items():
                     labelled(err, name, what)
             case name:

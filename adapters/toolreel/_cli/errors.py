@@ -7,16 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Final, ParamSpec
+from typing import Final, ParamSpec
 
 import click
 
 from toolreel._cli.shared_option import SharedOption, shared_settings
 from toolreel._internal import printable_json
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-
-if TYPE_CHECKING:
-    from toolreel_core._jsontext import Json
 
 _Options = ParamSpec("_Options")
 
@@ -35,8 +32,8 @@ json_option = click.option(
 )
 
 
-def say(tree: Mapping[str, Json]) -> int:
-    """Print one JSON object on a line; return the exit code for success."""
+def say(tree: Mapping[str, object]) -> int:
+    """Print one JSON object on a line, data classes and paths in it too; return the exit code for success."""
     # Imported here because --help does not need it.
     from toolreel._cli.console import go_unread, printable_tree
 

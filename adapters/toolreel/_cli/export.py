@@ -1,109 +1,64 @@
-"""``toolreel export``: a recorded run in the format of another tool; and for ``toolreel durable export``."""
+"""``toolreel export``: a recorded run in the format of another tool."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
 
 import click
 
 from toolreel._cli.console import labelled, out
-from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import Command
-from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal import AdapterError, CassetteError
-from toolreel._journal import Recorded, opened, recording_files
+from toolreel._internal import AdapterError
+from toolreel._journal import opened
 from toolreel._replay import SUFFIXES, Format, exported, retrace
 
-RunFormat: TypeAlias = Literal["journal"] | Format
-RUN_FORMATS: Final[tuple[Format, ...]] = ("openai", "markdown", "inspect")
 
-
-def export_options(
-    formats: Sequence[str], text: str, default: str | None = None
-) -> Callable[[Command], Command]:
-    """``--format``, ``--out`` and ``--overwrite``.
-
-    :param text: what each format is
-    """
-    options = (
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(formats),
-            required=default is None,
-            default=default,
-            show_default=default is not None,
-            help=text,
-        ),
-        click.option(
-            "-o",
-            "--out",
-            "target",
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Where it goes.  [default: the run's name with the suffix of the format, in this folder]",
-        ),
-        click.option("--overwrite", is_flag=True, help="Replace a file of that name."),
+def export_options(default: str) -> Callable[[Command], Command]:
+    """``--out`` and ``--overwrite``."""
+    place = click.option(
+        "-o",
+        "--out",
+        "target",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"Where it goes.  [default: {default}, in this folder]",
     )
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    replaces = click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+    return lambda command: place(replaces(command))
 
 
 @click.command("export", epilog=EPILOG)
 @click.argument("file", metavar="NAME")
-@export_options(
-    (*RUN_FORMATS, "vcrpy"),
-    "openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample. "
-    "vcrpy: a cassette that stock vcrpy replays; `toolreel cassettes export` has more options.",
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*SUFFIXES]),
+    required=True,
+    help="openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample.",
 )
-@secrets_option
-@json_option
+@export_options("the run's name with the suffix of the format")
 @reporting
-def export_command(
-    file: str,
-    form: Literal["vcrpy"] | Format,
-    target: Path | None,
-    overwrite: bool,
-    secret_rules: Path | None,
-    as_machine: bool,
-) -> int:
+def export_command(file: str, form: Format, target: Path | None, overwrite: bool) -> int:
     """Write a recorded run in the format of another tool: NAME is a recording, or a journal.
+
+    `toolreel cassettes export` writes a cassette for stock vcrpy.
 
     \b
     toolreel export hello --format markdown
     toolreel export hello --format openai -o messages.json
     """
-    stem = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
-    if form != "vcrpy":
-        return write_run(opened(file), form, stem, target, overwrite=overwrite, as_machine=as_machine)
-    from toolreel.cassette import export_cassette
-
-    cassette, journal = recording_files(Path(file))
-    if cassette is None:
-        raise CassetteError(f"{journal}: vcrpy takes a cassette, and there is none next to this journal")
-    path = target or Path(f"{stem}.vcr.yaml")
-    export_cassette(cassette, path, overwrite=overwrite, rules=rules_of(secret_rules))
-    return _print_export(path, form, stem, as_machine=as_machine)
+    name = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
+    text = exported(retrace(opened(file)), form, name)
+    return write_export(text, name, target or Path(f"{name}{SUFFIXES[form]}"), overwrite=overwrite)
 
 
-def write_run(
-    recorded: Recorded, form: RunFormat, name: str, target: Path | None, *, overwrite: bool, as_machine: bool
-) -> int:
-    """Write a run in a format, and say where it is.
+def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
+    """Write what was exported, and say where it is.
 
     :raises AdapterError: if the file exists or cannot be written
     """
-    if form == "journal":
-        path, text = target or Path(f"{name}.journal.jsonl"), recorded.text
-    else:
-        path, text = target or Path(f"{name}{SUFFIXES[form]}"), exported(retrace(recorded), form, name)
     try:
         with path.open(
             "w" if overwrite else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
@@ -113,11 +68,5 @@ def write_run(
         raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
     except OSError as error:
         raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
-    return _print_export(path, form, name, as_machine=as_machine)
-
-
-def _print_export(path: Path, form: str, name: str, *, as_machine: bool) -> int:
-    if as_machine:
-        return say({"file": str(path), "format": form})
     labelled(out, "exported", f"{name} → {path}")
     return 0

@@ -6,9 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -24,7 +22,7 @@ from toolreel._cli.run_options import (
     live_session,
     plan_options,
 )
-from toolreel._cli.server_options import ServerChoice, server_options
+from toolreel._cli.server_options import LiveTarget, server_options
 from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import (
     EndedRun,
@@ -38,13 +36,10 @@ from toolreel._cli.whole_run import (
 from toolreel._driver import outcome_of
 from toolreel._internal import AdapterError, ForkError
 from toolreel._journal import FileJournal, companion, opened
-from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, fork, plan_changes
+from toolreel._replay import Beginning, Changes, Forked, Stop, beginning, check_free, fork, plan_changes
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._jsontext import canonical, read
 from toolreel_core._tools import masked
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("fork", epilog=EPILOG)
@@ -64,7 +59,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--tool-result",
-    metavar="TEXT|@FILE",
+    metavar="TEXT",
     help="Replace the tool result that is event N, with JSON or text.",
 )
 @click.option("--said", metavar="TEXT", help="Replace what the user said in event N of a conversation.")
@@ -96,7 +91,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     sources: SourceChoice,
     recorded: bool,
     other: str | None,
-    server: ServerChoice,
+    server: LiveTarget,
     approve: Approval,
     record: str | None,
     overwrite: bool,
@@ -117,8 +112,6 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
     Exits with 3 if the recording has no answer for a request, so that the fork stops there.
     """
-    from toolreel._replay import check_free
-
     if sum((recorded, other is not None, server.base_url is not None)) != 1:
         raise click.UsageError(
             "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
@@ -207,13 +200,8 @@ def _show_fork(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machi
     source, run = begun.source, ended.run
     changed = plan_changes(source.plan, begun.plan)
     if as_machine:
-        tree: Json = {
-            "source": source.source,
-            "kept": begun.kept,
-            "changed": [asdict(change) for change in changed],
-            "stop": asdict(stop) if stop else None,
-        }
-        say(as_json(run, {"fork": tree, "saved": [str(path) for path in ended.saved]}))
+        tree = {"source": source.source, "kept": begun.kept, "changed": changed, "stop": stop}
+        say(as_json(run, {"fork": tree, "saved": ended.saved}))
         return
     labelled(out, "forked", f"{source.source} at {begun.kept} of {len(source.records)} events")
     show_changes("changed", changed)
@@ -232,10 +220,4 @@ def _show_fork(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machi
 
 def _tool_output(value: str) -> str:
     """The output of a tool: JSON unchanged, other text as a JSON string."""
-    text = value
-    if value.startswith("@"):
-        try:
-            text = Path(value[1:]).read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise click.BadParameter(f"{value[1:]}: {error}", param_hint="--tool-result") from None
-    return read(text).map(lambda _: text).value_or(canonical(text))
+    return read(value).map(lambda _: value).value_or(canonical(value))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import IO, Any, Final
+from typing import Final
 
 import click
 
-from toolreel._cli.errors import EPILOG, FAILED, USAGE
+from toolreel._cli.errors import EPILOG
 from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._internal import show_only_errors
 
@@ -113,43 +113,13 @@ _SECTIONS: Final = {
     ),
     "This installation": (
         LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
-        LazyCommand("completion", "completion:completion_command", "Print the completion of a shell."),
     ),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 
 
-class _Root(LazyGroup):
-    """A group that ends as it would have if the reader of its output leaves, as ``head`` does.
-
-    What commands print goes on unread (``output.errors``). What click prints itself, help and mistakes, does
-    not: it ends with 1 then, which would say that a gate or a run failed.
-    """
-
-    def main(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on to click
-        """Run a command and exit."""
-        before = sys.stdout
-        try:
-            return super().main(*args, **options)
-        except BrokenPipeError:  # while click explained a mistake
-            _discard_output(sys.stderr)
-            sys.exit(USAGE)
-        except SystemExit as ended:
-            # Click puts another stream there if and only if it found the pipe closed.
-            if sys.stdout is before:
-                raise
-            _discard_output(before)
-            sys.exit(0 if ended.code == FAILED else ended.code)
-
-
-def _discard_output(stream: IO[str]) -> None:
-    from toolreel._cli.console import go_unread  # few readers leave
-
-    go_unread(stream)
-
-
 @click.group(
-    cls=_Root,
+    cls=LazyGroup,
     sections=_SECTIONS,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},

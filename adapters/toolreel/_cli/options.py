@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -227,7 +227,7 @@ class PresetChoice:
     provider: str | None
     presets: tuple[str, ...]
     sampling: str | None
-    catalogues: tuple[Path, ...]
+    catalogues: Sequence[Path]
 
     @property
     def named(self) -> bool:

@@ -15,7 +15,6 @@ from toolreel._cli.options import tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._internal import counted
 from toolreel._replay import DRIVERS, Driver, replay
-from toolreel_core._jsontext import Json
 
 if TYPE_CHECKING:
     from toolreel.tools import ToolLike
@@ -56,7 +55,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
     vary = _rules_in(replayed.cassette) if replayed.cassette else {}
-    extra: dict[str, Json] = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
+    extra = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
         for rule, count in vary.items():
@@ -96,7 +95,7 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
     cassette = demo_cassette()
     chosen: list[Driver] = [driver] if driver else demo_drivers()
     replays = [replay(cassette, driver=each, tools=workspace) for each in chosen]
-    drivers: list[Json] = [each.driver for each in replays]
+    drivers = [each.driver for each in replays]
     show_run(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
     if not as_machine:
         for replayed in replays:

@@ -28,14 +28,13 @@ from toolreel._cli.run_options import (
     resumed_path,
     run_id_option,
 )
-from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, Sources, source_options
+from toolreel._cli.server_options import LiveTarget, server_options
+from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import EndedRun, as_json, exit_code, resume_hint, show_run, show_saved
 from toolreel._driver import Later, outcome_of
 from toolreel._journal import companion, read_journal
 from toolreel._replay import retrace
 from toolreel.testing import ReelFiles
-from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Completed
 
@@ -61,18 +60,12 @@ if TYPE_CHECKING:
 @run_id_option
 @database_option
 @approve_option
-@click.option(
-    "--stream",
-    is_flag=True,
-    help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive; "
-    "--set stream=always streams every reply.",
-)
 @json_option
 @reporting
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
-    server: ServerChoice,
+    server: LiveTarget,
     sources: SourceChoice,
     wanted: PlanChoice,
     record: str | None,
@@ -82,7 +75,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     run_id: str | None,
     database: str | None,
     approve: Approval,
-    stream: bool,
     as_machine: bool,
 ) -> int:
     """Run a tool loop against a live server, and print every turn.
@@ -109,18 +101,14 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     keeping = keeping_of(mode, path, overwrite=overwrite)
     text = prompt_text(prompt)
 
-    def plan_with(available: Sources) -> Plan:
-        streaming = {"stream": "final"} if stream else {}
-        return wanted.plan(model, text, available, server.fallbacks, streaming)
-
     if isinstance(keeping, Path):
         journal = companion(keeping)
         recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
-        plan = plan_with(sources.recorded(recorded_tools))
+        plan = wanted.plan(model, text, sources.recorded(recorded_tools), server.fallbacks)
         return _replay_instead(plan, keeping, as_machine=as_machine)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
-        plan = plan_with(available)
+        plan = wanted.plan(model, text, available, server.fallbacks)
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, keeping)
         else:
@@ -131,8 +119,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         from toolreel._cli.durable_runs import shown
 
         return shown(live, as_machine=as_machine)
-    saved: list[Json] = [str(path) for path in live.saved]
-    show_run(live.run, as_machine=as_machine, extra={"saved": saved})
+    show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
     if not wanted.presets.named and not as_machine:
@@ -164,12 +151,6 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
 @click.command("resume", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @server_options()
-@click.option(
-    "--say",
-    "message",
-    metavar="TEXT",
-    help="Say this to the run next; one that has ended then goes on with it.",
-)
 @source_options
 @approve_option
 @durable_option
@@ -177,8 +158,7 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
 @reporting
 def resume_command(
     file: Path,
-    server: ServerChoice,
-    message: str | None,
+    server: LiveTarget,
     sources: SourceChoice,
     approve: Approval,
     durable: bool,
@@ -189,24 +169,23 @@ def resume_command(
     FILE is the name that you gave to `toolreel run --record`, or the journal that the run left behind
     (NAME.journal.jsonl.part). The plan comes from the journal. Recorded steps are not repeated; a tool
     call that was in progress is run again, with the same idempotency key. Pass the same tools as before.
-    With --say, a run that has ended goes on, too: the text is the next message of the conversation.
+    `toolreel chat --continue` goes on with one that has ended.
 
     \b
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """
     with live_session(server, sources, approve, durable=durable) as (session, available):
-        live = session.resume(resumed_path(file), available.others, message)
-    cut = str(live.cut) if live.cut else None
+        live = session.resume(resumed_path(file), available.others)
     if as_machine:
-        saved: list[Json] = [str(path) for path in live.saved]
-        kept: dict[str, Json] = {"before": live.before, "new": live.new, "cut": cut}
-        say(as_json(live.run, {"resumed": kept, "saved": saved}))
+        kept = {"before": live.before, "new": live.new, "cut": live.cut}
+        say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
     else:
         done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
         labelled(out, "resumed", f"after {live.before} events{done}")
-        if cut:
-            labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
+        if live.cut:
+            moved = f"the last line of the journal was incomplete; it was moved to {live.cut}"
+            labelled(out, "", moved, "yellow")
         show_run(live.run)
         if live.saved:
             show_saved(live.saved)

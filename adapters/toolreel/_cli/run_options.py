@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.server_options import ServerChoice
+    from toolreel._cli.server_options import LiveTarget
     from toolreel._cli.tool_options import SourceChoice
     from toolreel._replay import Keeping
     from toolreel.cassette import Mode
@@ -192,11 +192,9 @@ class PlanChoice:
         prompt: str,
         available: Sources,
         fallbacks: Iterable[FallbackChoice],
-        more: Mapping[str, str] | None = None,
     ) -> Plan:
         """The plan of a run with these tools.
 
-        :param more: settings in addition to those of ``--set``
         :raises ConfigError: if the options contradict each other
         """
         chosen, text = parse_settings(self.settings), available.system_message(self.system)
@@ -206,7 +204,7 @@ class PlanChoice:
             messages=[SystemMessage(text), user] if text else [user],
             tools=available.surface(self.allow, self.deny),
             options=chosen.options,
-            settings={**chosen.config, **chosen.provider, **(more or {})},
+            settings={**chosen.config, **chosen.provider},
             output=self.output,
         )
         return with_fallbacks(plan, fallbacks, self.presets.catalogues)
@@ -277,7 +275,7 @@ class TerminalApprover:
 
 @contextmanager
 def live_session(
-    server: ServerChoice,
+    server: LiveTarget,
     sources: SourceChoice,
     approve: Approval,
     *,
@@ -297,7 +295,7 @@ def live_session(
 
 def session_with(
     progress: RunProgress,
-    server: ServerChoice,
+    server: LiveTarget,
     available: Sources,
     approve: Approval,
     *,
@@ -307,7 +305,7 @@ def session_with(
     """A session with these tools."""
     from toolreel._cli.live_run import LiveSession
 
-    target = server.target(available.secrets)
+    target = replace(server, withheld=available.secrets)
     withhold(target.secrets)
     asking = TerminalApprover(progress) if sys.stdin.isatty() else absent
     approvers: dict[Approval, Approver] = {
@@ -315,8 +313,9 @@ def session_with(
         "always": Always(),
         "never": Never(""),
     }
-    shown = (progress, progress.show_delta, durable, progress.figures)
-    return LiveSession(target, available.tools, available.hosts, approvers[approve], *shown)
+    return LiveSession(
+        target, available.tools, available.hosts, approvers[approve], durable=durable, progress=progress
+    )
 
 
 def prompt_text(prompt: str) -> str:
@@ -344,22 +343,6 @@ queue_option = click.option(
     metavar="NAME",
     help="The queue of runs and workers: those with other tools or another server have queues of their own.",
 )
-slot_option = click.option(
-    "--slot",
-    metavar="NAME",
-    help="Name of this worker, the same after each restart: it takes up the runs that it left. By default, "
-    "the first free one of worker-1, worker-2 and so on.",
-)
-uncertain_option = click.option(
-    "--uncertain",
-    type=click.Choice(("repeat", "ask")),
-    default="repeat",
-    show_default=True,
-    help="A call that was running when its worker died, of a tool that is neither read-only nor idempotent: "
-    "repeat it with the same idempotency key, or ask, and let the run wait for `toolreel durable approve`.",
-)
-
-
 run_id_option = click.option(
     "--run-id",
     metavar="ID",

@@ -1,23 +1,26 @@
-"""Options for the server that a command asks, and for those that it falls back on."""
+"""The server that a command asks, those that it falls back on, and their options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import os
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from toolreel._cli.options import Command, bundle, choices, key_values
+from toolreel._cli.options import Command, PresetChoice, bundle, choices, key_values
 from toolreel._cli.shared_option import SharedOption
-from toolreel.presets import at_provider, named_presets, with_files
+from toolreel._driver import Endpoint, Endpoints, Listener
+from toolreel._secrets import key_as_secret, key_notice, known_secrets
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
 from toolreel_core._settings import API_PREFIX
 
 if TYPE_CHECKING:
-    from toolreel._cli.live_target import LiveTarget
+    from toolreel.cassette import Session
 
 _LISTS: Final = ("preset", "on")
 
@@ -46,7 +49,7 @@ class FallbackChoice:
 
         :raises ConfigError: if a key does not exist, or no model is named
         """
-        known = [field.name.replace("_", "-") for field in fields(cls)]
+        known = [each.name.replace("_", "-") for each in fields(cls)]
         items = key_values("--fallback", text, known, "model=NAME")
         found = {
             key.replace("-", "_"): tuple(value.split("+")) if key in _LISTS else value
@@ -60,9 +63,7 @@ class FallbackChoice:
 
     def planned(self, plan: Plan, catalogues: Sequence[Path]) -> FallbackPlan:
         """What of a plan is different here."""
-        collection = with_files(catalogues)
-        named = named_presets(collection, self.preset)
-        preset = at_provider(collection, self.provider, self.model).merged(named)
+        preset = PresetChoice(self.provider, self.preset, None, catalogues).preset(self.model)
         own = preset.plan(
             model=self.model, messages=plan.messages, tools=plan.tools, output=plan.output, seed=plan.seed
         )
@@ -92,54 +93,104 @@ def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice], catalogues: Seq
     return replace(plan, fallbacks=others) if others else plan
 
 
-API_KEY_HEADER_HELP: Final = (
-    "Header that carries the key, such as api-key; in any but Authorization it goes without Bearer."
-)
-
-
 @dataclass(frozen=True, slots=True)
-class ServerChoice:
-    """The values of the options."""
+class LiveTarget:
+    """The server of a live run, and its fallbacks: the values of the options."""
 
-    base_url: str | None
-    api_key_env: str | None
-    api_key_header: str
-    api_prefix: str
-    headers: Mapping[str, str]
-    """Names of variables by names of headers."""
-    timeout: float
+    base_url: str | None = field(default=None, repr=False)
+    """Its query may hold a key, so that it has no ``repr``."""
+    api_key_env: str | None = None
+    api_key_header: str = "Authorization"
+    api_prefix: str = API_PREFIX
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of each request, by name, and the environment variables that hold their values."""
+    timeout: float = 300.0
+    """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
     fallbacks: tuple[FallbackChoice, ...] = ()
     """Where the run goes on when this server fails."""
+    withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Further secrets to keep out of recordings, such as credentials of tools, by name."""
 
-    def target(self, withheld: Mapping[str, str] | None = None) -> LiveTarget:
-        """The server of a live run.
+    @property
+    def servers(self) -> dict[str, LiveTarget]:
+        """This server under an empty name, then those of the fallbacks by theirs.
 
-        :param withheld: further secrets to keep out of recordings, by name
+        Another server gets no key and no header of this one.
         """
-        from toolreel._cli.live_target import LiveTarget
+        here = replace(self, fallbacks=(), withheld={})
+        return {"": here} | {
+            each.name: LiveTarget(each.base_url, each.api_key_env or None, timeout=self.timeout)
+            if each.base_url
+            else replace(here, api_key_env=each.api_key_env or self.api_key_env)
+            for each in self.fallbacks
+        }
 
-        return LiveTarget(
-            self.base_url or "",
-            self.api_key_env,
-            self.timeout,
-            withheld or {},
-            api_prefix=self.api_prefix,
-            headers=self.headers,
-            api_key_header=self.api_key_header,
-            fallbacks={each.name: self._target_of_fallback(each) for each in self.fallbacks},
-        )
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Values to keep out of recordings and off the terminal.
 
-    def _target_of_fallback(self, there: FallbackChoice) -> LiveTarget:
-        """The server of a fallback; another one gets no key and no header of this one."""
-        from toolreel._cli.live_target import LiveTarget
+        The API keys, what the URLs and the headers hold, variables that look like secrets, and the
+        credentials of tools.
 
-        if there.base_url:
-            return LiveTarget(there.base_url, there.api_key_env or None, self.timeout)
-        return replace(self, api_key_env=there.api_key_env or self.api_key_env, fallbacks=()).target()
+        :raises EndpointConfigError: if a URL is invalid, or the variable of a header is not set
+        """
+        from toolreel.http import Address, header_values
+
+        found = known_secrets(os.environ)
+        for there in self.servers.values():
+            headers = header_values(there.headers, os.environ)
+            found |= Address.of(
+                there.base_url or "", None, api_prefix=there.api_prefix, headers=headers
+            ).secrets
+            for name, value in there._variables:
+                found |= key_as_secret(name, value)
+        return found | dict(self.withheld)
+
+    @property
+    def key_notice(self) -> str:
+        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
+        sent = (each for there in self.servers.values() for each in there._variables)
+        return "\n".join(filter(None, (key_notice(name, value) for name, value in sent)))
+
+    @property
+    def _variables(self) -> tuple[tuple[str, str], ...]:
+        """The variables whose values are sent, and the values."""
+        names = (self.api_key_env or "", *self.headers.values())
+        return tuple((name, os.environ.get(name, "")) for name in names)
+
+    @contextmanager
+    def opened(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
+        """The endpoint of the server, with those of the fallbacks.
+
+        :raises MissingExtra: if httpx is not installed
+        """
+        import httpx  # after what says which extra has it
+
+        from toolreel.http import HttpEndpoint, header_values
+
+        with ExitStack() as stack:
+            first, *others = (
+                stack.enter_context(
+                    HttpEndpoint(
+                        there.base_url or "",
+                        api_key_env=there.api_key_env,
+                        api_prefix=there.api_prefix,
+                        headers=header_values(there.headers, os.environ),
+                        api_key_header=there.api_key_header,
+                        timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
+                        stall_timeout=there.timeout,
+                        on_delta=on_delta,
+                        transport=tape.transport() if tape else None,
+                    )
+                )
+                for there in self.servers.values()
+            )
+            names = [each.name for each in self.fallbacks]
+            yield Endpoints(first, dict(zip(names, others, strict=True))) if others else first
 
 
 def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Callable[[Command], Command]:
-    """``--header``; the command receives names of variables by names of headers."""
+    """``--header``; the command receives the names of variables by names of headers."""
     return click.option(
         "--header",
         parameter,
@@ -179,7 +230,7 @@ def server_options(
     """
     return bundle(
         "server",
-        ServerChoice,
+        LiveTarget,
         click.option(
             "--base-url",
             cls=SharedOption,
@@ -207,7 +258,8 @@ def server_options(
             default="Authorization",
             show_default=True,
             metavar="NAME",
-            help=API_KEY_HEADER_HELP,
+            help="Header that carries the key, such as api-key; in any but Authorization, it goes without "
+            "Bearer.",
         ),
         header_option("headers", SharedOption),
         *((fallback_option,) if fallbacks else ()),

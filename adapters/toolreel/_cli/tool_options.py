@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
-from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import bundle, tools_option
 from toolreel._cli.shared_option import SharedOption
 from toolreel._driver import ToolHost
 from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools
 from toolreel.tools.mcp import read_mcp_servers
-from toolreel_core._jsontext import Json
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, largest, masked, shares
 
@@ -217,7 +216,6 @@ deny_option = click.option(
 )
 @allow_option
 @deny_option
-@json_option
 @reporting
 def tools_command(
     sources: SourceChoice,
@@ -226,7 +224,6 @@ def tools_command(
     by_size: bool,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
-    as_machine: bool,
 ) -> int:
     """Show the tools of a run: their names, sources, flags, and sizes in the request.
 
@@ -242,10 +239,7 @@ def tools_command(
         raise click.UsageError(f"name the source of the tools: {known}")
     with redirect_stdout(sys.stderr), sources.open(accept=accept, strict=check) as available:
         surface = available.surface(allow, deny)
-    if as_machine:
-        say(_surface_tree(surface))
-    else:
-        _show_surface(surface, by_size=by_size)
+    _show_surface(surface, by_size=by_size)
     check_surface(surface, LoopConfig())
     return 0
 
@@ -285,33 +279,3 @@ def _tool_flags(tool: ToolDefinition) -> list[str]:
         f"output at most {tool.max_output_bytes} bytes": tool.max_output_bytes is not None,
     }
     return [name for name, is_set in flags.items() if is_set]
-
-
-def _surface_tree(surface: ToolSurface) -> Mapping[str, Json]:
-    limits = LoopConfig()
-    tools: list[Json] = [
-        {
-            "name": tool.name,
-            "outward": tool.outward,
-            "source": tool.source,
-            "bytes": tool.size,
-            "flags": _tool_flags(tool),
-            "deadline_ms": tool.deadline_ms,
-            "fingerprint": tool.fingerprint,
-            "left_out": list(tool.left_out),
-        }
-        for tool in surface.definitions
-    ]
-    return {
-        "tools": tools,
-        "masked": list(surface.masked),
-        "sent": {"count": len(surface.names), "bytes": surface.size},
-        "sources": [
-            {"source": share.source, "count": share.count, "bytes": share.size} for share in shares(surface)
-        ],
-        "limits": {
-            "count": limits.max_tool_definitions_count,
-            "bytes": limits.max_tool_definitions_bytes,
-        },
-        "fingerprint": surface.fingerprint,
-    }

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from toolreel._cli.console import err, out
-from toolreel._cli.errors import EPILOG, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import port_option
 from toolreel._cli.shared_option import shared_settings
+from toolreel._internal import show
 
 
 @click.command("view", epilog=EPILOG)
@@ -30,11 +31,10 @@ from toolreel._cli.shared_option import shared_settings
     default=True,
     help="Open the page in the browser, where there is a display.  [default: open]",
 )
-@json_option
 @port_option("Port of the list on 127.0.0.1.  [default: any free one]")
 @reporting
 def view_command(
-    file: str | None, other: str | None, page: Path | None, opens: bool, as_machine: bool, port: int | None
+    file: str | None, other: str | None, page: Path | None, opens: bool, port: int | None
 ) -> int:
     """Show a recorded run as a page: how it ended and why, then every turn.
 
@@ -52,13 +52,12 @@ def view_command(
     toolreel view hello warmer -o both.html --no-open
     """
     if file is None or (other is None and Path(file).is_dir()):
-        if page or as_machine:
-            raise click.UsageError("--out and --json are for the page of a run: name one")
-        from toolreel._internal import show
+        if page:
+            raise click.UsageError("--out is for the page of a run: name one")
         from toolreel._replay import ListServer
 
         folder = file or next(iter(shared_settings().texts("recordings")), ".")
-        server = ListServer(Path(folder), (port or 0))
+        server = ListServer(Path(folder), port or 0)
         out.print(server.address)
         out.file.flush()
         err.print("Stop with Ctrl-C.")
@@ -69,7 +68,6 @@ def view_command(
         return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
-    from toolreel._internal import show
     from toolreel._replay import name_of, page_of, write_page
 
     text = page_of(file, other)
@@ -78,7 +76,5 @@ def view_command(
     write_page(target, text)
     if opens:
         show(target.resolve().as_uri())
-    if as_machine:
-        return say({"file": str(target), "bytes": len(text.encode())})
     out.print(f"{target}  {len(text.encode()):,} bytes")
     return 0
