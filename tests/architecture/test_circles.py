@@ -14,7 +14,7 @@ from tests.architecture.source import ADAPTERS, DOMAIN, Module, modules
 
 OURS = {module.name: module for package in (DOMAIN, ADAPTERS) for module in modules(package)}
 BY_NAME = {
-    "toolreel._cli.lazy": "commands, which groups name in a table, so that --help imports none",
+    "toolreel._cli.main": "commands, which groups name in a table, so that --help imports none",
     "toolreel.http._response_reader": "decoders of compressed bodies, packages of others",
     "toolreel.tools._isolated_worker": "the module of a user's tool",
     "toolreel.tools._isolation": "the module of a user's tool",

@@ -23,6 +23,7 @@ from typing import Any, Final, cast
 
 from tests.docs.forks import Forks
 from tests.patience import HANG
+from tests.servers.chat_server import ChatServer
 from toolreel.testing import calling, saying
 
 COMMAND: Final = (sys.executable, "-m", "toolreel")
@@ -87,6 +88,11 @@ def toolreel(
         check=False,
     )
     return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_at(server: ChatServer, prompt: str = "hi") -> tuple[str, ...]:
+    """The words that run a prompt against a server."""
+    return ("run", prompt, "--model", "m", "--base-url", server.url)
 
 
 def said_by_each(commands: Iterable[Iterable[str]], cwd: Path) -> list[Said]:

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.commands import COMMAND, Said, environment, on_terminal, toolreel
+from tests.cli.commands import COMMAND, Said, environment, on_terminal, run_at, toolreel
 from tests.cli.test_terminal import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import ChatServer, replying, serving
@@ -142,7 +142,7 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
         '    return "ordered"\n\nTOOLS = [order]\n'
     )
     with serving(replying(calling(("order", {"part": "pin"}))), replying(saying("It is ordered."))) as server:
-        command = ("run", "Order a pin.", "--model", "m", "--base-url", server.url, *MINE, "--run-id", "pin")
+        command = (*run_at(server, "Order a pin."), *MINE, "--run-id", "pin")
         assert said(desk, *command).code in {137, -9}
         gone_on = said(desk, *command, "--json")
         assert (gone_on.code, len(server.seen)) == (0, 2), gone_on

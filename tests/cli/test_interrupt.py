@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
+from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, run_at, said_by_each
 from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay import DRIVERS
@@ -48,7 +48,7 @@ def asleep(pid: int) -> bool:
 
 def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
         said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2)
     assert said.code == 130
     assert "Traceback" not in said.stderr
@@ -67,7 +67,7 @@ def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Pat
 def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_path: Path) -> None:
     (tmp_path / "kept.yaml").write_text("of an earlier run")
     with serving(Answer(delay=NEVER)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept", "--overwrite")
+        base = (*run_at(server), "--record", "kept", "--overwrite")
         said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
@@ -79,12 +79,7 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
 def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(tmp_path: Path) -> None:
     with serving(streaming(chunk("It is"), NEVER)) as server:
         base = (
-            "run",
-            "hi",
-            "--model",
-            "m",
-            "--base-url",
-            server.url,
+            *run_at(server),
             "--set",
             "stream=final",
             "--record",

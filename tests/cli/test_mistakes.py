@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import Said, assert_mistake, run_at, said_by_each, toolreel
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel_core._jsontext import Json
@@ -159,7 +159,7 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
 
 def test_a_server_that_is_too_slow_is_told_with_the_option_that_helps(tmp_path: Path) -> None:
     with serving(Answer(delay=NEVER)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set", "max_tries=1")
+        base = (*run_at(server), "--set", "max_tries=1")
         said = toolreel(*base, "--timeout", "0.2", "--record", "slow", cwd=tmp_path)
     assert_mistake(said, "ReadTimeout", "raise --timeout", code=1)
     again = toolreel("replay", "slow", cwd=tmp_path)

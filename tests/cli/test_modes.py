@@ -13,6 +13,7 @@ from tests.cli.commands import (
     WORKSPACE,
     assert_mistake,
     environment,
+    run_at,
     said_by_each,
     toolreel,
 )
@@ -111,7 +112,7 @@ def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(tmp_path:
     )
     tools = ("--tools", "counting:state_get", "--record", "kept")
     with serving(LOOK, LOOK, ANSWER) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *tools)
+        base = (*run_at(server), "--json", *tools)
         short = (*base, "--set", "max_turns=1", "--overwrite")
         ended, extended, replayed = said_by_each(
             [short, (*base, "--mode", "extend"), ("replay", "kept", "--json")], tmp_path

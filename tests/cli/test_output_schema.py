@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, toolreel
+from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, run_at, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.testing import calling, saying
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def running(server: ChatServer, folder: Path, *options: str) -> Said:
-    asked = ("run", "Which status?", "--model", "m", "--base-url", server.url)
+    asked = run_at(server, "Which status?")
     return toolreel(*asked, "--output-schema", "schema.json", *options, cwd=folder)
 
 

@@ -14,6 +14,7 @@ from tests.cli.commands import (
     Said,
     assert_mistake,
     on_terminal,
+    run_at,
     said_by_each,
     toolreel,
 )
@@ -27,7 +28,7 @@ SK_KEY = "sk-" + "Zx9" * 10
 
 
 def running(server: ChatServer, tmp_path: Path, *options: str) -> Said:
-    return toolreel("run", "Which status?", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+    return toolreel(*run_at(server, "Which status?"), *options, cwd=tmp_path)
 
 
 def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
@@ -38,7 +39,7 @@ def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
 def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         said = toolreel(
-            *("run", "Which status?", "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY"),
+            *(*run_at(server, "Which status?"), "--api-key-env", "MY_KEY"),
             *(*WORKSPACE, "--system", "Be brief.", "--record", "kept/a session"),
             cwd=tmp_path,
             env={"MY_KEY": KEY},
@@ -117,7 +118,7 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tm
 
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
     with serving(replying(READY)) as server:
-        base = ("run", "-", "--model", "m", "--base-url", server.url, "--json")
+        base = (*run_at(server, "-"), "--json")
         said = toolreel(*base, cwd=tmp_path, stdin="Wie heißt es?\nSag es.\n".encode())
     assert said.code == 0
     assert body(server)["messages"] == [{"role": "user", "content": "Wie heißt es?\nSag es."}]
@@ -157,7 +158,7 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
 
 def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(tmp_path: Path) -> None:
     with serving(replying(saying("Is ollama the key?"))) as server:
-        base = ("run", "What is ollama?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        base = (*run_at(server, "What is ollama?"), "--record", "kept")
         said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": "ollama"})
     assert said.code == 0
     assert "The value of K is short, or what servers without keys take" in said.stderr
@@ -167,7 +168,7 @@ def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(tmp_path: Path)
 def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(tmp_path: Path) -> None:
     answers = (replying(READY), replying(saying("Another.")), replying(saying(f"The key is {SK_KEY}.")))
     with serving(*answers) as server:
-        record = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", "--record", "kept")
+        record = (*run_at(server), "--json", "--record", "kept")
         replace, replay = (*record, "--overwrite"), ("replay", "kept", "--json")
         commands = (record, record, replay, replace, replay, replace, replay)
         first, taken, once, second, again, refused, still = said_by_each(commands, tmp_path)
@@ -181,7 +182,7 @@ def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(
 
 def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        base = (*run_at(server), *WORKSPACE)
         said = toolreel(*base, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert said.code == 0
     assert "\\u2192 state_get(" in said.stdout
@@ -198,7 +199,7 @@ def test_a_picture_goes_out_with_the_prompt_and_is_shown_as_a_label(tmp_path: Pa
     (tmp_path / "list.csv").write_text("a,b")
     files = ("--attach", "cat.png", "--attach", "list.csv")
     with serving(replying(saying("A cat."))) as server:
-        asked = ("run", "What is it?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        asked = (*run_at(server, "What is it?"), "--record", "kept")
         said = toolreel(*asked, *files, cwd=tmp_path)
         (body,) = [json.loads(seen.body) for seen in server.seen]
     assert said.code == 0
@@ -256,7 +257,7 @@ def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
     pad: Path, approve: tuple[str, ...], result: str
 ) -> None:
     with serving(*SCRIPT) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         said = toolreel(*base, *approve, "--record", "kept", cwd=pad)
     assert said.code == 0
     assert result in said.stdout
@@ -267,7 +268,7 @@ def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
 @pytest.mark.parametrize(("answer", "launched"), [("y\n", True), ("n\n", False)])
 def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: bool) -> None:
     with serving(*SCRIPT) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         code, shown = on_terminal(*base, cwd=pad, typed=answer)
     assert code == 0
     assert 'launch({"pad":3})' in shown
@@ -277,7 +278,7 @@ def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: boo
 
 def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: Path) -> None:
     with serving(SCRIPT[0]) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         code, shown = on_terminal(*base, "--record", "kept", cwd=pad, typed="\x04")
     assert code == 130
     assert "cancelled: interrupted from the keyboard" in shown

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, run_at, toolreel
 from tests.evals.provider import provider
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel._cli import NO_PRESETS
@@ -107,7 +107,7 @@ def gateway(url: str) -> dict[str, str]:
 
 def told(tmp_path: Path, *options: str) -> Said:
     with serving(replying(saying("Hello."))) as server:
-        return toolreel("run", "Hi.", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+        return toolreel(*run_at(server, "Hi."), *options, cwd=tmp_path)
 
 
 def test_a_run_without_a_provider_says_that_no_presets_apply(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_run_without_a_provider_says_that_no_presets_apply(tmp_path: Path) -> 
 
 def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
     with serving() as server:
-        run = ("run", "Hi.", "--model", "m", "--base-url", server.url, "--record", "kept")
+        run = (*run_at(server, "Hi."), "--record", "kept")
         cases = {
             ("--header", "X-Tenant"): "expected NAME=VARIABLE, for example X-Tenant=MY_TENANT",
             ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",

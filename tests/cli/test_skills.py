@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
-from tests.cli.commands import READY, WORKSPACE, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import READY, WORKSPACE, assert_mistake, run_at, said_by_each, toolreel
 from tests.cli.test_tools import names
 from tests.servers.chat_server import replying, serving
 from toolreel._cli import LiveSession, LiveTarget
@@ -33,7 +33,7 @@ def here(tmp_path: Path) -> Path:
 def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path) -> None:
     with serving(replying(LOADING), replying(RUNNING), replying(READY)) as server:
         said = toolreel(
-            *("run", "Fill it.", "--model", "m", "--base-url", server.url, *ALLOWED, "--approve", "always"),
+            *(*run_at(server, "Fill it."), *ALLOWED, "--approve", "always"),
             *("--system", "Be brief.", "--record", "kept", "--json"),
             cwd=here,
         )
@@ -54,7 +54,7 @@ def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path
 
 def test_scripts_are_not_offered_unless_they_are_allowed_nor_run_unless_approved(here: Path) -> None:
     with serving(replying(RUNNING), replying(READY), replying(RUNNING), replying(READY)) as server:
-        base = ("run", "Fill it.", "--model", "m", "--base-url", server.url, "--approve", "never", "--json")
+        base = (*run_at(server, "Fill it."), "--approve", "never", "--json")
         unknown, denied = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
     assert "There is no tool 'skills_run_script'" in unknown.stdout
     assert "TOOL_DENIED" in denied.stdout

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal
+from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, run_at
 from tests.patience import NEVER
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
@@ -61,7 +61,7 @@ def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
         chunk("\x1b[31m\x07", "stop"),
     )
     with serving(streaming(*pieces), streaming(*pieces)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--set=stream=final")
+        base = (*run_at(server), "--set=stream=final")
         code, shown = on_terminal(*base, cwd=tmp_path)
         _, as_machine = on_terminal(*base, "--json", cwd=tmp_path)
     assert code == 0
@@ -76,12 +76,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     answers = (streaming(chunk("It is"), called, ends=False), streaming(chunk("It is a draft.", "stop")))
     with serving(*answers) as server:
         base = (
-            "run",
-            "hi",
-            "--model",
-            "m",
-            "--base-url",
-            server.url,
+            *run_at(server),
             "--set",
             "stream=final",
             "--set",
@@ -97,7 +92,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
 
 def test_a_notice_is_wrapped_between_words(tmp_path: Path) -> None:
     with serving(replying(READY)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        base = run_at(server)
         _, shown = on_terminal(*base, cwd=tmp_path, columns=40)
     first, second, *_ = plain(shown).partition("No provider is named")[2].splitlines()
     assert (first.rstrip(), second.split()[0]) == (", so no provider's", "presets")
@@ -127,7 +122,7 @@ def running(
 ) -> tuple[int, str]:
     """A run on a terminal."""
     with serving(*(answers or (billed(LOOKING_UP), billed(READY)))) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
         return on_terminal(*base, *more, cwd=cwd, columns=columns, **given)
 
 

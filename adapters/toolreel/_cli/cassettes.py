@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import complain, labelled, out, show_columns
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
-from toolreel._cli.shared_option import shared_settings
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed

@@ -15,11 +15,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import click
 
 from toolreel._cli.console import labelled, out, withhold
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import model_option
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import database_option, rules_of, secrets_option
-from toolreel._cli.server_options import LiveTarget, server_options
-from toolreel._cli.shared_option import shared_settings
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
 from toolreel_core._config_checks import unknown_name

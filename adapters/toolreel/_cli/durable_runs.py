@@ -17,8 +17,8 @@ import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.export import export_options, write_export
-from toolreel._cli.options import model_option
+from toolreel._cli.options import FallbackChoice, fallback_option, model_option
+from toolreel._cli.recordings import export_options, write_export
 from toolreel._cli.run_options import (
     PlanChoice,
     database_option,
@@ -27,7 +27,6 @@ from toolreel._cli.run_options import (
     prompt_text,
     queue_option,
 )
-from toolreel._cli.server_options import FallbackChoice, fallback_option
 from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import counted

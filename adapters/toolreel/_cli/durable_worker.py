@@ -16,13 +16,12 @@ import click
 
 from toolreel._cli.console import err, log_json, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
-from toolreel._cli.options import choices, key_values, port_option
+from toolreel._cli.options import LiveTarget, choices, key_values, port_option, server_options
 from toolreel._cli.run_options import (
     database_option,
     opened_runs,
     queue_option,
 )
-from toolreel._cli.server_options import LiveTarget, server_options
 from toolreel._cli.tool_options import SourceChoice, Sources, source_options
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
 from toolreel.tools import PythonTools, Router

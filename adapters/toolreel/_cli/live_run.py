@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
-from toolreel._cli.server_options import LiveTarget
+from toolreel._cli.options import LiveTarget
 from toolreel._cli.whole_run import EndedRun
 from toolreel._driver import (
     Approver,

@@ -1,16 +1,75 @@
-"""The ``toolreel`` command group: the module of each command, and its line in ``toolreel --help``."""
+"""The ``toolreel`` command group, which imports a command when it is invoked.
+
+A group knows the name, the module and one line of help of each command. That is enough for its own
+``--help``, for completion and for suggestions after a typo, so ``toolreel --help`` imports no command.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import Final
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
 
 import click
 
 from toolreel._cli.errors import EPILOG
-from toolreel._cli.lazy import LazyCommand, LazyGroup
 from toolreel._internal import show_only_errors
+
+
+class LazyCommand(click.Command):
+    """A placeholder for a command whose module has not been imported."""
+
+    def __init__(self, name: str, home: str, short_help: str) -> None:
+        """Stand for the command at ``home``: ``module:attribute``, relative to this package."""
+        super().__init__(name, short_help=short_help)
+        self.home = home
+
+    def load(self) -> click.Command:
+        """Import the command.
+
+        :raises ImportError: if it needs a package that is not installed
+        """
+        module, _, attribute = self.home.partition(":")
+        command: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        return command
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is invoked, and lists its commands by purpose.
+
+    :param sections: the commands under the headings of the group's ``--help``, in that order
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - passed on to click
+        sections: Mapping[str, Sequence[click.Command]] | None = None,
+        **options: Any,  # noqa: ANN401 - passed on to click
+    ) -> None:
+        self._sections = sections or {}
+        if sections:
+            options["commands"] = [command for section in sections.values() for command in section]
+        super().__init__(*args, **options)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each section; without sections, all of them in one list."""
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+        widest = max(map(len, self.commands))
+        for title, commands in self._sections.items():
+            with formatter.section(title):
+                # Names are padded by hand, so that the columns of all sections are aligned.
+                rows = [(str(each.name).ljust(widest), each.get_short_help_str(80)) for each in commands]
+                formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name, imported, and the remaining arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest
 
 
 @click.group(
@@ -76,28 +135,34 @@ def durable_command() -> None:
 _SECTIONS: Final = {
     "Run": (
         LazyCommand(
-            "demo", "replay:demo_command", "Replay a recorded session of a real model: no network, no key."
+            "demo",
+            "recordings:demo_command",
+            "Replay a recorded session of a real model: no network, no key.",
         ),
         LazyCommand("run", "run:run_command", "Run a tool loop against a live server, and record it."),
-        LazyCommand("chat", "chat:chat_command", "Talk with a model and its tools, and record it."),
+        LazyCommand("chat", "run:chat_command", "Talk with a model and its tools, and record it."),
         LazyCommand("resume", "run:resume_command", "Finish a recorded run that was killed."),
     ),
     "Recordings": (
         LazyCommand(
-            "replay", "replay:replay_command", "Replay a recorded run, and check that it is identical."
+            "replay", "recordings:replay_command", "Replay a recorded run, and check that it is identical."
         ),
         LazyCommand(
-            "explain", "explain:explain_command", "Say why a run ended as it did, or where two differ."
+            "explain", "recordings:explain_command", "Say why a run ended as it did, or where two differ."
         ),
-        LazyCommand("view", "view:view_command", "Show recordings as pages: all, one, or two side by side."),
-        LazyCommand("fork", "fork:fork_command", "Continue a recorded run from any event, with a change."),
+        LazyCommand(
+            "view", "recordings:view_command", "Show recordings as pages: all, one, or two side by side."
+        ),
+        LazyCommand("fork", "run:fork_command", "Continue a recorded run from any event, with a change."),
         cassettes_command,
-        LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
+        LazyCommand(
+            "export", "recordings:export_command", "Write a recorded run in the format of another tool."
+        ),
     ),
     "Tools and providers": (
         LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
         LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
-        LazyCommand("probe", "probe:probe_command", "Find an endpoint's quirks, and write its preset."),
+        LazyCommand("probe", "presets:probe_command", "Find an endpoint's quirks, and write its preset."),
         LazyCommand(
             "normalize", "normalize:normalize_command", "Parse replies of models into calls and content."
         ),

@@ -1,21 +1,32 @@
-"""``toolreel presets``: show presets, models and sampling profiles."""
+"""``toolreel presets`` and ``toolreel probe``: presets, their evidence, and one for an unknown endpoint."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import labelled, out, show_columns
-from toolreel._cli.errors import EPILOG, reporting
-from toolreel._cli.options import catalogue_option
+from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
+from toolreel._cli.errors import EPILOG, FAILED, reporting
+from toolreel._cli.options import LiveTarget, catalogue_option, model_option, server_options
+from toolreel._cli.run_options import cassette_path
+from toolreel._internal import CassetteError, counted
+from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText
-from toolreel_core._plan import Change, Measured, Model, changes, differences
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._plan import Change, Measured, Model, Presets, changes, differences
+from toolreel_core._probe import REPEAT, Finding, Probing, StoppedWhy, estimate, selected
+
+if TYPE_CHECKING:
+    from toolreel.probe import Probed
+
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",
@@ -176,3 +187,245 @@ def sampling_command(catalogues: tuple[Path, ...]) -> int:
     rows = [(each.name, ", ".join(each.applies_to) or "all", each.options) for each in profiles]
     show_columns(out, ("profile", "models", "options"), rows)
     return 0
+
+
+# ``toolreel probe``: find the quirks of an endpoint, and write the preset that fits.
+
+
+_HINTS: Final[dict[StoppedWhy, str]] = {
+    "connect": "Is the server running, and is --base-url right?",
+    "key": "Name the variable of the key with --api-key-env, and its header with --api-key-header.",
+    "payment": "The account has no credit left.",
+    "rate": "Run the same command later; what was answered is not asked again.",
+    "silent": "The server does not answer; a slow one needs a longer --timeout.",
+}
+_SHOWN: Final = 90
+
+
+@click.command("probe", epilog=EPILOG)
+@model_option(required=False)
+@server_options(required=False, fallbacks=False, seconds=60.0)
+@click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Ask only this question or this group, with those that it rests on. Repeatable.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 20),
+    default=REPEAT,
+    show_default=True,
+    metavar="N",
+    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
+    "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
+)
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Write NAME.yaml, the recording, and NAME.toml, the preset; by default probe--MODEL.",
+)
+@click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
+@click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
+@click.option(
+    "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
+)
+@catalogue_option
+@reporting
+def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    model: str | None,
+    server: LiveTarget,
+    yes: bool,
+    only: tuple[str, ...],
+    repeat: int,
+    record: str | None,
+    overwrite: bool,
+    replayed: str | None,
+    compare: str | None,
+    catalogues: tuple[Path, ...],
+) -> int:
+    """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
+
+    Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
+    goes on where it was. Each finding names its requests in the recording.
+
+    \b
+    toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
+    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
+        --preset probe--qwen2.5.toml
+    toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
+
+    It ends with 1 if the endpoint is not stable, no model answers, or the probe stopped early.
+    """
+    presets = with_files(catalogues)
+    if replayed is not None:
+        from toolreel.probe import replay_probe
+
+        if server.base_url or model or yes or only or record or overwrite:
+            raise click.UsageError("--replay asks nobody: leave out all but --compare and --catalogue")
+        probed, preset_file = replay_probe(cassette_path(replayed) or replayed), None
+    else:
+        if not (server.base_url and model):
+            raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+        tape = cassette_path(record) or Path(f"probe--{slug}.yaml")
+        if not yes:
+            return _show_plan(server, Probing(model, selected(only), repeat), tape, presets)
+        if overwrite:
+            tape.unlink(missing_ok=True)
+        probed = _send_probe(server, model, only, repeat, tape)
+        preset_file = tape.with_suffix(".toml") if probed.findings else None
+        try:
+            if preset_file:
+                preset_file.write_text(probed.toml(), encoding="utf-8")
+        except OSError as error:
+            raise CassetteError(f"{preset_file}: cannot be written: {error.strerror}") from None
+    _show_findings(probed)
+    if compare:
+        rows = [
+            (each.standing, each.key, _value_text(each.preset), _value_text(each.probed))
+            for each in probed.compare(preset_named(presets, compare, probed.model))
+        ]
+        out.print()
+        show_columns(out, ("standing", "setting", compare, "probed"), rows)
+    if probed.record:
+        out.print()
+        labelled(out, "recording", str(probed.record))
+    if preset_file:
+        labelled(out, "preset", f"{preset_file}; use it with --preset {preset_file}")
+    return FAILED if _warn_of_findings(probed) else 0
+
+
+def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: int, record: Path) -> Probed:
+    """Send the requests, and print a line when a question is settled."""
+    from toolreel.http import header_values
+    from toolreel.probe import probe
+
+    withhold(secrets := server.secrets)
+    if notice := server.key_notice:
+        err.print(notice, style="yellow")
+    asked = [""]
+
+    def watch(probing: Probing) -> None:
+        names = [each.question for each in probing.tries]
+        if names and names[-1] != asked[-1]:
+            err.print(f"{probing.sent:>4}  {names[-1]}", style="dim")
+        asked[:] = ["", *names]
+
+    try:
+        return probe(
+            server.base_url or "",
+            model,
+            record=record,
+            only=only,
+            repeat=repeat,
+            api_key_env=server.api_key_env,
+            api_prefix=server.api_prefix,
+            headers=header_values(server.headers, os.environ),
+            api_key_header=server.api_key_header,
+            timeout=server.timeout,
+            known_secrets=secrets,
+            watch=watch,
+        )
+    except KeyboardInterrupt:
+        kept = "the same command goes on from there" if record.exists() else "nothing was answered yet"
+        err.print(f"{len(asked) - 1} answers are kept; {kept}", style="yellow")
+        raise
+
+
+def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Presets) -> int:
+    """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
+    from toolreel.http import checked_chat_url
+    from toolreel.probe import earlier_answers
+
+    url = checked_chat_url(server.base_url or "", server.api_prefix)
+    cost = estimate(probing)
+    prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
+    price = next((each for each in prices if each), None)
+    kept = earlier_answers(record, url, probing.model).left
+    for group, asked in groupby(probing.questions, lambda each: each.group):
+        for number, each in enumerate(asked):
+            often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""
+            if_needed = " (if needed)" if each.when else ""
+            labelled(out, "" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
+    out.print()
+    labelled(out, "server", shown_url(url))
+    labelled(out, "requests", f"about {cost.requests}, one after another")
+    tokens = f"{cost.prompt_tokens:,} of prompts, at most {cost.completion_tokens:,} of replies"
+    labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
+    if price is None:
+        labelled(out, "cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
+    else:
+        day = price.as_of or "an unknown day"
+        at_most = price.cost(cost.prompt_tokens, cost.completion_tokens)
+        labelled(out, "cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
+    if kept:
+        labelled(out, "recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
+    labelled(out, "files", f"{record}, {record.with_suffix('.toml')}")
+    out.print("next: the same command with --yes", style="dim")
+    return 0
+
+
+def _has_answers(probed: Probed) -> bool:
+    """Whether a model answered in any form."""
+    return any(each.key == "wire_form" for each in probed.settings) or not any(
+        each.name == "plain" for each in probed.findings
+    )
+
+
+def _show_findings(probed: Probed) -> None:
+    """Print the findings, and the settings that differ from the defaults."""
+    if probed.findings:
+        head = ("finding", "verdict", "requests", "seen")
+        show_columns(out, head, [_finding_row(each) for each in probed.findings])
+        out.print()
+    settings = [each for each in probed.settings if not each.is_default]
+    for setting in settings:
+        labelled(out, "setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
+    if not settings and _has_answers(probed):
+        labelled(out, "setting", "none: the defaults fit")
+
+
+def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
+    word = finding.word if finding.stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
+    first, last = finding.requests[0], finding.requests[-1]
+    numbers = str(first) if first == last else f"{first}-{last}"
+    if len(finding.requests) != last - first + 1:
+        numbers = ", ".join(map(str, finding.requests))
+    detail = finding.detail if len(finding.detail) <= _SHOWN else f"{finding.detail[: _SHOWN - 1]}…"
+    return finding.name, str(word).replace("_", " "), numbers, detail
+
+
+def _value_text(value: Json) -> str:
+    return "-" if value is None else canonical(value)
+
+
+def _warn_of_findings(probed: Probed) -> bool:
+    """Print why the preset is not to be relied on; returns whether there is a reason."""
+    deciding = [each.name for each in probed.unstable if each.decides]
+    if deciding:
+        complain(
+            f"the endpoint is not stable: the same request got different answers to {', '.join(deciding)}",
+            hint="Nothing that hangs on these is set. Is there more than one server behind the URL? "
+            "--repeat 5 tells more.",
+        )
+    by_name = {each.name: each for each in probed.findings}
+    tools = by_name.get("tools")
+    if probed.stopped:
+        answered = counted(len(probed.probing.tries), "answer")
+        complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
+    elif tools and tools.stable and tools.word == "answered":
+        complain(
+            f"asked for a call, the model made none that can be read: {tools.detail}",
+            hint="No setting above changes that. If it is a call in a format of its own, a transform of "
+            "responses can read it; else the model calls no tools.",
+        )
+    elif not _has_answers(probed):
+        complain(
+            f"no model answers there: {by_name['plain'].detail}",
+            hint="Check --model, --base-url and --api-prefix; toolreel asks BASE_URL/v1/chat/completions.",
+        )
+    else:
+        return bool(deciding)
+    return True

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 import click
 
 from toolreel._cli.console import err, printable, withhold
+from toolreel._cli.errors import SharedOption
 from toolreel._cli.options import (
     Command,
+    FallbackChoice,
     PresetChoice,
     bundle,
     parse_settings,
     preset_options,
     settings_option,
+    with_fallbacks,
 )
 from toolreel._cli.progress import RunProgress
-from toolreel._cli.server_options import FallbackChoice, with_fallbacks
-from toolreel._cli.shared_option import SharedOption
 from toolreel._cli.tool_options import Sources, allow_option, deny_option
 from toolreel._driver import Always, Approver, Never, attach
 from toolreel._journal import companion
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.server_options import LiveTarget
+    from toolreel._cli.options import LiveTarget
     from toolreel._cli.tool_options import SourceChoice
     from toolreel._replay import Keeping
     from toolreel.cassette import Mode

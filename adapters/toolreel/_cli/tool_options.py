@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
-from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.errors import EPILOG, SharedOption, reporting
 from toolreel._cli.options import bundle, tools_option
-from toolreel._cli.shared_option import SharedOption
 from toolreel._driver import ToolHost
 from toolreel._internal import counted
 from toolreel.tools import Toolbox, ToolLike, load_tools

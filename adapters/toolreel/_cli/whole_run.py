@@ -35,7 +35,7 @@ from toolreel_core._jsontext import parse
 from toolreel_core._protocol import Cancelled, Completed, encode
 
 if TYPE_CHECKING:
-    from toolreel._cli.server_options import LiveTarget
+    from toolreel._cli.options import LiveTarget
 
 _ROLES: Final[Mapping[type[Message], str]] = {
     SystemMessage: "system",

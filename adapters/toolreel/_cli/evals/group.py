@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import LazyCommand, LazyGroup
+from toolreel._cli.main import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
     LazyCommand(
