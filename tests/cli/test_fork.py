@@ -174,7 +174,7 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     assert replaced.data["saved"] == ["kept.journal.jsonl"]
     assert (refused.code, refused.data["saved"]) == (2, [])
     assert (
-        "the fork was not saved: kept.journal.jsonl, line 3: not written, it holds API key at event.output"
+        "the recording was not saved: kept.journal.jsonl, line 3: not written, it holds API key at event.output"
         in refused.stderr
     )
     assert "Zx9" not in refused.stderr

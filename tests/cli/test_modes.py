@@ -97,7 +97,7 @@ def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -
         (anew,) = said_by_each([record], tmp_path)
     assert (first.code, failed.code, anew.code) == (0, 1, 0)
     assert failed.data["saved"] == []
-    assert "the session was not saved, because the run did not complete (--mode record)" in failed.stderr
+    assert "the recording was not saved, because the run did not complete (--mode record)" in failed.stderr
     assert "It is a draft." in before["kept.yaml"]
     assert "Another." in kept(tmp_path)["kept.yaml"]
 
@@ -217,7 +217,7 @@ def test_a_run_whose_disk_is_full_shows_its_outcome_stops_and_is_resumed(tmp_pat
     assert said.code == 2
     assert "Traceback" not in said.stderr
     assert "outcome     completed: the model gave a final answer" in said.stdout
-    assert "the session was not saved: kept.journal.jsonl: cannot be written: File too large" in said.stderr
+    assert "the recording was not saved: kept.journal.jsonl: cannot be written: File too large" in said.stderr
     assert f"what was recorded is in {part}: toolreel resume {part} continues the run" in said.stderr
     assert again.code == 0
     assert "resumed     after 2 events, 1 new" in again.stdout

@@ -57,7 +57,7 @@ def test_a_run_that_gives_up_says_so(folder: Path) -> None:
         ("[1]", "expected a JSON object"),
         ("{", "is not a JSON Schema: Expecting"),
         ('{"type": "objekt"}', "not a JSON Schema at $.type"),
-        ("\xff", "cannot be read"),
+        ("\xff", "can't decode byte 0xff"),
     ],
 )
 def test_a_file_that_is_no_schema_is_a_mistake(folder: Path, text: str, why: str) -> None:

@@ -147,7 +147,7 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
     assert said.code == 2
     assert "outcome     completed: the model gave a final answer" in said.stdout
     assert "saved" not in said.stdout
-    assert "the session was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
+    assert "the recording was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
     assert "API key" in said.stderr
     assert SK_KEY not in said.stderr
     part = "kept/secret.journal.jsonl.part"

@@ -193,7 +193,6 @@ def journal_command(
 
 
 def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journals; returns their paths."""
     paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     secrets = known_secrets(os.environ)
     for path, one in zip(paths, runs, strict=True):
@@ -299,7 +298,6 @@ def import_command(
 
 
 def _source_and_target(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
-    """The files to read, and those to write."""
     from toolreel.cassette import looks_like_stock
 
     if not source.is_dir():

@@ -114,7 +114,6 @@ def _live_ports(
     limits: Sequence[Mapping[str, str]] = (),
     database: str | None = None,
 ) -> Generator[Ports]:
-    """Ports to a server, within limits, and the tools of all sources."""
     host = _NamedTools(sources.hosts, PythonTools(sources.tools), sources.surface((), ()))
     with target.opened(None, None) as endpoint, ExitStack() as stack:
         within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint

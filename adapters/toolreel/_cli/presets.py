@@ -375,7 +375,6 @@ def _has_answers(probed: Probed) -> bool:
 
 
 def _show_findings(probed: Probed) -> None:
-    """Print the findings, and the settings that differ from the defaults."""
     if probed.findings:
         head = ("finding", "verdict", "requests", "seen")
         show_columns(out, head, [_finding_row(each) for each in probed.findings])

@@ -224,7 +224,6 @@ class RunProgress:
         err.print(text, end="", style=style, soft_wrap=True)  # wrapping would drop blanks between two pieces
 
     def _end_stream(self) -> None:
-        """End the line of streamed text."""
         if self._streaming:
             self._print_streamed(self._scrub.close())
             err.print()

@@ -25,7 +25,6 @@ from toolreel._replay import (
     Difference,
     Driver,
     Format,
-    Trace,
     Traced,
     cut,
     deciding_event,
@@ -39,7 +38,6 @@ from toolreel._replay import (
     warnings_of,
 )
 from toolreel.cassette import Change, clipped
-from toolreel_core._jsontext import Json
 from toolreel_core._protocol import ReplyReceived, SendRequest
 
 if TYPE_CHECKING:
@@ -179,12 +177,40 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
-    if as_machine:
-        return say({**_outcome_tree(trace), "events": [_event_tree(each) for each in events]})
-    if turn is not None:
+    if turn is not None and not as_machine:
         _show_turn(events)
         return 0
-    _show_outcome(trace)
+    outcome, config = trace.run.outcome, trace.run.state.plan.config
+    words, hint = describe_outcome(outcome)
+    rule, decided, warnings = rule_of(outcome, config), deciding_event(trace), warnings_of(trace.run)
+    settings, advice = rule.values(config), rule.advice(hint)
+    if as_machine:
+        return say(
+            {
+                "outcome": outcome.name,
+                "words": words,
+                "hint": advice,
+                "rule": rule.words,
+                "settings": settings,
+                "warnings": [dict(zip(("level", "words", "turns"), each, strict=True)) for each in warnings],
+                "decided_at": decided.record.n if decided else None,
+                "events": [_event_tree(each) for each in events],
+            }
+        )
+    labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
+    labelled(out, "rule", rule.words)
+    for name, value in settings.items():
+        labelled(out, "", f"{name} = {value}", "dim")
+    if decided:
+        where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
+        labelled(out, "decided", f"{where}: {decided.summary}")
+        for note in decided.notes:
+            labelled(out, "", note_line(note), "dim")
+    if advice:
+        labelled(out, "hint", advice)
+    for level, text, turns in warnings:
+        where = f" (turn {', '.join(map(str, turns))})" if turns else ""
+        labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in events:  # each in a line, so that --turn can be pointed at it
         labelled(out, f"turn {_turn_of(traced)}", traced.summary)
     return 0
@@ -192,42 +218,6 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
 
 def _turn_of(traced: Traced) -> int:
     return max(1, traced.before.tally.turns)
-
-
-def _show_outcome(trace: Trace) -> None:
-    outcome, config = trace.run.outcome, trace.run.state.plan.config
-    words, hint = describe_outcome(outcome)
-    rule = rule_of(outcome, config)
-    labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
-    labelled(out, "rule", rule.words)
-    for name, value in rule.values(config).items():
-        labelled(out, "", f"{name} = {value}", "dim")
-    if decided := deciding_event(trace):
-        where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
-        labelled(out, "decided", f"{where}: {decided.summary}")
-        for note in decided.notes:
-            labelled(out, "", note_line(note), "dim")
-    if advice := rule.advice(hint):
-        labelled(out, "hint", advice)
-    for level, text, turns in warnings_of(trace.run):
-        where = f" (turn {', '.join(map(str, turns))})" if turns else ""
-        labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
-
-
-def _outcome_tree(trace: Trace) -> dict[str, Json]:
-    outcome, config = trace.run.outcome, trace.run.state.plan.config
-    words, hint = describe_outcome(outcome)
-    rule, decided = rule_of(outcome, config), deciding_event(trace)
-    warnings = warnings_of(trace.run)
-    return {
-        "outcome": outcome.name,
-        "words": words,
-        "hint": rule.advice(hint),
-        "rule": rule.words,
-        "settings": {**rule.values(config)},
-        "warnings": [{"level": level, "words": text, "turns": [*turns]} for level, text, turns in warnings],
-        "decided_at": decided.record.n if decided else None,
-    }
 
 
 def _show_turn(events: Iterable[Traced]) -> None:
@@ -248,27 +238,17 @@ def _show_turn(events: Iterable[Traced]) -> None:
             labelled(out, "", note_line(note), "dim")
 
 
-def _event_tree(traced: Traced) -> Json:
-    event = traced.record.event
-    tree: dict[str, Json] = {
+def _event_tree(traced: Traced) -> dict[str, object]:
+    effect, event = traced.effect, traced.record.event
+    tree: dict[str, object] = {
         "n": traced.record.n,
         "turn": _turn_of(traced),
         "kind": traced.record.kind,
         "summary": traced.summary,
         "notes": [note_line(note) for note in traced.notes],
     }
-    if isinstance(traced.effect, SendRequest):
-        history = sent_history(traced.before.messages, traced.effect.request)
-        tree["sent"] = {
-            "stored": history.stored,
-            "sent": history.sent,
-            "left_out": [*history.left_out],
-            "changed": [
-                {"message": number, "places": [[each.place, each.old, each.new] for each in changed]}
-                for number, changed in history.changed
-            ],
-            "added": [*history.added],
-        }
+    if isinstance(effect, SendRequest):
+        tree["sent"] = sent_history(traced.before.messages, effect.request)
     if isinstance(event, ReplyReceived):
         tree["reply"] = str(event.body)
     return tree

@@ -39,6 +39,7 @@ from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
     exit_code,
+    recorded_code,
     resume_hint,
     show_outcome,
     show_plan,
@@ -156,13 +157,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         show_saved(live.saved)
     if not wanted.presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
-    code = exit_code(live.run, server)
-    if live.refused:
-        complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
-        return USAGE
     if live.dropped:
-        complain(f"the session was not saved, because the run did not complete (--mode {mode})")
-    return code
+        complain(f"the recording was not saved, because the run did not complete (--mode {mode})")
+    return recorded_code(live, server)
 
 
 def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
@@ -221,11 +218,7 @@ def resume_command(
         show_run(live.run)
         if live.saved:
             show_saved(live.saved)
-    code = exit_code(live.run, server)
-    if live.refused:
-        complain(f"the run was not recorded to its end: {live.refused}", hint=resume_hint(live.left))
-        return USAGE
-    return code
+    return recorded_code(live, server)
 
 
 # ``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe.
@@ -323,7 +316,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         finally:
             saved = live.close() if live else ()
     if live and live.files and live.files.refused:
-        complain(f"the conversation was not saved: {live.files.refused}", hint=resume_hint(live.files.left))
+        complain(f"the recording was not saved: {live.files.refused}", hint=resume_hint(live.files.left))
         return USAGE
     if saved:
         show_saved(saved, err)
@@ -517,18 +510,14 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             begun, stop = forked.begun, forked.stop
             live = _save_fork(forked, path, overwrite=overwrite)
     _show_fork(begun, live, stop, as_machine=as_machine)
-    outcome = outcome_of(live.run)
-    if live.refused:
-        complain(f"the fork was not saved: {live.refused}", hint=resume_hint(live.left))
-        return USAGE
-    if outcome is None:
+    if outcome_of(live.run) is None and not live.refused:
         hint = (
             "with --recorded nothing is sent and no tool runs: continue with --base-url, or with --from and "
             "another recording"
         )
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
-    return exit_code(live.run, server)
+    return recorded_code(live, server)
 
 
 def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
@@ -18,6 +18,7 @@ from toolreel._cli.options import (
     FallbackChoice,
     PresetChoice,
     bundle,
+    choices,
     parse_settings,
     preset_options,
     settings_option,
@@ -88,17 +89,10 @@ def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> 
         raise click.UsageError(f"--mode {mode} needs a recording: --record NAME")
     if overwrite:
         raise click.UsageError(f"--overwrite and --mode {mode} contradict each other: give one of them")
-    match mode:
-        case "record":
-            return "record"
-        case "extend":
-            return "extend"
-        case "replay":
-            return cassette
-        case "auto":
-            return cassette if cassette.exists() or companion(cassette).exists() else "record"
-        case _:
-            assert_never(mode)
+    exists = cassette.exists() or companion(cassette).exists()
+    if mode == "replay" or (mode == "auto" and exists):
+        return cassette
+    return "extend" if mode == "extend" else "record"
 
 
 def cassette_path(name: str | None) -> Path | None:
@@ -124,48 +118,34 @@ def resumed_path(file: Path) -> Path:
     return file.with_name(f"{name}.yaml")
 
 
-_ATTACH: Final = "--attach"
-
-
-def _read_attachments(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Media, ...]:
-    try:
-        return tuple([attach(path) for path in paths])
-    except ConfigError as error:
-        raise click.BadParameter(str(error).removeprefix("attach: "), param_hint=_ATTACH) from None
-
-
 attach_option = click.option(
-    _ATTACH,
+    "--attach",
     "attached",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     multiple=True,
-    callback=_read_attachments,
+    callback=choices("attach", attach),
     help="Send a picture, sound or file with the prompt. Repeatable.",
 )
 
 
-_OUTPUT_SCHEMA: Final = "--output-schema"
-
-
-def _read_output_spec(_: click.Context, __: click.Parameter, path: Path | None) -> OutputSpec | None:
+def _read_output_spec(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> OutputSpec | None:
     if path is None:
         return None
     try:
         tree = either(read(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"{path} cannot be read: {error}", param_hint=_OUTPUT_SCHEMA) from None
-    if not isinstance(tree, dict):
-        why = tree if isinstance(tree, str) else "expected a JSON object"
-        raise click.BadParameter(f"{path} is not a JSON Schema: {why}", param_hint=_OUTPUT_SCHEMA)
-    try:
-        return OutputSpec.of(tree)
-    except ConfigError as error:
-        raise click.BadParameter(f"{path}: {error}", param_hint=_OUTPUT_SCHEMA) from None
+        if isinstance(tree, dict):
+            return OutputSpec.of(tree)
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        raise click.BadParameter(f"{path}: {error}", context, parameter) from None
+    why = tree if isinstance(tree, str) else "expected a JSON object"
+    raise click.BadParameter(f"{path} is not a JSON Schema: {why}", context, parameter)
 
 
 output_schema_option = click.option(
-    _OUTPUT_SCHEMA,
+    "--output-schema",
     "output",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from toolreel._cli.console import complain, labelled, out
-from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
+from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, say
 from toolreel._driver import (
     Run,
     ServerAddress,
@@ -175,6 +175,15 @@ def exit_code(run: Run, server: LiveTarget) -> int:
     words, hint = describe_outcome(run.outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
+
+
+def recorded_code(live: EndedRun, server: LiveTarget) -> int:
+    """The exit code of a live run that was to be recorded."""
+    code = exit_code(live.run, server)
+    if live.refused is None:
+        return code
+    complain(f"the recording was not saved: {live.refused}", hint=resume_hint(live.left))
+    return USAGE
 
 
 def as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
