@@ -173,10 +173,8 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     assert_mistake(taken, "kept.yaml exists already", "--overwrite")
     assert replaced.data["saved"] == ["kept.journal.jsonl"]
     assert (refused.code, refused.data["saved"]) == (2, [])
-    assert (
-        "the recording was not saved: kept.journal.jsonl, line 3: not written, it holds API key at event.output"
-        in refused.stderr
-    )
+    why = "kept.journal.jsonl, line 3: not written, it holds API key at event.output"
+    assert f"the recording was not saved: {why}" in refused.stderr
     assert "Zx9" not in refused.stderr
     assert replayed.code == 0
     assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]

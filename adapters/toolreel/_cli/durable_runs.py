@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,7 +35,7 @@ from toolreel._internal import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from toolreel.durable import DurableRun, RunLook
+    from toolreel.durable import DurableRun, DurableRuns, RunLook
 
 
 _STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
@@ -47,6 +48,18 @@ _ENDS: Final = {
     "refused": "it ends if it is queued again",
 }
 _run_argument = click.argument("run_id", metavar="RUN")
+
+
+def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
+    """``--database``; the command receives the runs in it as ``runs``."""
+
+    @database_option
+    @wraps(command)
+    def with_runs(database: str | None, **options: object) -> int:
+        with opened_runs(database) as runs:
+            return command(runs=runs, **options)
+
+    return with_runs
 
 
 @click.command("submit", epilog=EPILOG)
@@ -106,10 +119,10 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     metavar="RUN",
     help="Queue a failed or refused run again. Repeatable.",
 )
-@database_option
 @queue_option
 @reporting
-def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str | None, queue: str) -> int:
+@_with_runs
+def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, ...], queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back, or runs that failed.
 
     SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
@@ -123,13 +136,12 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     """
     if not slots and not failed:
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
-    with opened_runs(database) as runs:
-        for slot in slots:
-            found = runs.adopt(slot, queue=queue)
-            labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
-        for run_id in failed:
-            runs.resume(run_id)
-            labelled(out, "queued", run_id)
+    for slot in slots:
+        found = runs.adopt(slot, queue=queue)
+        labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
+    for run_id in failed:
+        runs.resume(run_id)
+        labelled(out, "queued", run_id)
     return 0
 
 
@@ -151,15 +163,15 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     help="First delete the runs that ended at least this many days ago, with all that is stored of them; "
     "those that wait or failed stay.",
 )
-@database_option
 @json_option
 @reporting
+@_with_runs
 def list_command(
+    runs: DurableRuns,
     status: str | None,
     limit: int,
     oldest: float | None,
     prune: float | None,
-    database: str | None,
     as_machine: bool,
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
@@ -171,10 +183,9 @@ def list_command(
     toolreel durable list --oldest 60 --json
     toolreel durable list --prune 30
     """
-    with opened_runs(database) as runs:
-        deleted = None if prune is None else runs.prune(prune * 86_400)
-        found, counts = runs.list(status=status, limit=limit), runs.counts()
-        queued = runs.oldest_queued_seconds()
+    deleted = None if prune is None else runs.prune(prune * 86_400)
+    found, counts = runs.list(status=status, limit=limit), runs.counts()
+    queued = runs.oldest_queued_seconds()
     code = FAILED if oldest is not None and queued is not None and queued > oldest else 0
     if as_machine:
         pruned = {} if deleted is None else {"deleted": deleted}
@@ -207,20 +218,19 @@ def list_command(
 @click.command("show", epilog=EPILOG)
 @_run_argument
 @click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
-@database_option
 @json_option
 @reporting
-def show_command(run_id: str, wait: bool, database: str | None, as_machine: bool) -> int:
+@_with_runs
+def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -> int:
     """Show what a run did so far, turn by turn, its outcome, and what it waits for.
 
     \b
     toolreel durable show order-7
     timeout 60 toolreel durable show order-7 --wait
     """
-    with opened_runs(database) as runs:
-        if wait and runs.summary(run_id).status == "queued":
-            labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
-        return shown(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
+    if wait and runs.summary(run_id).status == "queued":
+        labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
+    return shown(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
 
 
 def shown(done: DurableRun, *, as_machine: bool) -> int:
@@ -244,17 +254,16 @@ def shown(done: DurableRun, *, as_machine: bool) -> int:
 @click.command("export", epilog=EPILOG)
 @_run_argument
 @export_options("the run's id with .journal.jsonl")
-@database_option
 @reporting
-def export_command(run_id: str, target: Path | None, overwrite: bool, database: str | None) -> int:
+@_with_runs
+def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrite: bool) -> int:
     """Write a run to a file: a journal, which every command for recorded runs reads.
 
     \b
     toolreel durable export order-7
     toolreel replay order-7.journal.jsonl
     """
-    with opened_runs(database) as runs:
-        text = runs.get(run_id).recorded.text
+    text = runs.get(run_id).recorded.text
     return write_export(text, run_id, target or Path(f"{run_id}.journal.jsonl"), overwrite=overwrite)
 
 
@@ -268,9 +277,9 @@ def export_command(run_id: str, target: Path | None, overwrite: bool, database: 
     metavar="N",
     help="Which call, if several wait: its ref in `toolreel durable show --json`.",
 )
-@database_option
 @reporting
-def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, database: str | None) -> int:
+@_with_runs
+def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref: int | None) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
 
     Of a call that is uncertain, because its worker died while it ran, it approves that it is repeated.
@@ -281,8 +290,7 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
     """
     if reason and not deny:
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
-    with opened_runs(database) as runs:
-        call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
+    call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     labelled(out, label, f"{call.name}({call.arguments})", style)
     return 0
@@ -291,17 +299,16 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
 @click.command("say", epilog=EPILOG)
 @_run_argument
 @click.argument("text")
-@database_option
 @reporting
-def say_command(run_id: str, text: str, database: str | None) -> int:
+@_with_runs
+def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """Say TEXT to a run: its next request sends it; after its end, it begins the next exchange.
 
     \b
     toolreel durable say order-7 "And a nut, please."
     toolreel durable show order-7 --wait
     """
-    with opened_runs(database) as runs:
-        runs.speak(run_id, text)
+    runs.speak(run_id, text)
     labelled(out, "said", run_id)
     return 0
 
@@ -309,19 +316,18 @@ def say_command(run_id: str, text: str, database: str | None) -> int:
 @click.command("cancel", epilog=EPILOG)
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
-@database_option
 @reporting
-def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) -> int:
+@_with_runs
+def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> int:
     """Cancel runs: each ends as soon as the request or tool has ended that it is in.
 
     \b
     toolreel durable cancel order-7 order-8
     """
-    with opened_runs(database) as runs:
-        for run_id in run_ids:
-            status = runs.summary(run_id).status
-            runs.cancel(run_id, reason)
-            labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
+    for run_id in run_ids:
+        status = runs.summary(run_id).status
+        runs.cancel(run_id, reason)
+        labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
     return 0
 
 
@@ -335,10 +341,10 @@ _LOOK_SECONDS: Final = 0.5
 
 @click.command("watch", epilog=EPILOG)
 @click.option("--until-idle", is_flag=True, help="End when no run is queued, running or about to retry.")
-@database_option
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
 @reporting
-def watch_command(until_idle: bool, database: str | None, as_machine: bool) -> int:
+@_with_runs
+def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     """Show the 20 latest runs of a database, with the turn that each is in, what it waits for, and its cost.
 
     Those that go on come first. On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a
@@ -349,27 +355,26 @@ def watch_command(until_idle: bool, database: str | None, as_machine: bool) -> i
     toolreel durable watch --until-idle --json | jq .status
     """
     is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
-    with opened_runs(database) as runs:
-        from toolreel.durable import RunLooks
+    from toolreel.durable import RunLooks
 
-        looks = RunLooks(runs)
+    looks = RunLooks(runs)
 
-        def poll() -> Iterator[Sequence[RunLook]]:
-            while True:
-                yield (found := looks.newest(_WATCHED))
-                if until_idle and not _GOING_ON & {each.summary.status for each in found}:
-                    return
-                time.sleep(_LOOK_SECONDS)
+    def poll() -> Iterator[Sequence[RunLook]]:
+        while True:
+            yield (found := looks.newest(_WATCHED))
+            if until_idle and not _GOING_ON & {each.summary.status for each in found}:
+                return
+            time.sleep(_LOOK_SECONDS)
 
-        if not is_table:
-            _print_changes(poll(), as_machine=as_machine)
-            return 0
-        from rich.live import Live
+    if not is_table:
+        _print_changes(poll(), as_machine=as_machine)
+        return 0
+    from rich.live import Live
 
-        with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
-            for found in poll():
-                with _delay_interrupts():
-                    live.update(_runs_table(found), refresh=True)
+    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
+        for found in poll():
+            with _delay_interrupts():
+                live.update(_runs_table(found), refresh=True)
     return 0
 
 
