@@ -22,13 +22,14 @@ from toolreel._cli.options import FallbackChoice, fallback_option, model_option
 from toolreel._cli.recordings import export_options, write_export
 from toolreel._cli.run_options import (
     PlanChoice,
+    SourceChoice,
     database_option,
     opened_runs,
     plan_options,
     prompt_text,
     queue_option,
+    source_options,
 )
-from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import counted
 

@@ -18,11 +18,13 @@ from toolreel._cli.console import err, log_json, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
 from toolreel._cli.options import LiveTarget, choices, key_values, port_option, server_options
 from toolreel._cli.run_options import (
+    SourceChoice,
+    Sources,
     database_option,
     opened_runs,
     queue_option,
+    source_options,
 )
-from toolreel._cli.tool_options import SourceChoice, Sources, source_options
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
 from toolreel.tools import PythonTools, Router
 from toolreel_core._config_checks import unknown_name

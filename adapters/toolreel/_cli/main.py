@@ -160,7 +160,7 @@ _SECTIONS: Final = {
         ),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("tools", "run_options:tools_command", "Show the tools of a run: names, sizes, flags."),
         LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
         LazyCommand("probe", "presets:probe_command", "Find an endpoint's quirks, and write its preset."),
         LazyCommand(

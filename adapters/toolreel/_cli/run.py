@@ -21,6 +21,7 @@ from toolreel._cli.recordings import show_changes
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
+    SourceChoice,
     approve_option,
     cassette_path,
     database_option,
@@ -33,8 +34,8 @@ from toolreel._cli.run_options import (
     resumed_path,
     run_id_option,
     session_with,
+    source_options,
 )
-from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
