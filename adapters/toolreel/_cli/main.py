@@ -21,18 +21,18 @@ from toolreel._internal import show_only_errors
 class LazyCommand(click.Command):
     """A placeholder for a command whose module has not been imported."""
 
-    def __init__(self, name: str, home: str, short_help: str) -> None:
-        """Stand for the command at ``home``: ``module:attribute``, relative to this package."""
+    def __init__(self, name: str, module: str, short_help: str) -> None:
+        """Stand for the command of a module of this package: its name with ``_command`` behind it."""
         super().__init__(name, short_help=short_help)
-        self.home = home
+        self._module = module
 
     def load(self) -> click.Command:
         """Import the command.
 
         :raises ImportError: if it needs a package that is not installed
         """
-        module, _, attribute = self.home.partition(":")
-        command: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        module = import_module(f"{__package__}.{self._module}")
+        command: click.Command = getattr(module, f"{self.name}_command")
         return command
 
 
@@ -76,13 +76,11 @@ class LazyGroup(click.Group):
     "cassettes",
     cls=LazyGroup,
     sections={
-        "Check": (
-            LazyCommand("check", "cassettes:check_command", "Look for leaks, orphans, age and drift."),
-        ),
+        "Check": (LazyCommand("check", "cassettes", "Look for leaks, orphans, age and drift."),),
         "Convert": (
-            LazyCommand("journal", "cassettes:journal_command", "Make the journal of any client's cassette."),
-            LazyCommand("export", "cassettes:export_command", "Convert to stock vcrpy's format."),
-            LazyCommand("import", "cassettes:import_command", "Convert stock vcrpy's cassettes."),
+            LazyCommand("journal", "cassettes", "Make the journal of any client's cassette."),
+            LazyCommand("export", "cassettes", "Convert to stock vcrpy's format."),
+            LazyCommand("import", "cassettes", "Convert stock vcrpy's cassettes."),
         ),
     },
     epilog=EPILOG,
@@ -101,20 +99,20 @@ def cassettes_command() -> None:
     cls=LazyGroup,
     sections={
         "Perform runs": (
-            LazyCommand("submit", "durable_runs:submit_command", "Queue a run for a worker."),
-            LazyCommand("worker", "durable_worker:worker_command", "Perform the runs of a queue."),
-            LazyCommand("adopt", "durable_runs:adopt_command", "Queue abandoned or failed runs again."),
+            LazyCommand("submit", "durable_runs", "Queue a run for a worker."),
+            LazyCommand("worker", "durable_worker", "Perform the runs of a queue."),
+            LazyCommand("adopt", "durable_runs", "Queue abandoned or failed runs again."),
         ),
         "Look at them": (
-            LazyCommand("list", "durable_runs:list_command", "List the runs, the newest first."),
-            LazyCommand("show", "durable_runs:show_command", "Show what a run did, and what it waits for."),
-            LazyCommand("watch", "durable_runs:watch_command", "Watch runs live: turn, age and cost."),
-            LazyCommand("export", "durable_runs:export_command", "Write a run to a file."),
+            LazyCommand("list", "durable_runs", "List the runs, the newest first."),
+            LazyCommand("show", "durable_runs", "Show what a run did, and what it waits for."),
+            LazyCommand("watch", "durable_runs", "Watch runs live: turn, age and cost."),
+            LazyCommand("export", "durable_runs", "Write a run to a file."),
         ),
         "Speak with them": (
-            LazyCommand("approve", "durable_runs:approve_command", "Approve or deny a call."),
-            LazyCommand("say", "durable_runs:say_command", "Say something to a run."),
-            LazyCommand("cancel", "durable_runs:cancel_command", "Cancel runs."),
+            LazyCommand("approve", "durable_runs", "Approve or deny a call."),
+            LazyCommand("say", "durable_runs", "Say something to a run."),
+            LazyCommand("cancel", "durable_runs", "Cancel runs."),
         ),
     },
     epilog=EPILOG,
@@ -134,51 +132,31 @@ def durable_command() -> None:
 
 _SECTIONS: Final = {
     "Run": (
-        LazyCommand(
-            "demo",
-            "recordings:demo_command",
-            "Replay a recorded session of a real model: no network, no key.",
-        ),
-        LazyCommand("run", "run:run_command", "Run a tool loop against a live server, and record it."),
-        LazyCommand("chat", "run:chat_command", "Talk with a model and its tools, and record it."),
-        LazyCommand("resume", "run:resume_command", "Finish a recorded run that was killed."),
+        LazyCommand("demo", "recordings", "Replay a recorded session of a real model: no network, no key."),
+        LazyCommand("run", "run", "Run a tool loop against a live server, and record it."),
+        LazyCommand("chat", "run", "Talk with a model and its tools, and record it."),
+        LazyCommand("resume", "run", "Finish a recorded run that was killed."),
     ),
     "Recordings": (
-        LazyCommand(
-            "replay", "recordings:replay_command", "Replay a recorded run, and check that it is identical."
-        ),
-        LazyCommand(
-            "explain", "recordings:explain_command", "Say why a run ended as it did, or where two differ."
-        ),
-        LazyCommand(
-            "view", "recordings:view_command", "Show recordings as pages: all, one, or two side by side."
-        ),
-        LazyCommand("fork", "run:fork_command", "Continue a recorded run from any event, with a change."),
+        LazyCommand("replay", "recordings", "Replay a recorded run, and check that it is identical."),
+        LazyCommand("explain", "recordings", "Say why a run ended as it did, or where two differ."),
+        LazyCommand("view", "recordings", "Show recordings as pages: all, one, or two side by side."),
+        LazyCommand("fork", "run", "Continue a recorded run from any event, with a change."),
         cassettes_command,
-        LazyCommand(
-            "export", "recordings:export_command", "Write a recorded run in the format of another tool."
-        ),
+        LazyCommand("export", "recordings", "Write a recorded run in the format of another tool."),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "run_options:tools_command", "Show the tools of a run: names, sizes, flags."),
-        LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
-        LazyCommand("probe", "presets:probe_command", "Find an endpoint's quirks, and write its preset."),
-        LazyCommand(
-            "normalize", "normalize:normalize_command", "Parse replies of models into calls and content."
-        ),
+        LazyCommand("tools", "run_options", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("presets", "presets", "Show what presets change, and why."),
+        LazyCommand("probe", "presets", "Find an endpoint's quirks, and write its preset."),
+        LazyCommand("normalize", "normalize", "Parse replies of models into calls and content."),
     ),
     "For other programs": (
-        LazyCommand(
-            "proxy", "proxy:proxy_command", "Repair and record any client's traffic: a local server."
-        ),
+        LazyCommand("proxy", "proxy", "Repair and record any client's traffic: a local server."),
         durable_command,
     ),
-    "Evaluations": (
-        LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
-    ),
-    "This installation": (
-        LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
-    ),
+    "Evaluations": (LazyCommand("eval", "evals.group", "Measure how reliably models call tools."),),
+    "This installation": (LazyCommand("doctor", "doctor", "Check packages, keys, server and recordings."),),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 
