@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -118,11 +118,13 @@ def on_terminal(
     typed: str = "",
     env: Mapping[str, str] | None = None,
     interrupted_at: str = "",
+    when: Callable[[], bool] = lambda: True,
 ) -> tuple[int, str]:
     """One command on a terminal of its own: its exit code, and all that it wrote, escape codes included.
 
     :param typed: what somebody at the terminal has typed ahead
     :param interrupted_at: a text after which somebody presses Ctrl-C
+    :param when: what has to be so, too
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -135,7 +137,7 @@ def on_terminal(
         with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
             while chunk := os.read(ours, 4096):
                 written += chunk
-                if not pressed and interrupted_at.encode() in written:
+                if not pressed and interrupted_at.encode() in written and when():
                     process.send_signal(signal.SIGINT)
                     pressed = True
         os.close(ours)

@@ -116,12 +116,11 @@ def billed(reply: Mapping[str, Any]) -> Answer:
 def running(
     cwd: Path,
     *more: str,
-    answers: tuple[Answer, ...] = (),
     columns: int = 80,
     **given: Any,  # noqa: ANN401 - of on_terminal
 ) -> tuple[int, str]:
     """A run on a terminal."""
-    with serving(*(answers or (billed(LOOKING_UP), billed(READY)))) as server:
+    with serving(billed(LOOKING_UP), billed(READY)) as server:
         base = (*run_at(server, "Which status?"), *WORKSPACE)
         return on_terminal(*base, *more, cwd=cwd, columns=columns, **given)
 
@@ -168,8 +167,11 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(tmp_path: Path) -> No
 
 
 def test_ctrl_c_leaves_the_terminal_clean(tmp_path: Path) -> None:
-    answers = (billed(LOOKING_UP), Answer(delay=NEVER))
-    code, shown = running(tmp_path, answers=answers, interrupted_at="turn 2: waiting")
+    with serving(billed(LOOKING_UP), Answer(delay=NEVER)) as server:
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
+        code, shown = on_terminal(
+            *base, cwd=tmp_path, interrupted_at="turn 2: waiting", when=lambda: len(server.seen) == 2
+        )
     assert code == 130
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN), "the cursor is visible again"
     assert "error: interrupted from the keyboard" in plain(shown)
