@@ -278,7 +278,8 @@ def _read_entries(values: Iterable[Json]) -> EntriesFound:
             entries.append(entry)
         else:
             oddities.append(entry)
-    codes += (*oddities, *(code for entry in entries for code in entry.codes))
+    codes.extend(oddities)
+    codes.extend(code for entry in entries for code in entry.codes)
     return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
 
 
