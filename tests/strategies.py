@@ -63,16 +63,10 @@ from toolreel_core._protocol import (
     Waiting,
 )
 from toolreel_core._settings import (
-    IdStyle,
     LoopConfig,
     Provider,
-    ReasoningReplay,
-    ReasoningRequiredOn,
     RepeatedEffects,
-    SignatureChannel,
-    Support,
     ToolFailurePolicy,
-    ToolTurnContent,
     ToolUseMode,
 )
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -136,35 +130,17 @@ def _ends_with_words(given: tuple[Message, ...]) -> bool:
     return not isinstance(last, UserMessage) or bool(last.parts or last.content.strip())
 
 
-_support: Final[st.SearchStrategy[Support]] = st.sampled_from(get_args(Support))
+_INFERRED: Final = {item.name for item in fields(Provider) if item.type != "str"} - {
+    "wire_form", "supports_tools", "supports_images", "reports_cost", "pin_upstream", "schema_transform",
+    "special_token_guard",
+}  # fmt: skip
 providers: Final[st.SearchStrategy[Provider]] = st.builds(
     Provider,
     supports_tools=st.sampled_from(["unknown", "yes", "yes", "no"]),
-    supports_parallel_tool_calls=_support,
-    supports_required=_support,
-    supports_required_while_thinking=_support,
-    supports_response_format=_support,
-    supports_json_schema=_support,
-    supports_response_format_with_tools=_support,
-    supports_stream_options=_support,
     supports_images=st.sampled_from(["unknown", "yes", "yes", "no"]),
-    supports_audio=_support,
-    supports_files=_support,
-    images_in_tool_results=_support,
-    thinking=st.booleans(),
     reasoning_field=st.sampled_from(["", "reasoning", "reasoning_content", "thoughts"]),
-    reasoning_replay=st.sampled_from(get_args(ReasoningReplay)),
-    reasoning_required_on=st.sampled_from(get_args(ReasoningRequiredOn)),
     reasoning_placeholder=st.sampled_from(["", " "]),
-    signature_channel=st.sampled_from(get_args(SignatureChannel)),
-    tool_turn_content=st.sampled_from(get_args(ToolTurnContent)),
-    drop_empty_assistant=st.booleans(),
-    assistant_after_tool=st.booleans(),
-    single_leading_system=st.booleans(),
-    tool_result_name=st.booleans(),
-    id_style=st.sampled_from(get_args(IdStyle)),
-    max_tokens_field=st.sampled_from(["", "max_tokens", "max_completion_tokens"]),
-    temperature_rule=st.sampled_from(["free", "drop", "max1"]),
+    **cast("Any", dict.fromkeys(sorted(_INFERRED), ...)),
 )
 """Every setting that changes what goes out, drawn freely."""
 forms: Final[st.SearchStrategy[Form]] = st.builds(
@@ -255,10 +231,8 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     history_policies=st.lists(st.sampled_from([*policy_names()]), max_size=3, unique=True),
     text_dialects=st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
     dialects_in_reasoning=st.booleans(),
-    constrained_calls=st.sampled_from(["off", "off", "response_format", "grammar"]),
+    constrained_calls=st.sampled_from(["off", "off", "response_format"]),
     restate_task=st.booleans(),
-    final_check=st.integers(0, 1),
-    claim_check=st.booleans(),
     repeated_effects=st.sampled_from(get_args(RepeatedEffects)),
     withhold_repeated=st.integers(0, 2),
 )

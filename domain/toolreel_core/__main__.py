@@ -5,11 +5,14 @@ The only file of the core that performs I/O; docs/decisions/0184 says why it may
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from pathlib import Path
 
-from toolreel_core._host_session import HostSession, message_schema
+from toolreel_core._host_session import HostSession
+
+SCHEMA = Path(__file__).with_name("protocol.schema.json")
+"""Generated from the classes: ``python -m tests.kit.write``."""
 
 HELP = """\
 usage: python -m toolreel_core [--schema | --help]
@@ -49,7 +52,7 @@ def main(arguments: list[str]) -> int:
             case ["-h" | "--help"]:
                 sys.stdout.write(HELP)
             case ["--schema"]:
-                sys.stdout.write(json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n")
+                sys.stdout.write(SCHEMA.read_text("utf-8"))
             case _:
                 sys.stderr.write(f"python -m toolreel_core: unknown argument {arguments[0]!r}; see --help\n")
                 return 2

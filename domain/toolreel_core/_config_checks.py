@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import (
     Any,
@@ -56,17 +57,6 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; {hint}"
 
 
-def unregistered(what: str, name: str, known: Iterable[str]) -> str:
-    """The complaint about a name in a plan that is not registered.
-
-    A plan has only the name, and the process that loads it may not have imported the function yet.
-    """
-    hint = unknown_name(what, name, known)
-    stop = "" if hint.endswith("?") else "."
-    first = "before you make or load the plan; a command does with --import MODULE"
-    return f"{hint}{stop} If it is your own, import the module that registers it {first}"
-
-
 _NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
 
@@ -110,7 +100,11 @@ class Registry(Generic[_Thing]):
         :raises ConfigError: if nothing has; it names the nearest
         """
         if name not in self._things:
-            raise ConfigError(unregistered(self._kind, name, self._things))
+            hint = unknown_name(self._kind, name, self._things)
+            # A plan has only the name, and the process that loads it may not have imported the function yet.
+            stop = "" if hint.endswith("?") else "."
+            first = "before you make or load the plan; a command does with --import MODULE"
+            raise ConfigError(f"{hint}{stop} If it is your own, import the module that registers it {first}")
         return self._things[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -118,31 +112,13 @@ class Registry(Generic[_Thing]):
         return iter(self._things)
 
 
-# Patterns in which ``*`` stands for any text.
-
-
 def fits(pattern: str, text: str) -> bool:
-    """Whether the whole text matches the pattern.
-
-    Each part is searched as early as possible. That is never wrong for ``*``, and needs no backtracking,
-    which a regular expression with several ``.*`` would.
+    """Whether the whole text matches the pattern, in which ``*`` stands for any text.
 
     >>> fits("files.*", "files.read"), fits("*read", "files.read"), fits("files", "files.read")
     (True, True, False)
     """
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == text
-    *middle, last = rest
-    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 class Settings(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from pyrsistent import PVector, pvector
 
@@ -16,36 +16,33 @@ from toolreel_core._conversation import blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical, either, read
 from toolreel_core._loop import pending, start, step
-from toolreel_core._plan import Plan, Request
+from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     VERSION,
     Effect,
     Event,
     Finish,
     HttpChunk,
-    HttpRequest,
     HttpResponse,
     Note,
-    Outcome,
     SendRequest,
     State,
-    Step,
     Unanswered,
     blob_lines,
     decode,
-    definitions,
     encode,
     event_line,
     header_line,
     http_request,
     load_state,
     response_event,
-    schema_of_object,
     to_json,
 )
-from toolreel_core._replies import Delta, Stream, stream_in
+from toolreel_core._replies import Stream, stream_in
 
 _KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
+_ALONE: Final = {"start": ("state", "event", "close"), "close": ("state", "event")}
+"""Keys that some others do not go with."""
 _EXTRAS: Final = ("state", "journal")
 """What a line may ask for ``with`` the answer."""
 _NO_CHUNKS: Final[PVector[str]] = pvector()
@@ -70,6 +67,14 @@ class _Run:
     chunks: PVector[str] = _NO_CHUNKS
 
 
+class _Answer(NamedTuple):
+    run: _Run
+    effects: Sequence[Effect]
+    notes: Sequence[Note]
+    more: Tree
+    """The lines of a journal, or what a chunk shows."""
+
+
 class HostSession:
     """The runs of one host.
 
@@ -92,7 +97,13 @@ class HostSession:
         return canonical({"toolreel": VERSION, **named, **answer})
 
     def _answer_message(self, message: Tree) -> Tree:
-        name, extras = _run_name(message), _requested_extras(message)
+        name = message.get("run")
+        if "run" in message and not (isinstance(name, str) and name):
+            raise _BadLine("run", "expected a text that is not empty")
+        extras = message.get("with", ())
+        listed = isinstance(extras, Sequence) and not isinstance(extras, str)
+        if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
+            raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
         if "start" in message or "state" in message:
             if name in self._runs:
                 raise _BadLine("run", f"{name!r} is a run already; close it, or take another name")
@@ -100,121 +111,72 @@ class HostSession:
             raise _BadLine("run", "is missing; name a run, or give its state")
         elif name not in self._runs:
             raise _BadLine("run", f"there is no run {name!r}; start it first")
-        if "start" in message:
-            _refuse_other_keys("start", message, "state", "event", "close")
-            begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
-            plan = begun.state.plan
-            lines = [header_line(plan), *blob_lines(plan).values()] if "journal" in extras else []
-            return self._answer_of_run(
-                name, _Run(begun.state, _unanswered_by_ref(begun.effects)), begun, extras, lines
-            )
+        for key, others in _ALONE.items():
+            if key in message and (found := [other for other in others if other in message]):
+                raise _BadLine(found[0], f"does not go with {key}; send it in a line of its own")
         if "close" in message:
-            _refuse_other_keys("close", message, "state", "event")
             if message["close"] is not True:
                 raise _BadLine("close", "expected true")
             del self._runs[str(name)]
             return {"closed": True}
-        run = _restore_run(message["state"]) if "state" in message else self._runs[str(name)]
-        if "event" in message:
-            return self._apply_event(name, run, message["event"], extras)
-        return self._answer_of_run(name, run, Step(run.state, tuple(run.waiting.values()), ()), extras, [])
-
-    def _apply_event(self, name: str | None, run: _Run, given: Json, extras: Sequence[str]) -> Tree:
-        event = cast("_Given", _decode_field(_Given, given, "event"))
-        if isinstance(event, HttpChunk):
-            if name is None:
-                raise _BadLine("event", "chunks are gathered in a run that has a name")
-            run, shown = _take_chunk(run, event)
-            return {**self._answer_of_run(name, run, Step(run.state, (), ()), extras, []), **shown}
-        if isinstance(event, HttpResponse):
-            body = event.body or "".join(run.chunks)
-            event = response_event(event.ref, event.status, event.headers, body, event.at_ms)
-        ref, before = getattr(event, "ref", None), run.state
-        try:
-            after = step(before, event)
-        except ProtocolError as error:
-            raise _BadLine("event", str(error)) from None
-        lines: list[str] = []
-        # An event that came too late changed nothing, and no journal has it.
-        if "journal" in extras and after.state.step_number > before.step_number:
-            kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of(said))}
-            blobs = blob_lines(event, kept).values()
-            lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
-        left = {number: effect for number, effect in run.waiting.items() if number != ref}
-        waiting = {**({} if after.state.outcome else left), **_unanswered_by_ref(after.effects)}
-        # What answers no effect comes while others go on, such as a response that is arriving.
-        arriving = run if ref is None else _Run(before, {})
-        return self._answer_of_run(
-            name, replace(arriving, state=after.state, waiting=waiting), after, extras, lines
-        )
-
-    def _answer_of_run(
-        self, name: str | None, run: _Run, at: Step, extras: Sequence[str], journal: Sequence[str]
-    ) -> Tree:
-        """The answer of a run that goes on, under its name or with its host."""
-        if name is not None:
-            self._runs[name] = run
-        outcome = at.state.outcome
+        answer = self._advance(message, with_journal="journal" in cast("Sequence[Json]", extras))
+        if isinstance(name, str):
+            self._runs[name] = answer.run
+        outcome = answer.run.state.outcome
+        with_state = name is None or "state" in cast("Sequence[Json]", extras)
         return {
-            "step": at.state.step_number,
-            "effects": [_encode_effect(effect) for effect in at.effects],
-            "notes": [encode(note) for note in at.notes],
+            "step": answer.run.state.step_number,
+            "effects": [_encode_effect(effect) for effect in answer.effects],
+            "notes": [encode(note) for note in answer.notes],
             "outcome": None if outcome is None else encode(outcome),
-            **({"state": to_json(at.state)} if name is None or "state" in extras else {}),
-            **({"journal": list(journal)} if "journal" in extras else {}),
+            **({"state": to_json(answer.run.state)} if with_state else {}),
+            **answer.more,
         }
 
-
-def message_schema() -> Tree:
-    """The JSON Schema of what a host writes (``line``) and reads (``answer``), and of all values in them."""
-    kinds = {"event": _Given, "effect": Effect, "note": Note, "outcome": Outcome, "delta": Delta}
-    defs = definitions({**kinds, "plan": Plan, "state": State}, {Request: HttpRequest})
-    version: Tree = {"const": VERSION}
-    run: Tree = {"type": "string", "minLength": 1}
-    digests: Tree = {"type": "object", "additionalProperties": {"type": "string"}}
-    document = {"toolreel": version, "value": _schema_reference("state"), "blobs": digests}
-    line: Tree = {
-        "toolreel": version,
-        "run": run,
-        "start": _schema_reference("plan"),
-        "state": _schema_reference("stored_state"),
-        "event": _schema_reference("event"),
-        "close": {"const": True},
-        "with": _list_schema({"enum": [*_EXTRAS]}),
-    }
-    text: Tree = {"type": "string"}
-    answer: Tree = {
-        "toolreel": version,
-        "run": run,
-        "step": {"type": "integer"},
-        "effects": _list_schema(_schema_reference("effect")),
-        "notes": _list_schema(_schema_reference("note")),
-        "outcome": {"anyOf": [_schema_reference("outcome"), {"type": "null"}]},
-        "state": _schema_reference("stored_state"),
-        "journal": _list_schema(text),
-        "deltas": _list_schema(_schema_reference("delta")),
-        "done": {"type": "boolean"},
-        "closed": {"const": True},
-        "error": schema_of_object({"field": text, "message": text}, ["field", "message"]),
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Messages of toolreel_core, version {VERSION}",
-        "$defs": {
-            "line": schema_of_object(line, ["toolreel"]),
-            "answer": schema_of_object(answer, ["toolreel"]),
-            "stored_state": schema_of_object(document, ["toolreel", "value"]),
-            **defs,
-        },
-    }
+    def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
+        """The run that a message is about, after what it says."""
+        if "start" in message:
+            begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
+            plan = begun.state.plan
+            lines = [header_line(plan), *blob_lines(plan).values()]
+            run = _Run(begun.state, _unanswered_by_ref(begun.effects))
+            return _Answer(run, begun.effects, begun.notes, {"journal": lines} if with_journal else {})
+        run = _restore_run(message["state"]) if "state" in message else self._runs[str(message["run"])]
+        if "event" not in message:
+            return _Answer(run, tuple(run.waiting.values()), (), {"journal": []} if with_journal else {})
+        event = cast("_Given", _decode_field(_Given, message["event"], "event"))
+        if isinstance(event, HttpChunk):
+            if "run" not in message:
+                raise _BadLine("event", "chunks are gathered in a run that has a name")
+            run, shown = _take_chunk(run, event)
+            return _Answer(run, (), (), {**({"journal": []} if with_journal else {}), **shown})
+        return _apply_event(run, event, with_journal=with_journal)
 
 
-def _schema_reference(name: str) -> Tree:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _list_schema(item: Tree) -> Tree:
-    return {"type": "array", "items": item}
+def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) -> _Answer:
+    event: Event
+    if isinstance(given, HttpResponse):
+        body = given.body or "".join(run.chunks)
+        event = response_event(given.ref, given.status, given.headers, body, given.at_ms)
+    else:
+        event = given
+    ref, before = getattr(event, "ref", None), run.state
+    try:
+        after = step(before, event)
+    except ProtocolError as error:
+        raise _BadLine("event", str(error)) from None
+    lines: list[str] = []
+    # An event that came too late changed nothing, and no journal has it.
+    if with_journal and after.state.step_number > before.step_number:
+        kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of(said))}
+        blobs = blob_lines(event, kept).values()
+        lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
+    left = {number: effect for number, effect in run.waiting.items() if number != ref}
+    waiting = {**({} if after.state.outcome else left), **_unanswered_by_ref(after.effects)}
+    # What answers no effect comes while others go on, such as a response that is arriving.
+    arriving = run if ref is None else _Run(before, {})
+    moved = replace(arriving, state=after.state, waiting=waiting)
+    return _Answer(moved, after.effects, after.notes, {"journal": lines} if with_journal else {})
 
 
 def _parse_line(line: str) -> Tree:
@@ -228,26 +190,6 @@ def _parse_line(line: str) -> Tree:
     if type(tree.get("toolreel")) is not int or tree["toolreel"] != VERSION:
         raise _BadLine("toolreel", f"expected {VERSION}, the version of these messages")
     return tree
-
-
-def _refuse_other_keys(key: str, message: Tree, *others: str) -> None:
-    if found := [other for other in others if other in message]:
-        raise _BadLine(found[0], f"does not go with {key}; send it in a line of its own")
-
-
-def _run_name(message: Tree) -> str | None:
-    name = message.get("run")
-    if "run" in message and not (isinstance(name, str) and name):
-        raise _BadLine("run", "expected a text that is not empty")
-    return name if isinstance(name, str) else None
-
-
-def _requested_extras(message: Tree) -> Sequence[str]:
-    extras = message.get("with", ())
-    listed = isinstance(extras, Sequence) and not isinstance(extras, str)
-    if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
-        raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
-    return cast("Sequence[str]", extras)
 
 
 def _decode_field(kind: object, tree: Json, place: str) -> object:

@@ -52,7 +52,6 @@ PATCHED = {
         "toolreel_core._conversation.messages_form",
         "toolreel_core._conversation.responses_form",
     },
-    "tests/domain/loop/context/test_conversations_with_summaries.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_conversation.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},

@@ -14,11 +14,12 @@ from jsonschema import Draft202012Validator
 from tests.samples import PLAN
 from tests.strategies import answers, json_values, member, plans, runs
 from toolreel_core import CodecError, dump, load_state, pending
-from toolreel_core._host_session import HostSession, message_schema
+from toolreel_core.__main__ import SCHEMA as PRINTED
+from toolreel_core._host_session import HostSession
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import Event, Note, Outcome, decode, encode, tag
 
-SCHEMA: Final = message_schema()
+SCHEMA: Final = json.loads(PRINTED.read_text("utf-8"))
 REPLY: Final = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
 STREAM: Final = (
     'data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n',

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.kit.schema import message_schema, schema_text
 from tests.kit.scripts import SCRIPTS
-from tests.kit.write import FOLDER, SCHEMA, Play, schema_text
+from tests.kit.write import FOLDER, Play
 from toolreel import replay
 from toolreel.journals import read_journal
-from toolreel_core._host_session import message_schema
+from toolreel_core.__main__ import SCHEMA
 from toolreel_core._protocol import encode
 
 FILES = sorted(FOLDER.glob("*.txt"))
@@ -31,7 +32,7 @@ def test_the_conversations_are_those_of_the_scripts() -> None:
     assert written == played, "run `python -m tests.kit.write`"
 
 
-def test_the_schema_in_the_docs_is_that_of_the_code() -> None:
+def test_the_schema_is_that_of_the_code() -> None:
     assert SCHEMA.read_text("utf-8") == schema_text(), "run `python -m tests.kit.write`"
 
 

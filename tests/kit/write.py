@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from tests.kit.schema import schema_text
 from tests.kit.scripts import OTHER, SCRIPTS, Event, Script
-from toolreel_core._host_session import HostSession, message_schema
+from toolreel_core.__main__ import SCHEMA
+from toolreel_core._host_session import HostSession
 from toolreel_core._jsontext import Json, canonical, digest
 from toolreel_core._protocol import encode
 
 FOLDER: Final = Path(__file__).parent / "conversations"
-SCHEMA: Final = Path(__file__).resolve().parents[2] / "docs" / "protocol.schema.json"
 _ANSWERED_BY: Final = {
     "http_response": "send_request",
     "http_chunk": "send_request",
@@ -69,11 +70,6 @@ class Play:
         answer = self.session.answer(line)
         self.lines += [f"> {line}", f"< {answer}"]
         return json.loads(answer)
-
-
-def schema_text() -> str:
-    """The schema of all messages, as ``python -m toolreel_core --schema`` prints it."""
-    return json.dumps(message_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:

@@ -78,15 +78,12 @@ def with_traits(tool: ToolDefinition) -> st.SearchStrategy[ToolDefinition]:
     return TRAITS.map(lambda traits: replace(tool, **traits))
 
 
-WINDOW = {"context_window_tokens"}
-"""With the question of a final check, even a small window has turns that are worth a summary."""
-
 CONFIGS = st.builds(
     # A warning that would come after the end is a contradiction.
     lambda common, rare: LoopConfig.of(
         {
             **common,
-            **{key: value for key, value in rare.items() if key != "final_check" or not rare.keys() & WINDOW},
+            **rare,
             **({"repetition_warn": None} if rare.get("repetition_stop") == 2 else {}),
         }
     ),
@@ -121,11 +118,8 @@ CONFIGS = st.builds(
             "fix_empty_final": st.just(False),
             "context_window_tokens": st.integers(80, 400),
             "require_first_call": st.just(True),
-            # Not as a grammar: its requests offer tools without having them in the body.
             "constrained_calls": st.just("response_format"),
             "restate_task": st.just(True),
-            "final_check": st.just(1),
-            "claim_check": st.just(True),
             "repeated_effects": st.just("refuse"),
             "withhold_repeated": st.just(1),
             "stream": st.sampled_from(["always", "final"]),

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         SUMMARIZE,
         Cost,
         HistoryPolicy,
-        Parted,
         Passage,
         Turn,
         as_task,

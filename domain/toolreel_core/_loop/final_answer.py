@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._loop.finish import exhausted_limit, outcome_of, settle, with_answer
-from toolreel_core._loop.next_request import end_exchange, send_next_request
+from toolreel_core._loop.finish import exhausted_limit, noting, outcome_of, settle, with_answer
+from toolreel_core._loop.next_request import end_exchange, send_next_request, tools_sent
 from toolreel_core._loop.tool_calls import unread_arguments_fault
 from toolreel_core._loop.weak_models import restatement
 from toolreel_core._plan import AskedBy, OutputSpec, Plan, request_for
@@ -18,8 +18,7 @@ from toolreel_core._protocol import (
     Completed,
     InvalidOutput,
     ModelNudged,
-    Note,
-    Outcome,
+    OutputCalled,
     OutputRejected,
     RecoveryTried,
     RepairApplied,
@@ -46,6 +45,9 @@ from toolreel_core._tools import (
     output_too_early,
 )
 
+if TYPE_CHECKING:
+    from toolreel_core._replies import Answers
+
 # Judge a final answer that has to fit the plan's output: take it, ask again, or give up.
 #
 # An answer that fits the schema as it stands is taken as it stands; the coercions of tool arguments are tried
@@ -60,50 +62,48 @@ class Accepted(NamedTuple):
     codes: tuple[str, ...] = ()
 
 
-class Rejected(NamedTuple):
-    """What is wrong with a final answer, in one sentence or two."""
-
-    error: str
-
-
-Judgement: TypeAlias = Accepted | Rejected
 _Fit: TypeAlias = "Accepted | tuple[Violation, ...]"
 
 
-def judged_text(plan: Plan, spec: OutputSpec, text: str) -> Judgement:
-    """The judgement of an answer in text."""
+def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
+    """The judgement of an answer in text: its value, or what is wrong with it in one sentence or two."""
     found = _json_answers(plan, text)
-    fits = [
-        _with_repair_codes(_fit_answer(spec, plan.config, reading, bare=found.whole), reading)
-        for reading in found.readings
-    ]
-    accepted = [fit for fit in fits if isinstance(fit, Accepted)]
+    accepted, broken = list[Accepted](), list[tuple[Violation, ...]]()
+    for reading in found.readings:
+        fit = _fit_answer(spec, plan.config, reading, bare=found.whole)
+        if isinstance(fit, Accepted):
+            accepted.append(Accepted(fit.value, (*reading.codes, *fit.codes)))
+        else:
+            broken.append(fit)
     values = {one.value for one in accepted}
     if len(values) == 1:
         return accepted[0]
     if values:
-        return Rejected(f"Your answer holds {len(values)} different JSON values that fit.")
-    broken = [fit for fit in fits if not isinstance(fit, Accepted)]
+        return f"Your answer holds {len(values)} different JSON values that fit."
     if broken:
-        return Rejected("; ".join(_violation_text(violation) for violation in broken[-1]) + ".")
-    return Rejected(f"Your answer is not valid JSON: {found.why}.")
+        # The empty pointer is the answer, which has no arguments.
+        places = [(one.pointer or "your answer", one) for one in broken[-1]]
+        faults = [f"{place}: expected {one.expected}, got {one.got}" for place, one in places]
+        return f"{'; '.join(faults)}."
+    return f"Your answer is not valid JSON: {found.why}."
 
 
-def judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
+def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
     """The judgement of an answer as a call of the final tool."""
-    arguments = call.arguments
-    match arguments:
-        case JsonText():
-            fit = _fit_text(spec, plan.config, arguments)
-            if isinstance(fit, Accepted):
-                return fit
-            return _value_in_arguments(spec, plan.config, call) or arguments_violate_schema(spec.name, fit)
-        case ArgumentError():
-            return _value_in_arguments(spec, plan.config, call) or unread_arguments_fault(
-                spec.name, arguments, plan
-            )
-        case _:
-            assert_never(arguments)
+    config, arguments = plan.config, call.arguments
+    fit = _fit_text(spec, config, arguments) if isinstance(arguments, JsonText) else ()
+    if isinstance(fit, Accepted):
+        return fit
+    is_cut = isinstance(arguments, ArgumentError) and arguments.code == "ARGUMENTS_TRUNCATED"
+    if spec.wrapped and config.argument_repairs != "strict" and not is_cut:
+        # The arguments may be the value itself, without the object around it that was asked for.
+        found = read(call.original, max_depth=config.max_argument_depth, unique_keys=True)
+        text = either(found.map(canonical))
+        if isinstance(text, JsonText) and (bare := _bare_value(spec, text)):
+            return bare
+    if isinstance(arguments, ArgumentError):
+        return unread_arguments_fault(spec.name, arguments, plan)
+    return arguments_violate_schema(spec.name, fit)
 
 
 def is_asked_for(plan: Plan, text: str) -> bool:
@@ -135,7 +135,7 @@ def _fit_answer(spec: OutputSpec, config: LoopConfig, reading: Reading, *, bare:
     fit = _fit_text(spec, config, text)
     may_be_bare = spec.wrapped and config.argument_repairs != "strict"
     if may_be_bare and not isinstance(fit, Accepted) and (bare or isinstance(reading.tree, Mapping | list)):
-        return _unwrap_value(spec, text) or fit
+        return _bare_value(spec, text) or fit
     return fit
 
 
@@ -155,140 +155,88 @@ def _fit_text(spec: OutputSpec, config: LoopConfig, text: JsonText) -> _Fit:
     )
     if intended.doubt:
         return found
-    if broken := violations(spec.sent, intended.arguments):
-        return broken
-    return Accepted(spec.value_of(intended.arguments), intended.codes)
+    broken = violations(spec.sent, intended.arguments)
+    return broken or Accepted(spec.value_of(intended.arguments), intended.codes)
 
 
-def _unwrap_value(spec: OutputSpec, text: JsonText) -> Accepted | None:
+def _bare_value(spec: OutputSpec, text: JsonText) -> Accepted | None:
     """The value itself, without the object around it that was asked for."""
     return None if violations(spec.schema, text) else Accepted(text, ("OUTPUT_BARE",))
 
 
-def _value_in_arguments(spec: OutputSpec, config: LoopConfig, call: ToolCall) -> Accepted | None:
-    """The arguments of a call that are the value itself."""
-    is_cut = isinstance(call.arguments, ArgumentError) and call.arguments.code == "ARGUMENTS_TRUNCATED"
-    if not spec.wrapped or config.argument_repairs == "strict" or is_cut:
-        return None
-    text = either(read(call.original, max_depth=config.max_argument_depth, unique_keys=True).map(canonical))
-    return _unwrap_value(spec, text) if isinstance(text, JsonText) else None
-
-
-def _with_repair_codes(fit: _Fit, reading: Reading) -> _Fit:
-    return Accepted(fit.value, (*reading.codes, *fit.codes)) if isinstance(fit, Accepted) else fit
-
-
-def _violation_text(violation: Violation) -> str:
-    """A violation in words; the empty pointer is the answer, which has no arguments."""
-    return f"{violation.pointer or 'your answer'}: expected {violation.expected}, got {violation.got}"
-
-
-def asked_by(state: State) -> AskedBy:
+def _asked_by(state: State) -> AskedBy:
     """How the answer is asked for now: in text, once the server has rejected tools."""
     mode = state.present.asked_by or "text"
     return "text" if mode == "tool" and state.memory.tools_dropped else mode
 
 
-def answer_in_text(
-    state: State, spec: OutputSpec, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool
-) -> Step:
+def _answer_in_text(state: State, spec: OutputSpec, reply: Reply) -> Step:
     """Judge a reply without calls. Leads to ``Settled`` or ``AwaitingReply``."""
-    judgement = judged_text(state.present, spec, reply.content)
-    said = with_answer(state, reply)
-    match judgement:
-        case Accepted():
-            return end_exchange(
-                said, Completed(reply.content, judgement.value), (*notes, *_output_repairs(state, judgement))
-            )
-        case Rejected():
-            notes = (*notes, _output_rejected(state, judgement.error))
-            if not _has_output_retries(state):
-                return settle(said, InvalidOutput(reply.content, judgement.error), notes)
-            asking = said.said(UserMessage(f"{judgement.error} {request_for(spec, asked_by(state))}"))
-            return send_next_request(_count_output_retry(asking), notes, tools=tools_sent)
-        case _:
-            assert_never(judgement)
+    judgement, said = _judged_text(state.present, spec, reply.content), with_answer(state, reply)
+    if isinstance(judgement, Accepted):
+        outcome = Completed(reply.content, judgement.value)
+        return end_exchange(noting(said, *_output_repairs(state, judgement)), outcome)
+    told = said.said(UserMessage(f"{judgement} {request_for(spec, _asked_by(state))}"))
+    rejected = InvalidOutput(reply.content, judgement)
+    return _ask_again_or_end(said, told, rejected)
 
 
-def answer_by_call(
-    state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...], *, tools_sent: bool
-) -> Step:
+def answer_by_call(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...]) -> Step:
     """Judge a reply whose calls, which are in the history, are all of the final tool.
 
     Leads to ``Settled`` or ``AwaitingReply``. The first call that fits is the answer. In an enforced run
-    whose tools have not done what they must, the outcome says so, whatever the answer is.
+    whose tools have not done what they must, the model is nudged, and then the outcome says so, whatever the
+    answer is.
     """
+    state = noting(state, OutputCalled(state.tally.turns, len(calls)))
+    abandoned = call_abandoned(spec.name)
+    if tools_sent(state) and exhausted_limit(state) is None and _may_nudge(state, Reply()):
+        names = ", ".join(state.present.tools.names)
+        why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
+        fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
+        told = _with_results(_with_nudge(state), spec, calls, [fault for _ in calls])
+        note = ModelNudged(state.tally.turns, "no_tool_calls", fault.message)
+        return send_next_request(noting(told, note))
     unmet = outcome_of(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
-        abandoned = failed(spec.name, call_abandoned(spec.name)).text()
-        return settle(state.said(*(ToolMessage(call.id, abandoned) for call in calls)), unmet, notes)
-    judgements = [judged_call(state.present, spec, call) for call in calls]
-    for call, judgement in zip(calls, judgements, strict=True):
-        match judgement:
-            case Accepted():
-                done = Completed(judgement.value, judgement.value)
-                return _accept_answer(
-                    state, spec, calls, call, done, (*notes, *_output_repairs(state, judgement))
-                )
-            case Fault():
-                continue
-            case _:
-                assert_never(judgement)
+        return settle(_with_results(state, spec, calls, [abandoned for _ in calls]), unmet)
+    judgements = [_judged_call(state.present, spec, call) for call in calls]
     faults = [judgement for judgement in judgements if isinstance(judgement, Fault)]
-    return _ask_for_valid_output(state, spec, calls, faults, notes, tools_sent=tools_sent)
-
-
-def _accept_answer(
-    state: State,
-    spec: OutputSpec,
-    calls: tuple[ToolCall, ...],
-    answer: ToolCall,
-    outcome: Outcome,
-    notes: tuple[Note, ...],
-) -> Step:
-    for call in calls:
-        result = (
-            Envelope(True, spec.name, NOTHING)
-            if call is answer
-            else failed(spec.name, call_abandoned(spec.name))
+    accepted = next((judgement for judgement in judgements if isinstance(judgement, Accepted)), None)
+    if accepted is not None:
+        at = judgements.index(accepted)
+        answered = _with_results(
+            state, spec, calls, [None if place == at else abandoned for place, _ in enumerate(calls)]
         )
-        state = state.said(ToolMessage(call.id, result.text()))
-    return end_exchange(state, outcome, notes)
+        outcome = Completed(accepted.value, accepted.value)
+        return end_exchange(noting(answered, *_output_repairs(state, accepted)), outcome)
+    told = _with_results(state, spec, calls, faults)
+    rejected = InvalidOutput(calls[0].original, faults[0].message)
+    return _ask_again_or_end(told, told, rejected)
 
 
-def _ask_for_valid_output(
-    state: State,
-    spec: OutputSpec,
-    calls: tuple[ToolCall, ...],
-    faults: list[Fault],
-    notes: tuple[Note, ...],
-    *,
-    tools_sent: bool,
-) -> Step:
-    told = told_by_calls(state, spec, calls, faults)
-    notes = (*notes, _output_rejected(state, faults[0].message))
-    if not _has_output_retries(state):
-        return settle(told, InvalidOutput(calls[0].original, faults[0].message), notes)
-    return send_next_request(_count_output_retry(told), notes, tools=tools_sent)
+def _with_results(
+    state: State, spec: OutputSpec, calls: Sequence[ToolCall], faults: Sequence[Fault | None]
+) -> State:
+    """The state with the result of each call of the final tool: a fault, or that it is the answer."""
+    taken = Envelope(True, spec.name, NOTHING)
+    results = [taken if fault is None else failed(spec.name, fault) for fault in faults]
+    pairs = zip(calls, results, strict=True)
+    return state.said(*[ToolMessage(call.id, result.text()) for call, result in pairs])
 
 
-def told_by_calls(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], faults: list[Fault]) -> State:
-    """The state with a fault as the result of each call of the final tool."""
-    results = zip(calls, faults, strict=True)
-    return state.said(*(ToolMessage(call.id, failed(spec.name, fault).text()) for call, fault in results))
+def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step:
+    """Ask for a valid output, unless that was done often enough.
 
-
-def _has_output_retries(state: State) -> bool:
-    retries = state.present.config.output_retries
-    return state.memory.outputs_rejected < retries and exhausted_limit(state) is None
-
-
-def _count_output_retry(state: State) -> State:
-    return replace(state, memory=replace(state.memory, outputs_rejected=state.memory.outputs_rejected + 1))
-
-
-def _output_rejected(state: State, error: str) -> OutputRejected:
-    return OutputRejected(state.tally.turns, error, _has_output_retries(state))
+    :param told: the state in whose history the model reads what is wrong
+    """
+    rejected = state.memory.outputs_rejected
+    again = rejected < state.present.config.output_retries and exhausted_limit(state) is None
+    note = OutputRejected(state.tally.turns, outcome.error, again)
+    if not again:
+        return settle(noting(state, note), outcome)
+    asking = replace(noting(told, note), memory=replace(told.memory, outputs_rejected=rejected + 1))
+    return send_next_request(asking, tools=tools_sent(state))
 
 
 def _output_repairs(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
@@ -306,10 +254,6 @@ _WORD: Final = lazy_pattern(r"[^\W\d]\w*+")
 _PROSE: Final = 3
 """Different words outside of arguments that make a text an answer in words."""
 
-if TYPE_CHECKING:
-    from toolreel_core._loop.answer_checks import Check
-    from toolreel_core._replies import Answers
-
 _Skipped: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 
 _TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
@@ -323,7 +267,7 @@ _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 """Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
 
-def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+def final_reply(state: State, reply: Reply) -> Step:
     """End the run, or ask the model again.
 
     Leads to ``Settled`` or ``AwaitingReply``, also if the user spoke while the answer was made.
@@ -331,79 +275,46 @@ def final_reply(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_se
     """
     # The order matters: an unparsed call must never count as an answer, and an enforced run asks for tools
     # before it asks for a text.
+    config, memory = state.present.config, state.memory
     may_ask = exhausted_limit(state) is None
-    may_call = may_ask and tools_sent and bool(state.present.callable_tools.names)
+    may_call = may_ask and tools_sent(state) and bool(state.present.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
-    offered = tools_sent or state.memory.finalizing
+    offered = tools_sent(state) or memory.finalizing
     is_answer = reply.problem is None and is_asked_for(state.present, reply.content)
-    if offered and _has_unread_call(reply, state.present) and not is_answer:
-        if _is_repeated_answer(state, reply):
-            return end_exchange(with_answer(state, reply), outcome_of(state, reply), notes)
-        # One correction is allowed even without nudges: the error is new information for the model.
-        if may_call and state.memory.corrections < max(1, state.present.config.nudge_no_tool_calls):
-            return _correct_unread_call(state, reply, notes)
-        return _finish_unread_call(state, reply, notes)
-    if may_call and _announces_a_call(reply) and not state.memory.corrections:
-        return _correct_unread_call(state, reply, notes)
-    may_nudge = may_call and state.memory.nudges < state.present.config.nudge_no_tool_calls
-    if may_nudge and _has_skipped_tools(state, reply):
-        memory = replace(state.memory, nudges=state.memory.nudges + 1)
-        return _nudge_to_call(replace(state, memory=memory), reply, "no_tool_calls", notes)
-    if may_ask and _is_empty(reply) and state.present.config.fix_empty_final:
-        memory = state.memory
+    is_unread = offered and not is_answer and _has_unread_call(reply, state.present)
+    if is_unread and _is_repeated_answer(state, reply):
+        return end_exchange(with_answer(state, reply), outcome_of(state, reply))
+    # One correction is allowed even without nudges: the error is new information for the model.
+    most = max(1, config.nudge_no_tool_calls) if is_unread else 1
+    if may_call and (is_unread or _announces_a_call(reply)) and memory.corrections < most:
+        corrected = replace(state, memory=replace(memory, corrections=memory.corrections + 1))
+        return _nudge_to_call(corrected, reply, "text_call_rejected")
+    if is_unread:
+        # A reply with an unparsed call is not a final answer.
+        problem = reply.problem or Problem(_MALFORMED, reply.content)
+        return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)))
+    if may_call and _may_nudge(state, reply):
+        return _nudge_to_call(_with_nudge(state), reply, "no_tool_calls")
+    if may_ask and is_empty(reply) and config.fix_empty_final:
         if memory.called and not memory.finalizing:
-            return _ask_for_text(state, notes)
+            return _ask_for_text(state)
         if not memory.called and not memory.asked_again:
-            return _ask_after_empty_reply(state, notes, tools_sent=tools_sent)
+            return _ask_after_empty_reply(state)
     outcome, spec = outcome_of(state, reply), state.present.output
-    if may_call and isinstance(outcome, Completed) and (check := _check_of_answer(state, reply.content)):
-        asking = with_answer(replace(state, memory=check.memory), reply).said(UserMessage(check.question))
-        return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, check.why, check.question)))
     if spec is not None and isinstance(outcome, Completed):
-        return answer_in_text(state, spec, reply, notes, tools_sent=tools_sent)
-    return end_exchange(with_answer(state, reply), outcome, notes)
+        return _answer_in_text(state, spec, reply)
+    return end_exchange(with_answer(state, reply), outcome)
 
 
-def final_call_too_early(
-    state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
-) -> Step | None:
-    """Nudge a model that gave its final answer by a call, and skipped the tools of an enforced run.
-
-    Or ask what a check asks. Leads to ``AwaitingReply``; ``None`` if the answer is to be judged.
-    """
-    memory = state.memory
-    if exhausted_limit(state) is not None:
-        return None
-    may_nudge = memory.nudges < state.present.config.nudge_no_tool_calls
-    if not may_nudge or not _has_skipped_tools(state, Reply()):
-        return _final_call_checked(state, spec, calls, notes)
-    names = ", ".join(state.present.tools.names)
-    why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
-    fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
-    nudged = replace(state, memory=replace(memory, nudges=memory.nudges + 1))
-    told = told_by_calls(nudged, spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, "no_tool_calls", fault.message)))
+def _may_nudge(state: State, reply: Reply) -> bool:
+    """Whether the model has skipped the tools of an enforced run, and may be told so."""
+    config, memory = state.present.config, state.memory
+    skipped = config.tool_use_mode == "enforced" and not memory.successes
+    return skipped and memory.nudges < config.nudge_no_tool_calls and (not reply.problem or is_empty(reply))
 
 
-def _final_call_checked(
-    state: State, spec: OutputSpec, calls: tuple[ToolCall, ...], notes: tuple[Note, ...]
-) -> Step | None:
-    """Ask about an answer by a call before it is final; ``None`` if the plan asks nothing more."""
-    check = _check_of_answer(state, calls[0].original) if state.present.tools.names else None
-    if check is None:
-        return None
-    fault = output_too_early(spec.name, check.question)
-    told = told_by_calls(replace(state, memory=check.memory), spec, calls, [fault for _ in calls])
-    return send_next_request(told, (*notes, ModelNudged(state.tally.turns, check.why, fault.message)))
-
-
-def _check_of_answer(state: State, answer: str) -> Check | None:
-    config = state.present.config
-    if not config.final_check and not config.claim_check:
-        return None
-    from toolreel_core._loop.answer_checks import check_of  # noqa: PLC0415 - rarely needed
-
-    return check_of(state, answer)
+def _with_nudge(state: State) -> State:
+    return replace(state, memory=replace(state.memory, nudges=state.memory.nudges + 1))
 
 
 def _is_repeated_answer(state: State, reply: Reply) -> bool:
@@ -424,17 +335,6 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     return len(words - LABELS - {*state.present.tools.names}) >= _PROSE
 
 
-def _correct_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    memory = replace(state.memory, corrections=state.memory.corrections + 1)
-    return _nudge_to_call(replace(state, memory=memory), reply, "text_call_rejected", notes)
-
-
-def _finish_unread_call(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
-    """End the run with ``invalid_reply``: a reply with an unparsed call is not a final answer."""
-    problem = reply.problem or Problem(_MALFORMED, reply.content)
-    return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)), notes)
-
-
 def _has_unread_call(reply: Reply, plan: Plan) -> bool:
     """Whether the text is a call that was not read or of a built-in tool, or, with tools, looks like one."""
     code = "" if reply.problem is None else reply.problem.code
@@ -448,41 +348,36 @@ def _announces_a_call(reply: Reply) -> bool:
     return "FINISH_MISMATCH" in reply.warnings and reply.problem is None and not reply.calls
 
 
-def _has_skipped_tools(state: State, reply: Reply) -> bool:
-    enforced = state.present.config.tool_use_mode == "enforced"
-    return enforced and not state.memory.successes and (reply.problem is None or _is_empty(reply))
-
-
-def _nudge_to_call(state: State, reply: Reply, why: _Skipped, notes: tuple[Note, ...]) -> Step:
+def _nudge_to_call(state: State, reply: Reply, why: _Skipped) -> Step:
     tools = state.present.tools if why == "no_tool_calls" else state.present.callable_tools
-    names = ", ".join(tools.names)
-    text = f"{_nudge_opening(state, reply, why)} The tools are: {names}. {_nudge_request(reply, why)}"
+    wanted = "Call the one that you need now."
+    if why == "text_call_rejected" and _is_guess(reply):
+        wanted = (
+            "If you need one, make a tool call; if this was your answer, put such markup into a code block."
+        )
+    text = f"{_nudge_opening(state, reply, why)} The tools are: {', '.join(tools.names)}. {wanted}"
     if state.present.config.restate_task:
         text = f"{text}\n{restatement(state)}"
     asking = with_answer(state, reply).said(UserMessage(text))
-    return send_next_request(asking, (*notes, ModelNudged(state.tally.turns, why, text)))
+    return send_next_request(noting(asking, ModelNudged(state.tally.turns, why, text)))
 
 
 def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
-    match why:
-        case "no_tool_calls":
-            return (
-                "No tool call has succeeded yet."
-                if state.memory.called
-                else "You have not called a tool yet."
-            )
-        case "text_call_rejected":
-            return f"{_unread_call_reason(reply)}, and nothing was run."
-        case _:
-            assert_never(why)
-
-
-def _nudge_request(reply: Reply, why: _Skipped) -> str:
-    if why == "text_call_rejected" and _is_guess(reply):
-        return (
-            "If you need one, make a tool call; if this was your answer, put such markup into a code block."
-        )
-    return "Call the one that you need now."
+    """What is wrong with a reply without a call that could be read."""
+    if why == "no_tool_calls":
+        called = state.memory.called
+        return "No tool call has succeeded yet." if called else "You have not called a tool yet."
+    if _announces_a_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
+        fault = "Your reply ended as if with a tool call, but there is none in it"
+    elif _is_guess(reply):
+        fault = "Your reply looks like a tool call written as text"
+    elif _TRUNCATED in reply.warnings:
+        fault = "Your tool call was cut"
+    elif _UNREAD in reply.warnings or _FOREIGN not in reply.warnings:
+        fault = "Your tool call could not be read"
+    else:
+        fault = "Your tool call was for a tool that is not here"
+    return f"{fault}, and nothing was run."
 
 
 def _is_guess(reply: Reply) -> bool:
@@ -491,36 +386,29 @@ def _is_guess(reply: Reply) -> bool:
     return doubtful and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
 
 
-def _unread_call_reason(reply: Reply) -> str:
-    if _announces_a_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
-        return "Your reply ended as if with a tool call, but there is none in it"
-    if _is_guess(reply):
-        return "Your reply looks like a tool call written as text"
-    if _TRUNCATED in reply.warnings:
-        return "Your tool call was cut"
-    unread = _UNREAD in reply.warnings or _FOREIGN not in reply.warnings
-    return f"Your tool call {'could not be read' if unread else 'was for a tool that is not here'}"
-
-
-def _is_empty(reply: Reply) -> bool:
+def is_empty(reply: Reply) -> bool:
+    """Whether there is neither text nor a call in a reply."""
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
 
-def _ask_for_text(state: State, notes: tuple[Note, ...]) -> Step:
+def _ask_for_text(state: State) -> Step:
     config, spec = state.present.config, state.present.output
     text = config.fix_empty_final_text
     if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
-        text = f"Give your final answer now. {request_for(spec, asked_by(state))}"
+        text = f"Give your final answer now. {request_for(spec, _asked_by(state))}"
     asking = replace(state, memory=replace(state.memory, finalizing=True)).said(UserMessage(text))
     tools = not config.fix_empty_final_disable_tools
-    return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools)), tools=tools)
+    return send_next_request(noting(asking, RecoveryTried(state.tally.turns, tools)), tools=tools)
 
 
-def _ask_after_empty_reply(state: State, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+def _ask_after_empty_reply(state: State) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
     spec = state.present.output
-    answer = "Answer in words." if spec is None else request_for(spec, asked_by(state))
-    wanted = f"Call the tool that you need, or {answer[0].lower()}{answer[1:]}" if tools_sent else answer
+    answer = "Answer in words." if spec is None else request_for(spec, _asked_by(state))
+    wanted = (
+        f"Call the tool that you need, or {answer[0].lower()}{answer[1:]}" if tools_sent(state) else answer
+    )
     memory = replace(state.memory, asked_again=True)
     asking = replace(state, memory=memory).said(UserMessage(f"Your reply was empty. {wanted}"))
-    return send_next_request(asking, (*notes, RecoveryTried(state.tally.turns, tools_sent)), tools=tools_sent)
+    asking = noting(asking, RecoveryTried(state.tally.turns, tools_sent(state)))
+    return send_next_request(asking, tools=tools_sent(state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, TypeAlias, assert_never
+from typing import assert_never
 
 from toolreel_core._conversation import AssistantMessage
 from toolreel_core._protocol import (
@@ -25,17 +25,22 @@ from toolreel_core._protocol import (
     Spent,
     State,
     Step,
+    Tally,
     ToolFailed,
     Truncated,
 )
 from toolreel_core._replies import Problem, Reply, Usage
-from toolreel_core._settings import Price
 
 
-def settle(state: State, outcome: Outcome, notes: tuple[Note, ...] = ()) -> Step:
+def noting(state: State, *notes: Note) -> State:
+    """The state with more notes of the step that makes it."""
+    return replace(state, noted=(*state.noted, *notes))
+
+
+def settle(state: State, outcome: Outcome) -> Step:
     """End the run with an outcome. Leads to ``Settled``."""
-    ended = replace(state, phase=Settled(outcome))
-    return Step(ended, (Finish(outcome),), (*notes, RunSettled(outcome.name)))
+    noted = (*state.noted, RunSettled(outcome.name))
+    return Step(replace(state, phase=Settled(outcome), noted=noted), (Finish(outcome),))
 
 
 def with_answer(state: State, reply: Reply) -> State:
@@ -45,38 +50,24 @@ def with_answer(state: State, reply: Reply) -> State:
 
 def outcome_of(state: State, reply: Reply) -> Outcome:
     """The outcome of a run whose last reply has no tool calls."""
-    problem = reply.problem
-    match problem:
-        case None:
-            return _outcome_of_answer(state, reply.content)
-        case Problem():
-            return _outcome_of_problem(problem, reply)
-        case _:
-            assert_never(problem)
+    config, memory, problem = state.present.config, state.memory, reply.problem
+    if problem is not None:
+        return _outcome_of_problem(problem, reply.content)
+    if config.tool_use_mode != "enforced":
+        return Completed(reply.content)
+    if not memory.called:
+        return NoToolCalls(reply.content)
+    failed = tuple(name for name in memory.called if not memory.last_ok[name])
+    fatal = config.tool_failure_policy == "fatal" and failed
+    return ToolFailed(failed) if fatal or not memory.successes else Completed(reply.content)
 
 
-def _outcome_of_answer(state: State, content: str) -> Outcome:
-    """``Completed``, unless an enforced run called no tool or its tools failed."""
-    config, memory = state.present.config, state.memory
-    match config.tool_use_mode:
-        case "relaxed" | "disabled":
-            return Completed(content)
-        case "enforced":
-            if not memory.called:
-                return NoToolCalls(content)
-            failed = tuple(name for name in memory.called if not memory.last_ok[name])
-            fatal = config.tool_failure_policy == "fatal" and failed
-            return ToolFailed(failed) if fatal or not memory.successes else Completed(content)
-        case _:
-            assert_never(config.tool_use_mode)
-
-
-def _outcome_of_problem(problem: Problem, reply: Reply) -> Outcome:
+def _outcome_of_problem(problem: Problem, content: str) -> Outcome:
     match problem.code:
         case "EMPTY_RESPONSE":
             return EmptyFinal()
         case "TRUNCATED" | "CONTEXT_OVERFLOW":
-            return Truncated(reply.content)
+            return Truncated(content)
         case "REFUSAL":
             return Refused(problem.detail)
         case "CONTENT_FILTER":
@@ -102,22 +93,23 @@ def _outcome_of_problem(problem: Problem, reply: Reply) -> Outcome:
 # conversation has its limits for itself; those of the conversation count over all exchanges.
 
 
-_NOTHING: Final = Usage()
-
-
-def counted_reply(state: State, reply: Reply) -> State:
-    """The state with the reply in its tally.
+def counted_reply(state: State, reply: Reply) -> Tally:
+    """The tally with the reply in it.
 
     An error without any tokens, such as an overload with status 200, is no reply of the model: nobody bills
     it, so it does not make the cost unknown.
     """
     usage, price = reply.usage, state.present.price
-    if reply.problem is not None and usage == _NOTHING and not reply.content:
-        return state
-    # What the provider reports is what it bills: it takes precedence over any list.
-    if usage.cost is None and price is not None:
-        usage = replace(usage, cost=_cost(usage, price))
-    return replace(state, tally=state.tally.read(usage))
+    if reply.problem is not None and usage == Usage() and not reply.content:
+        return state.tally
+    counted = usage.prompt_tokens + usage.completion_tokens
+    # What the provider reports is what it bills: it takes precedence over any list. A price is for text, so
+    # it says nothing of audio.
+    audio = usage.prompt_audio_tokens or usage.completion_audio_tokens
+    if usage.cost is None and price is not None and counted and not audio:
+        cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        usage = replace(usage, cost=cost)
+    return state.tally.plus(usage)
 
 
 def counted_spending(state: State, spent: Spent | None) -> State:
@@ -126,27 +118,22 @@ def counted_spending(state: State, spent: Spent | None) -> State:
         return state
     price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
-    return replace(state, tally=state.tally.spend(known))
+    return replace(state, tally=state.tally.plus(known))
 
 
-def _cost(usage: Usage, price: Price) -> float | None:
-    """The cost by a price for text; ``None`` if nothing was counted, or audio was, which costs otherwise."""
-    counted = usage.prompt_tokens + usage.completion_tokens
-    if not counted or usage.prompt_audio_tokens or usage.completion_audio_tokens:
-        return None
-    return price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-
-
-Limit: TypeAlias = MaxTurns | BudgetSpent | ConversationSpent | CostUnknown
-"""The limit that ended a run."""
-
-
-def exhausted_limit(state: State) -> Limit | None:
+def exhausted_limit(state: State) -> Outcome | None:
     """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
-    limit = state.present.config.max_turns
+    config, tally, limit = state.present.config, state.tally, state.present.config.max_turns
     # What another exchange could not change comes first: it says that speaking again is of no use.
-    if spent := _spent_conversation_budget(state):
-        return spent
+    if unknown := _unknown_cost(state):
+        return unknown
+    tokens = tally.prompt_tokens + tally.completion_tokens
+    if config.max_conversation_turns is not None and tally.turns >= config.max_conversation_turns:
+        return ConversationSpent("turns", tally.turns, config.max_conversation_turns)
+    if config.max_conversation_tokens is not None and tokens >= config.max_conversation_tokens:
+        return ConversationSpent("tokens", tokens, config.max_conversation_tokens)
+    if config.max_conversation_cost is not None and tally.cost >= config.max_conversation_cost:
+        return ConversationSpent("cost", tally.cost, config.max_conversation_cost)
     return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
 
 
@@ -170,29 +157,3 @@ def _unknown_cost(state: State) -> CostUnknown | None:
     config, replies = state.present.config, state.tally.unpriced
     limit = config.max_conversation_cost if config.max_cost is None else config.max_cost
     return None if not replies or limit is None or not config.needs_costs else CostUnknown(replies, limit)
-
-
-def _spent_conversation_budget(state: State) -> ConversationSpent | CostUnknown | None:
-    config, tally = state.present.config, state.tally
-    if unknown := _unknown_cost(state):
-        return unknown
-    tokens = tally.prompt_tokens + tally.completion_tokens
-    if config.max_conversation_turns is not None and tally.turns >= config.max_conversation_turns:
-        return ConversationSpent("turns", tally.turns, config.max_conversation_turns)
-    if config.max_conversation_tokens is not None and tokens >= config.max_conversation_tokens:
-        return ConversationSpent("tokens", tokens, config.max_conversation_tokens)
-    if config.max_conversation_cost is not None and tally.cost >= config.max_conversation_cost:
-        return ConversationSpent("cost", tally.cost, config.max_conversation_cost)
-    return None
-
-
-def tool_calls_left(state: State) -> int | None:
-    """How many calls may still reach a tool in this exchange; ``None`` without a limit."""
-    limit = state.present.config.max_tool_calls
-    return None if limit is None else limit - state.exchange_tally.tool_calls
-
-
-def tool_calls_spent(state: State) -> BudgetSpent | None:
-    """The budget of tool calls if it is used up, else ``None``."""
-    limit, used = state.present.config.max_tool_calls, state.exchange_tally.tool_calls
-    return BudgetSpent("tool_calls", used, limit) if limit is not None and used >= limit else None

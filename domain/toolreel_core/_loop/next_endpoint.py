@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never, cast
 
 from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
-from toolreel_core._loop.finish import exhausted_limit
+from toolreel_core._loop.finish import exhausted_limit, noting
 from toolreel_core._loop.next_request import opening_notes, send_next_request
 from toolreel_core._plan import FallbackReason, Plan
 from toolreel_core._protocol import (
-    AwaitingApproval,
-    AwaitingReply,
-    AwaitingTools,
-    BudgetSpent,
-    Cancelled,
     CapabilityRefused,
-    Completed,
-    ContentFiltered,
-    ContextOverflow,
-    ConversationSpent,
-    CostUnknown,
     EmptyFinal,
     EndpointChanged,
     EndpointPinned,
-    Idle,
-    InvalidOutput,
     InvalidReply,
-    MaxTurns,
-    NoToolCalls,
     Outcome,
-    Refused,
-    RepeatedCall,
-    Settled,
     State,
     Step,
-    ToolFailed,
-    TransformFailed,
     TransportFailed,
-    Truncated,
-    Waiting,
 )
 
 # A conversation that goes on at another endpoint: what of it is bound to the one before, and what is sent.
@@ -58,23 +37,7 @@ _REDACTED = frozenset({"reasoning.encrypted", "redacted_thinking"})
 """Kinds of reasoning that only its provider can read."""
 
 
-class Bare(NamedTuple):
-    """What goes to another endpoint."""
-
-    messages: tuple[Message, ...]
-    dropped: int
-    """Messages that lost fields of the provider before."""
-
-
-def count_bound_messages(state: State) -> int:
-    """How many messages of the next request have what must come back to the present endpoint."""
-    provider = state.present.provider
-    demanded = provider.reasoning_required_on != "none"
-    sent = project(state.messages.outgoing, provider)
-    return sum(any(demanded or is_signed(parse(text)) for text in extras_of(message)) for message in sent)
-
-
-def extras_of(message: Message) -> tuple[JsonText, ...]:
+def _extras_of(message: Message) -> tuple[JsonText, ...]:
     """The texts of a message's provider fields, and of those of its calls; none where there are none."""
     if not isinstance(message, AssistantMessage):
         return ()
@@ -98,29 +61,22 @@ def is_signed(tree: Json) -> bool:
     return isinstance(tree, Sequence) and not isinstance(tree, str) and any(map(is_signed, tree))
 
 
-def moved(state: State, after: Plan) -> tuple[Transcript, int]:
+def _moved(state: State, after: Plan) -> tuple[Transcript, int]:
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
     stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
     opening = state.present.opening
     # That of another endpoint may tell the form of the answer in words.
     if after.opening != opening and sent[: len(opening)] == opening:
         sent = (*after.opening, *sent[len(opening) :])
-    bare = without_extras(sent)
-    kept = None if bare.messages == stored else bare.messages
-    return Transcript.of(stored, after.form, kept=kept), bare.dropped
+    bare = tuple(_without_extras(message) if _extras_of(message) else message for message in sent)
+    kept = None if bare == stored else bare
+    return Transcript.of(stored, after.form, kept=kept), sum(bool(_extras_of(message)) for message in sent)
 
 
-def without_extras(messages: Iterable[Message]) -> Bare:
-    """The messages without the fields of a provider."""
-    out, dropped = list[Message](), 0
-    for message in messages:
-        if not isinstance(message, AssistantMessage) or not extras_of(message):
-            out.append(message)
-            continue
-        calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
-        out.append(replace(message, calls=calls, extras=NOTHING))
-        dropped += 1
-    return Bare(tuple(out), dropped)
+def _without_extras(message: Message) -> Message:
+    said = cast("AssistantMessage", message)  # no other message has any
+    calls = tuple(SentCall(call.id, call.name, call.arguments) for call in said.calls)
+    return replace(said, calls=calls, extras=NOTHING)
 
 
 # Go on at the next endpoint where a run would end because of the present one.
@@ -146,7 +102,7 @@ _FORMS: Final = ("response_format", "json_schema", "structured_output")
 """Words in the messages with which servers reject the form of an answer, in lower case."""
 
 
-def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
+def _reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
     """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault.
 
     :param plan: the plan at the endpoint
@@ -162,26 +118,8 @@ def reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
             if outcome.problem == "RATE_LIMITED":
                 return "rate_limit"
             return "server_error" if outcome.problem in NO_REPLIES else None
-        case (
-            Completed()
-            | NoToolCalls()
-            | ToolFailed()
-            | RepeatedCall()
-            | MaxTurns()
-            | BudgetSpent()
-            | ConversationSpent()
-            | CostUnknown()
-            | ContextOverflow()
-            | Truncated()
-            | Refused()
-            | ContentFiltered()
-            | InvalidOutput()
-            | TransformFailed()
-            | Cancelled()
-        ):
+        case _:  # the model's answer, a limit, or the caller's own doing
             return None
-        case _:
-            assert_never(outcome)
 
 
 def _reason_of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
@@ -210,66 +148,62 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
 
     :param before: the state before the event
     """
-    match ended.state.phase:
-        case Settled() as phase:
-            why = reason_of(phase.outcome, before.present)
-            after = None if why is None else following(before, why)
-            return (
-                ended if why is None or after is None else _go_on_at_next_endpoint(before, ended, after, why)
-            )
-        case Idle() | AwaitingReply() | Waiting() | AwaitingTools() | AwaitingApproval():
-            return ended
-        case _:
-            assert_never(ended.state.phase)
+    outcome = ended.state.outcome
+    why = None if outcome is None else _reason_of(outcome, before.present)
+    after = None if why is None else _following(before, why)
+    if why is None or after is None:
+        return ended
+    turn = ended.state.tally.turns
+    if bound := _messages_bound_to_endpoint(before, after):
+        pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
+        # Before the last note, which says that the run is over.
+        *earlier, settled = ended.state.noted
+        return Step(replace(ended.state, noted=(*earlier, pinned, settled)), ended.effects)
+    messages, dropped = _moved(before, before.plan.at_fallbacks[after - 1])
+    # The next endpoint need not answer for what the server before it did.
+    memory = replace(ended.state.memory, tools_dropped=False, upstream="")
+    # A failed request was no turn of the model, nor was what a gateway said in its place.
+    tally = replace(ended.state.tally, turns=turn - 1)
+    if why == "empty":
+        memory = replace(memory, finalizing=False, asked_again=False)
+        tally = ended.state.tally
+    there = replace(
+        ended.state,
+        phase=before.phase,
+        messages=messages,
+        tally=tally,
+        memory=memory,
+        endpoint=after,
+        noted=ended.state.noted[:-1],
+    )
+    if exhausted_limit(there):
+        return ended
+    spent = tally.prompt_tokens, tally.completion_tokens, tally.known_cost
+    changed = EndpointChanged(turn, before.endpoint_name, there.endpoint_name, why, dropped, *spent)
+    tools = not (memory.finalizing and there.present.config.fix_empty_final_disable_tools)
+    return send_next_request(noting(there, changed, *opening_notes(there.present)), tools=tools)
 
 
-def following(state: State, why: FallbackReason) -> int | None:
+def goes_on(state: State, why: FallbackReason) -> bool:
+    """Whether a run that ended now for this reason would go on at another endpoint."""
+    after = _following(state, why)
+    return after is not None and not _messages_bound_to_endpoint(state, after)
+
+
+def _following(state: State, why: FallbackReason) -> int | None:
     """The number of the first later endpoint that a reason leads to; ``None`` if there is none."""
     numbered = enumerate(state.plan.fallbacks[state.endpoint :], state.endpoint + 1)
     return next((number for number, fallback in numbered if why in fallback.on), None)
 
 
-def goes_on(state: State, why: FallbackReason) -> bool:
-    """Whether a run that ended now for this reason would go on at another endpoint."""
-    after = following(state, why)
-    return after is not None and not _messages_bound_to_endpoint(state, after)
-
-
 def _messages_bound_to_endpoint(state: State, after: int) -> int:
-    """How many messages keep the run at its endpoint; 0 where the next one gets them without what binds."""
-    pins = state.plan.fallbacks[after - 1].foreign_reasoning == "pin"
-    return count_bound_messages(state) if pins else 0
+    """How many messages of the next request have what must come back to the present endpoint.
 
-
-def _go_on_at_next_endpoint(before: State, ended: Step, after: int, why: FallbackReason) -> Step:
-    turn = ended.state.tally.turns
-    if bound := _messages_bound_to_endpoint(before, after):
-        pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
-        # Before the last note, which says that the run is over.
-        return Step(ended.state, ended.effects, (*ended.notes[:-1], pinned, ended.notes[-1]))
-    # A failed request was no turn of the model, nor was what a gateway said in its place.
-    turns = turn if why == "empty" else turn - 1
-    messages, dropped = moved(before, before.plan.at_fallbacks[after - 1])
-    # The next endpoint need not answer for what the server before it did.
-    memory = replace(ended.state.memory, tools_dropped=False, upstream="")
-    if why == "empty":
-        memory = replace(memory, finalizing=False, asked_again=False)
-    there = replace(
-        ended.state,
-        phase=before.phase,
-        messages=messages,
-        tally=replace(ended.state.tally, turns=turns),
-        memory=memory,
-        endpoint=after,
-    )
-    if exhausted_limit(there):
-        return ended
-    tally = there.tally
-    spent = tally.prompt_tokens, tally.completion_tokens, tally.known_cost
-    changed = EndpointChanged(turn, before.endpoint_name, there.endpoint_name, why, dropped, *spent)
-    notes = (*ended.notes[:-1], changed, *opening_notes(there.present))
-    return send_next_request(
-        there,
-        notes,
-        tools=not (there.memory.finalizing and there.present.config.fix_empty_final_disable_tools),
-    )
+    0 where the next one gets them without what binds.
+    """
+    if state.plan.fallbacks[after - 1].foreign_reasoning != "pin":
+        return 0
+    provider = state.present.provider
+    demanded = provider.reasoning_required_on != "none"
+    sent = project(state.messages.outgoing, provider)
+    return sum(any(demanded or is_signed(parse(text)) for text in _extras_of(message)) for message in sent)

@@ -6,7 +6,7 @@ calls run in ``tool_calls``, and a reply without calls goes to ``final_answer``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
@@ -17,6 +17,7 @@ from toolreel_core._conversation import (
     SentCall,
     ToolMessage,
     UserMessage,
+    summary_message,
 )
 from toolreel_core._jsontext import (
     NOTHING,
@@ -32,10 +33,19 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._loop.final_answer import answer_by_call, final_call_too_early, final_reply, is_asked_for
-from toolreel_core._loop.finish import counted_reply, settle
+from toolreel_core._loop.final_answer import answer_by_call, final_reply, is_asked_for, is_empty
+from toolreel_core._loop.finish import counted_reply, noting, settle
 from toolreel_core._loop.next_endpoint import goes_on
-from toolreel_core._loop.next_request import send_next_request, wait, wants_call
+from toolreel_core._loop.next_request import (
+    draft_of,
+    request_effect,
+    send_next_request,
+    summary_cap,
+    tools_sent,
+    turn_of,
+    wait,
+    wants_call,
+)
 from toolreel_core._loop.tool_calls import is_final, run_calls
 from toolreel_core._plan import ANSWER, instruction
 from toolreel_core._protocol import (
@@ -43,9 +53,8 @@ from toolreel_core._protocol import (
     CallsIgnored,
     CapabilityRefused,
     ContentStripped,
+    HistorySummarized,
     IgnoreReason,
-    Note,
-    OutputCalled,
     QuirkApplied,
     RepairApplied,
     ReplyRead,
@@ -54,6 +63,7 @@ from toolreel_core._protocol import (
     RequestLost,
     State,
     Step,
+    SummaryRejected,
     ToolsDropped,
     TransportFailed,
     UpstreamPinned,
@@ -63,15 +73,17 @@ from toolreel_core._replies import (
     Problem,
     Reply,
     ToolCall,
+    Usage,
     WarningCode,
     failed_generation,
     is_out_of_quota,
     is_stream,
     normalize_reply,
+    without_thoughts,
 )
 from toolreel_core._settings import LoopConfig, WireForm
-from toolreel_core._tools import ToolDefinition, shown
-from toolreel_core._transforms import apply_all
+from toolreel_core._tools import shown
+from toolreel_core._transforms import apply_all, neutralized
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls import Made
@@ -91,7 +103,7 @@ class Received(NamedTuple):
     """A parsed reply, and what was changed before parsing it."""
 
     reply: Reply
-    quirks: tuple[str, ...] = ()
+    quirks: tuple[str, ...]
     """Names of the transforms that changed the body."""
 
 
@@ -123,44 +135,44 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
 
         joined, repairs, carry, paused = as_chat(body, form)[:4]
     changed, quirks = transformed(joined, plan.config)
-    reply = _whole_json_answer(changed, state) or normalize_reply(
-        changed,
-        tools=plan.callable_tools,
-        config=plan.reading,
-        turn=state.tally.turns,
-        earlier=_quotable_texts(state),
-        made=_calls_made(state),
-    )
+    reply = _whole_json_answer(changed, state)
+    if reply is None:
+        # A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not
+        # even from a summary.
+        summarized = state.messages.kept if SUMMARIZE in plan.config.history_policies else None
+        reply = normalize_reply(
+            changed,
+            tools=plan.callable_tools,
+            config=plan.reading,
+            turn=state.tally.turns,
+            earlier=Quotable(state.messages.messages, summarized) if plan.reading.text_dialects else (),
+            made=_calls_made(state) if plan.reading.text_dialects else None,
+        )
     if plan.answer_tool is not None:
-        reply = _take_answer_tool(reply, plan.answer_tool)
-    reply = replace(reply, warnings=(*repairs, *reply.warnings)) if repairs else reply
-    reply = reply if carry is NOTHING else replace(reply, carry=carry)
+        reply = _take_answer_tool(reply, plan.answer_tool.name)
+    if repairs:
+        reply = replace(reply, warnings=(*repairs, *reply.warnings))
+    if carry is not NOTHING:
+        reply = replace(reply, carry=carry)
     if paused:  # the server has not finished: the reply may be empty, for its own tools are at work
-        nothing = reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
-        reply = replace(reply, paused=not reply.calls, problem=None if nothing else reply.problem)
+        reply = replace(reply, paused=not reply.calls, problem=None if is_empty(reply) else reply.problem)
     return Received(reply, quirks)
 
 
-def _take_answer_tool(reply: Reply, tool: ToolDefinition) -> Reply:
+def _take_answer_tool(reply: Reply, name: str) -> Reply:
     """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
-    answers = [call for call in reply.calls if call.name == tool.name]
+    answers = [call for call in reply.calls if call.name == name]
     if not answers:
         return reply
-    others = tuple(call for call in reply.calls if call.name != tool.name)
-    if others:
+    if others := tuple(call for call in reply.calls if call.name != name):
         return replace(reply, calls=others, warnings=(*reply.warnings, "ANSWER_BESIDE_CALLS"))
-    text = _answer_of_call(answers[0])
-    problem = reply.problem or (None if text.strip() else Problem("EMPTY_RESPONSE"))
+    arguments = answers[0].arguments
+    text = as_tree(parse(arguments)).get(ANSWER) if isinstance(arguments, JsonText) else ""
+    content = text if isinstance(text, str) else ""
+    problem = reply.problem or (None if content.strip() else Problem("EMPTY_RESPONSE"))
     codes = [code for code in reply.warnings if code != "TEXT_CALL_READ"]
     finish = "stop" if reply.finish == "tool_calls" else reply.finish
-    return replace(reply, calls=(), content=text, finish=finish, problem=problem, warnings=tuple(codes))
-
-
-def _answer_of_call(call: ToolCall) -> str:
-    """The text in a call of the answer tool; empty if it has none that can be read."""
-    arguments = as_tree(parse(call.arguments)) if isinstance(call.arguments, JsonText) else {}
-    text = arguments.get(ANSWER)
-    return text if isinstance(text, str) else ""
+    return replace(reply, calls=(), content=content, finish=finish, problem=problem, warnings=tuple(codes))
 
 
 def _whole_json_answer(body: Json, state: State) -> Reply | None:
@@ -188,54 +200,36 @@ def salvaged(body: str, state: State) -> Reply | None:
     if text is None:
         return None
     message: Tree = {"role": "assistant", "content": text}
-    reply = received(canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), state).reply
+    reply, _ = received(canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), state)
     problem = None if reply.calls else Problem("MALFORMED_FUNCTION_CALL", text)
     return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
 
 
-def _quotable_texts(state: State) -> Sequence[str]:
-    """Texts of users and tools that the model may quote; empty if calls in text are not parsed.
-
-    A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not even
-    from a summary.
-    """
-    if not state.present.reading.text_dialects:
-        return ()
-    has_summary = SUMMARIZE in state.present.config.history_policies
-    return Quotable(state.messages.messages, state.messages.kept if has_summary else None)
-
-
 def _calls_made(state: State) -> Made:
     """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
-    inner = state.present.tools.inner
-    calls: list[tuple[str, Json]] | None = None
+    inner, calls = state.present.tools.inner, list[tuple[str, Json]]()
 
     def made(name: str, given: Json) -> bool:
-        nonlocal calls
-        calls = _succeeded_calls(state) if calls is None else calls
+        calls.extend(() if calls else _succeeded_calls(state))
         return (inner(name), given) in calls
 
     return made
 
 
-def _succeeded_calls(state: State) -> list[tuple[str, Json]]:
+def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
     """The calls of the present exchange that have succeeded, by the inner names of their tools."""
-    turns = state.tally.turns - state.exchange_began.turns
-    succeeded: set[str] = set()
-    found: list[tuple[str, Json]] = []
+    turns, succeeded = state.tally.turns - state.exchange_began.turns, set[str]()
     for message in reversed(state.messages.messages):
         if isinstance(message, ToolMessage) and not message.content.startswith(_FAILED):
             succeeded.add(message.call_id)
         elif isinstance(message, AssistantMessage):
             if turns <= 0:
-                break
+                return
             turns -= 1
             for call in message.calls:
-                given = read(call.arguments).value_or(None)
                 if call.id in succeeded:
-                    found.append((state.present.tools.inner(call.name), given))
+                    yield state.present.tools.inner(call.name), either(read(call.arguments))
             succeeded.clear()
-    return found
 
 
 def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
@@ -246,28 +240,17 @@ def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     if not isinstance(tree, Mapping):
         return body, ()
     response = apply_all("response", config.response_transforms, tree)
-    changed, quirks = _transform_calls(response.tree, config)
-    return changed, (*response.changed, *quirks)
-
-
-def _transform_calls(body: Tree, config: LoopConfig) -> tuple[Tree, tuple[str, ...]]:
-    """The body with each entry of ``choices[0].message.tool_calls`` transformed."""
-    choices = items_of(body, "choices")
+    choices = items_of(response.tree, "choices")
     first = as_tree(choices[0]) if choices else {}
-    message = tree_at(first, "message")
-    applied = [_transform_call(call, config) for call in items_of(message, "tool_calls")]
-    quirks = dict.fromkeys(name for _, names in applied for name in names)
-    if not quirks:
-        return body, ()
-    changed_message: Tree = {**message, "tool_calls": [call for call, _ in applied]}
-    return {**body, "choices": [{**first, "message": changed_message}, *choices[1:]]}, tuple(quirks)
-
-
-def _transform_call(call: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
-    if not isinstance(call, Mapping):
-        return call, ()
-    applied = apply_all("tool_call", config.tool_call_transforms, call)
-    return applied.tree, applied.changed
+    message, calls, quirks = tree_at(first, "message"), list[Json](), dict.fromkeys(response.changed)
+    for call in items_of(message, "tool_calls"):
+        applied = apply_all("tool_call", config.tool_call_transforms, as_tree(call))
+        calls.append(applied.tree if isinstance(call, Mapping) else call)
+        quirks |= dict.fromkeys(applied.changed if isinstance(call, Mapping) else ())
+    if len(quirks) == len(response.changed):
+        return response.tree, response.changed
+    whole = [{**first, "message": {**message, "tool_calls": calls}}, *choices[1:]]
+    return {**response.tree, "choices": whole}, tuple(quirks)
 
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
@@ -300,7 +283,7 @@ _REFUSED_OPTION: Final = "tool_choice"
 """Searched in the message only: the body of a validation error repeats the whole request, with this key."""
 
 
-def retryable(failure: RequestFailed) -> bool:
+def _is_retryable(failure: RequestFailed) -> bool:
     """Whether the same request may succeed later: the server's word first, then the status."""
     match failure.failure:
         case "connect" | "timeout" | "broken":
@@ -326,11 +309,11 @@ def refuses_tools(failure: RequestFailed) -> bool:
     return failure.status == 500 and any(refusal in text for refusal in _REFUSALS_AS_FAILURE)
 
 
-_CONSTRAINTS: Final = ("response_format", "json_schema", "structured_output", "guided_json", "grammar")
+_CONSTRAINTS: Final = ("response_format", "json_schema", "structured_output", "grammar")
 """Words in the messages with which servers reject a constraint of decoding, in lower case."""
 
 
-def refuses_constraint(failure: RequestFailed) -> bool:
+def _refuses_constraint(failure: RequestFailed) -> bool:
     """Whether the server rejected the request because of what constrains its decoding.
 
     Searched in the message only: the body of a validation error repeats the whole request.
@@ -339,26 +322,20 @@ def refuses_constraint(failure: RequestFailed) -> bool:
     return rejected and any(word in failure.message.lower() for word in _CONSTRAINTS)
 
 
-def delay_ms(
-    config: LoopConfig, *, seed: int, ref: int, attempt: int, retry_after_ms: int | None
-) -> int | None:
-    """Milliseconds before the next attempt; ``None`` if Retry-After exceeds ``retry_cap_ms``.
+def backoff_ms(config: LoopConfig, seed: int, ref: int, attempt: int) -> int:
+    """Milliseconds before the next attempt: exponential backoff, half of it jitter.
 
-    Exponential backoff, half of it jitter. The jitter is a hash of seed, ref and attempt instead of a random
-    number, so that a replay waits equally long.
+    The jitter is a hash of seed, ref and attempt instead of a random number, so that a replay waits equally
+    long.
 
-    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=None)
+    >>> backoff_ms(LoopConfig(), seed=1, ref=1, attempt=1)
     803
-    >>> delay_ms(LoopConfig(), seed=1, ref=1, attempt=1, retry_after_ms=5_000)
-    5000
 
     :param attempt: the attempt that failed, counted from 1
     """
-    if retry_after_ms is not None and retry_after_ms > config.retry_cap_ms:
-        return None
     backoff = min(config.retry_cap_ms, config.retry_base_ms << (attempt - 1))
     fraction = int(digest(f"{seed}:{ref}:{attempt}")[:8], 16) / 0xFFFFFFFF
-    return max(retry_after_ms or 0, backoff // 2 + round(backoff / 2 * fraction))
+    return backoff // 2 + round(backoff / 2 * fraction)
 
 
 _SAMPLE: Final = 200
@@ -370,21 +347,27 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     """Handle a response with status 2xx.
 
     Leads to ``AwaitingTools``, ``AwaitingApproval`` or ``AwaitingReply`` if the reply has tool calls; to
-    ``Settled`` or ``AwaitingReply`` (a nudge, or a turn that the server has paused) if it has none; to
-    ``Waiting`` if it is a retryable error.
+    ``Settled`` or ``AwaitingReply`` (a nudge, a turn that the server has paused, or the turn that a summary
+    was made for) if it has none; to ``Waiting`` if it is a retryable error.
     """
-    parsed = received(event.body, state)
-    reply = parsed.reply
-    counted = counted_reply(state, reply)
-    notes = _notes_of_reply(state.tally.turns, parsed)
+    reply, quirks = received(event.body, state)
+    counted = _counting(state, phase, reply, quirks)
     # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
     # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
-        ms = retry_delay(counted, phase, None)
+        ms = _retry_delay(counted, phase, None)
         if ms is not None:
-            return wait(counted, phase, ms, notes)
-    pinned, found = _pin_upstream(counted, reply)
-    return _continue_with(pinned, phase, reply, (*notes, *found))
+            return wait(counted, phase, ms)
+    if phase.purpose == "summary":
+        return _take_summary(counted, phase, reply)
+    upstream = reply.served.provider
+    pins = state.present.provider.pin_upstream and not state.memory.upstream and not reply.problem
+    if pins and upstream:
+        # Thought signatures are valid at one upstream only: "Corrupted thought signature"
+        # (mastra-ai/mastra#23433).
+        pinned = replace(counted, memory=replace(state.memory, upstream=upstream))
+        counted = noting(pinned, UpstreamPinned(state.tally.turns, upstream))
+    return _continue_with(counted, reply)
 
 
 def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
@@ -392,148 +375,187 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 
     Leads to ``Waiting`` if the failure is retryable, to ``AwaitingReply`` without tools if the server rejects
     tools and ``fallback_without_tools`` is on, else to ``Settled`` with ``transport`` or ``capability``.
-    An error body that holds the model's turn is handled like a reply.
+    An error body that holds the model's turn is handled like a reply; without a summary, the turn follows.
     """
     # The order matters. A rejected turn is answered by the model, so it must not be retried blindly; and
     # some servers reject tools with status 500, which would be retryable.
-    turn = state.tally.turns
-    lost = RequestLost(turn, event.failure, event.status, event.retry_after_ms)
-    if reply := salvaged(event.body, state):
-        counted = counted_reply(state, reply)
-        return _continue_with(counted, phase, reply, (lost, *_notes_of_reply(turn, Received(reply))))
-    constrained = phase.tools_sent and state.present.constrains_calls and wants_call(state)
-    if constrained and refuses_constraint(event):
-        refused = (
-            f"{event.message} (the server does not take constrained_calls="
-            f"{state.present.config.constrained_calls!r}; write another form, or constrained_calls='off')"
-        )
-        return settle(state, CapabilityRefused(refused), (lost,))
-    if phase.tools_sent and refuses_tools(event):
-        return _retry_without_tools(state, event, (lost,))
-    ms = retry_delay(state, phase, event.retry_after_ms) if retryable(event) else None
+    is_turn, turn = phase.purpose == "turn", turn_of(state.tally, phase)
+    state = noting(state, RequestLost(turn, event.failure, event.status, event.retry_after_ms))
+    if is_turn and (reply := salvaged(event.body, state)):
+        return _continue_with(_counting(state, phase, reply), reply)
+    constrained = is_turn and phase.tools_sent and state.present.constrains_calls and wants_call(state)
+    if constrained and _refuses_constraint(event):
+        hint = "the server does not take constrained_calls='response_format'; write constrained_calls='off'"
+        return settle(state, CapabilityRefused(f"{event.message} ({hint})"))
+    if is_turn and phase.tools_sent and refuses_tools(event):
+        return _retry_without_tools(state, event)
+    ms = _retry_delay(state, phase, event.retry_after_ms) if _is_retryable(event) else None
     if ms is not None:
-        return wait(state, phase, ms, (lost,))
-    return settle(state, TransportFailed(event.failure, event.status, event.message), (lost,))
+        return wait(state, phase, ms)
+    if not is_turn:
+        return _go_on_without_summary(state, phase, "request_failed", Usage())
+    return settle(state, TransportFailed(event.failure, event.status, event.message))
 
 
-def _continue_with(state: State, phase: AwaitingReply, reply: Reply, notes: tuple[Note, ...]) -> Step:
+# The reply to a request for a summary: taken into what is sent, or not, and then the next turn.
+#
+# At most one summary is asked for before a turn, however often its request is retried. If none comes of it,
+# the next history policies shorten the history; without one that does, the run ends as it would without.
+
+_UNREAD: Final = frozenset({"TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_BUILTIN"})
+"""Warnings about a text that is a call."""
+_SUSPECTED: Final = frozenset({"TEXT_CALL_SUSPECTED"})
+"""The warning about a text that resembles one."""
+
+
+def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
+    draft, before, usage = draft_of(state, tools=phase.tools_sent), state.messages, reply.usage
+    text = without_thoughts(reply.content).strip()
+    if state.present.provider.special_token_guard:
+        text = neutralized(text)
+    why = _summary_fault(reply, state, phase) or ("" if text else "EMPTY_RESPONSE")
+    # One that takes more than three quarters of what it stands for saves too little.
+    if not why and draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
+        why = "too_long"
+    if why:
+        return _go_on_without_summary(state, phase, why, usage)
+    sent = (*draft.before, summary_message(text), *draft.after)
+    after = before.shortened(sent)
+    note = HistorySummarized(
+        turn_of(state.tally, phase),
+        len(before.outgoing),
+        len(sent),
+        before.tokens,
+        after.tokens,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        text[:_SAMPLE],
+    )
+    summarized = replace(noting(state, note), messages=after)
+    return send_next_request(summarized, tools=phase.tools_sent, summarize=False)
+
+
+def _summary_fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
+    """Why a reply is no summary; empty if it is one."""
+    calls = _UNREAD if state.present.config.accept_suspected_calls else _UNREAD | _SUSPECTED
+    if reply.calls or not calls.isdisjoint(reply.warnings):
+        return "tool_calls"
+    if reply.problem is not None:
+        return reply.problem.code
+    cap = summary_cap(request_effect(state, phase).request)
+    return "TRUNCATED" if _is_cut(reply, cap) else ""
+
+
+def _go_on_without_summary(state: State, phase: AwaitingReply, why: str, usage: Usage) -> Step:
+    note = SummaryRejected(turn_of(state.tally, phase), why, usage.prompt_tokens, usage.completion_tokens)
+    return send_next_request(noting(state, note), tools=phase.tools_sent, summarize=False)
+
+
+def _continue_with(state: State, reply: Reply) -> Step:
     """Go where the reply leads: run its calls, or treat it as a final answer."""
-    if reply.calls and not phase.tools_sent:
-        return _drop_calls(state, reply, notes)
+    if reply.calls and not tools_sent(state):
+        return _drop_calls(state, reply)
     if reply.calls:
-        return _with_tool_calls(state, reply, notes, tools_sent=True)
+        return _with_tool_calls(state, reply)
     if reply.paused and reply.problem is None:
         # https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools: sent back as it came.
         paused = state.said(AssistantMessage(reply.content, extras=reply.carry))
-        return send_next_request(paused, notes, tools=phase.tools_sent)
-    return final_reply(state, reply, notes, tools_sent=phase.tools_sent)
+        return send_next_request(paused, tools=tools_sent(state))
+    return final_reply(state, reply)
 
 
-def _pin_upstream(state: State, reply: Reply) -> tuple[State, tuple[UpstreamPinned, ...]]:
-    """The state pinned to the upstream provider of the first reply, if ``pin_upstream`` is on.
-
-    Thought signatures are valid at one upstream only: "Corrupted thought signature" (mastra-ai/mastra#23433).
-    """
-    upstream = reply.served.provider
-    if not state.present.provider.pin_upstream or state.memory.upstream or not upstream or reply.problem:
-        return state, ()
-    memory = replace(state.memory, upstream=upstream)
-    return replace(state, memory=memory), (UpstreamPinned(state.tally.turns, upstream),)
-
-
-def _retry_without_tools(state: State, event: RequestFailed, notes: tuple[Note, ...]) -> Step:
+def _retry_without_tools(state: State, event: RequestFailed) -> Step:
     """The server rejects tools: leads to ``AwaitingReply`` without tools, or to ``Settled``."""
     config = state.present.config
     dropping = config.fallback_without_tools and config.tool_use_mode == "relaxed"
     # An endpoint that takes tools serves better than a run without them.
     if not dropping or goes_on(state, "capability"):
-        return settle(state, CapabilityRefused(event.message), notes)
+        return settle(state, CapabilityRefused(event.message))
     turn = state.tally.turns
     memory = replace(state.memory, tools_dropped=True)
     # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
     if state.present.output is not None and state.present.asked_by == "tool":
         dropped = dropped.said(UserMessage(instruction(state.present.output)))
-    return send_next_request(dropped, (*notes, ToolsDropped(turn, event.message)))
+    return send_next_request(noting(dropped, ToolsDropped(turn, event.message)))
 
 
-def retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
+def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
     """Milliseconds before the next attempt, or ``None`` if there is none."""
     config = state.present.config
-    if phase.attempt >= config.max_tries:
+    if phase.attempt >= config.max_tries or (retry_after_ms or 0) > config.retry_cap_ms:
         return None
-    return delay_ms(
-        config, seed=state.present.seed, ref=phase.ref, attempt=phase.attempt, retry_after_ms=retry_after_ms
-    )
+    return max(retry_after_ms or 0, backoff_ms(config, state.present.seed, phase.ref, phase.attempt))
 
 
-def _drop_calls(state: State, reply: Reply, notes: tuple[Note, ...]) -> Step:
+def _drop_calls(state: State, reply: Reply) -> Step:
     """Drop the calls of a reply to a request without tools, except those of the final tool."""
     finals = tuple(call for call in reply.calls if is_final(call, state.present))
     others = tuple(call for call in reply.calls if call not in finals)
+    if others:
+        state = _ignoring(state, others, "tools_off")
     if finals:
-        state, ignored = _calls_ignored(state, others, "tools_off")
-        notes = (*notes, ignored) if others else notes
-        return _with_tool_calls(state, replace(reply, calls=finals), notes, tools_sent=False)
-    state, ignored = _calls_ignored(state, reply.calls, "tools_off")
+        return _with_tool_calls(state, replace(reply, calls=finals))
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
-    return final_reply(state, replace(reply, calls=(), problem=problem), (*notes, ignored), tools_sent=False)
+    return final_reply(state, replace(reply, calls=(), problem=problem))
 
 
-def _with_tool_calls(state: State, reply: Reply, notes: tuple[Note, ...], *, tools_sent: bool) -> Step:
+def _with_tool_calls(state: State, reply: Reply) -> Step:
     """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
     calls = _usable_calls(state, reply)
     limit = state.present.calls_per_turn if len(calls) > 1 else None
     if reply.content:
-        notes = (*notes, ContentStripped(state.tally.turns, len(reply.content), reply.content[:_SAMPLE]))
+        sample = reply.content[:_SAMPLE]
+        state = noting(state, ContentStripped(state.tally.turns, len(reply.content), sample))
     if limit is not None and len(calls) > limit:
         is_set = state.present.config.max_tool_calls_per_turn is not None
-        state, ignored = _calls_ignored(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
-        calls, notes = calls[:limit], (*notes, ignored)
+        state = _ignoring(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
+        calls = calls[:limit]
     # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
     used_ids = state.messages.projection.used_ids
-    repeated = [call for call in calls if call.id in used_ids]
-    notes = (*notes, RepairApplied(state.tally.turns, "CALL_ID_REPEATED")) if repeated else notes
+    if [call for call in calls if call.id in used_ids]:
+        state = noting(state, RepairApplied(state.tally.turns, "CALL_ID_REPEATED"))
     # Calls go without the text beside them, which would leak into later turns.
     sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
     state, spec = state.said(AssistantMessage("", sent, reply.carry)), state.present.output
     if spec is None or not all(is_final(call, state.present) for call in calls):
-        return run_calls(state, calls, notes)
-    notes = (*notes, OutputCalled(state.tally.turns, len(calls)))
-    nudge = final_call_too_early(state, spec, calls, notes) if tools_sent else None
-    return nudge or answer_by_call(state, spec, calls, notes, tools_sent=tools_sent)
+        return run_calls(state, calls)
+    return answer_by_call(state, spec, calls)
 
 
-def _calls_ignored(
-    state: State, calls: tuple[ToolCall, ...], why: IgnoreReason
-) -> tuple[State, CallsIgnored]:
+def _ignoring(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> State:
     tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
-    note = CallsIgnored(tally.turns, tuple(shown(call.name) for call in calls), why)
-    return replace(state, tally=tally), note
+    names = tuple(shown(call.name) for call in calls)
+    return replace(noting(state, CallsIgnored(tally.turns, names, why)), tally=tally)
 
 
-def _notes_of_reply(turn: int, parsed: Received) -> tuple[Note, ...]:
-    reply = parsed.reply
-    usage, problem = reply.usage, "" if reply.problem is None else reply.problem.code
-    reply_read = ReplyRead(
-        turn, reply.finish, len(reply.calls), usage.prompt_tokens, usage.completion_tokens, problem
-    )
-    if not parsed.quirks and not reply.warnings:
-        return (reply_read,)
-    quirks = [QuirkApplied(turn, name) for name in parsed.quirks]
-    return (*quirks, reply_read, *[RepairApplied(turn, code) for code in reply.warnings])
+def _counting(state: State, phase: AwaitingReply, reply: Reply, quirks: tuple[str, ...] = ()) -> State:
+    """The state with a reply in its tally and its notes."""
+    turn, usage = turn_of(state.tally, phase), reply.usage
+    problem, calls = "" if reply.problem is None else reply.problem.code, len(reply.calls)
+    tokens = usage.prompt_tokens, usage.completion_tokens
+    read = [ReplyRead(turn, reply.finish, calls, *tokens, problem)] if phase.purpose == "turn" else []
+    applied = [QuirkApplied(turn, name) for name in quirks]
+    repaired = [RepairApplied(turn, code) for code in reply.warnings]
+    noted = (*state.noted, *applied, *read, *repaired)
+    return replace(state, tally=counted_reply(state, reply), noted=noted)
 
 
 def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls of a reply; those of a truncated one are marked so, and are never executed.
-
-    Even arguments that parse may be incomplete. Some servers report ``stop`` for a truncated reply, so one
-    that used exactly the allowed output tokens counts as truncated (localharness#77, qwen-code#2021).
-    """
-    cap = state.present.bodies.output_cap
-    if reply.finish != "length" and (cap is None or reply.usage.completion_tokens < cap):
+    """The calls of a reply; those of a truncated one are marked so, and are never executed."""
+    # Even arguments that parse may be incomplete.
+    if not _is_cut(reply, state.present.bodies.output_cap):
         return reply.calls
     return tuple(replace(call, arguments=_TRUNCATED) for call in reply.calls)
+
+
+def _is_cut(reply: Reply, cap: int | None) -> bool:
+    """Whether a reply ends before the model was done.
+
+    Some servers report ``stop`` for a truncated reply, so one that used exactly the allowed output tokens
+    counts as truncated (localharness#77, qwen-code#2021).
+    """
+    return reply.finish == "length" or (cap is not None and reply.usage.completion_tokens >= cap)
 
 
 def _arguments_to_send(call: ToolCall) -> str:

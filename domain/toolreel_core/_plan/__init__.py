@@ -18,23 +18,18 @@ if TYPE_CHECKING:
         ANSWER,
         ANSWER_TOOL,
         AskedBy,
-        Constraint,
         OutputSpec,
         instruction,
-        is_strict,
-        opening,
         request_for,
     )
     from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
     from toolreel_core._plan.preset import (
         LISTS,
         Change,
-        NamesPatch,
         Preset,
         changes,
         differences,
         exact_config,
-        joined,
         request_options,
     )
     from toolreel_core._plan.request import (
@@ -45,7 +40,6 @@ if TYPE_CHECKING:
         RequestOptions,
         accepted_options,
         bodies_of,
-        is_unsaid,
         options_in,
         pinned,
         reserved_keys,

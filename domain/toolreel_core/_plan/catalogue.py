@@ -5,7 +5,7 @@ Adapters read the catalogues; a user's own catalogue replaces entries of the shi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
@@ -24,33 +24,42 @@ from toolreel_core._settings import Price
 _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
 
 
-def bare(model: str) -> str:
-    """The name in lower case, without a suffix that only routes.
-
-    >>> bare("DeepSeek/DeepSeek-V3.2:nitro"), bare("qwen2.5-coder:1.5b")
-    ('deepseek/deepseek-v3.2', 'qwen2.5-coder:1.5b')
-    """
-    name, _, suffix = model.lower().rpartition(":")
-    return name if name and suffix in _ROUTES else model.lower()
-
-
 def means(pattern: str, model: str) -> bool:
     """Whether a pattern matches a model.
 
     >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
     (True, False)
     """
-    return fits(bare(pattern), bare(model))
+    return fits(_bare(pattern), _bare(model))
 
 
-def best(patterns: Iterable[str], model: str) -> tuple[bool, int] | None:
-    """The comparable rank of the most exact pattern for a model; ``None`` if none matches.
+def _bare(model: str) -> str:
+    """The name in lower case, without a suffix that only routes."""
+    name, _, suffix = model.lower().rpartition(":")
+    return name if name and suffix in _ROUTES else model.lower()
+
+
+class _Patterned(Protocol):
+    @property
+    def patterns(self) -> tuple[str, ...]: ...
+
+
+_Entry = TypeVar("_Entry", bound=_Patterned)
+
+
+def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
+    """The entry with the most exact pattern for a model; of equally exact ones, the last.
 
     A pattern without a star is best, else the one with the most text.
     """
-    fitting = [pattern for pattern in patterns if means(pattern, model)]
-    ranks = (("*" not in pattern, len(bare(pattern).replace("*", ""))) for pattern in fitting)
-    return max(ranks, default=None)
+    found: _Entry | None = None
+    best = (False, -1)
+    for entry in entries:
+        for pattern in entry.patterns:
+            rank = ("*" not in pattern, len(_bare(pattern).replace("*", "")))
+            if rank >= best and means(pattern, model):
+                found, best = entry, rank
+    return found
 
 
 # Prices by model: entries of catalogues, of which the most exact one holds.
@@ -76,20 +85,6 @@ class ModelPrice:
         table = Table.of(tree, "price", name)
         table.only("patterns", "provider", "input", "cached_input", "output", "currency", "as_of", "source")
         return cls(name, table.names("patterns", (name,)), table.text("provider"), Price.of(table))
-
-
-def price_of(entries: Iterable[ModelPrice], model: str, sells: Callable[[str], bool]) -> Price | None:
-    """The price with the most exact pattern for a model; of equally exact ones, the last.
-
-    :param sells: whether an entry's provider is the one that is asked
-    """
-    found: Price | None = None
-    rank = (False, -1)
-    for entry in entries:
-        exactness = best(entry.patterns, model)
-        if exactness is not None and exactness >= rank and (not entry.provider or sells(entry.provider)):
-            found, rank = entry.price, exactness
-    return found
 
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
@@ -175,10 +170,6 @@ class Model:
     def family(self) -> bool:
         """Whether it stands for many models, so that its name cannot be used in a request."""
         return "*" in self.name
-
-    def exactness(self, model: str) -> tuple[bool, int] | None:
-        """See :func:`best`."""
-        return best(self.patterns, model)
 
 
 def _recommendation(table: Table) -> Recommendation:
@@ -321,13 +312,7 @@ class Presets:
 
     def model(self, name: str) -> Model | None:
         """The entry with the most exact pattern for a model; of equally exact ones, the last."""
-        found: Model | None = None
-        best = (False, -1)
-        for model in self.models:
-            exactness = model.exactness(name)
-            if exactness is not None and exactness >= best:
-                found, best = model, exactness
-        return found
+        return _most_exact(self.models, name)
 
     def recommendation(self, model: str) -> Recommendation | None:
         """The recommendation for a model; ``None`` if nothing is known."""
@@ -355,8 +340,12 @@ class Presets:
 
     def price(self, provider: str, model: str) -> Price | None:
         """The price of a model at a provider; ``None`` if it is unknown, which is not 0."""
-        asked = self._canonical_name(provider)
-        return price_of(self.prices, model, lambda seller: self._canonical_name(seller) == asked)
+        here = self._canonical_name(provider)
+        sold = [
+            each for each in self.prices if not each.provider or self._canonical_name(each.provider) == here
+        ]
+        known = _most_exact(sold, model)
+        return known.price if known else None
 
     @property
     def base(self) -> Preset:
@@ -379,20 +368,24 @@ class Presets:
         return self.defaults(provider).name or _comparison_key(provider)
 
     def _check_model(self, model: Model) -> None:
-        place = ("model", model.name)
-        needed: dict[tuple[str, ...], tuple[str, ...]] = {("presets",): model.presets}
-        for provider, presets in model.presets_by_provider:
-            needed["presets_by_provider", provider] = presets
-        for where, presets in needed.items():
-            if missing := [name for name in presets if name not in self.names]:
-                raise PlaceError((*place, *where), unknown_name("preset", missing[0], self.names))
-        if model.recommendation:
-            known = [profile.name for profile in self.profiles]
-            measured = model.recommendation.measured.profile
-            for key, names in (("profiles", model.recommendation.profiles), ("best_profile", (measured,))):
-                if unknown := [name for name in names if name not in known]:
-                    what = unknown_name("sampling profile", unknown[0], known)
-                    raise PlaceError((*place, "recommendation", key), what)
+        profiles = [profile.name for profile in self.profiles]
+        needed: list[tuple[tuple[str, ...], tuple[str, ...], str, Sequence[str]]] = [
+            (("presets",), model.presets, "preset", self.names),
+            *(
+                (("presets_by_provider", provider), presets, "preset", self.names)
+                for provider, presets in model.presets_by_provider
+            ),
+        ]
+        if (known := model.recommendation) is not None:
+            best = (known.measured.profile,)
+            needed += [
+                (("recommendation", "profiles"), known.profiles, "sampling profile", profiles),
+                (("recommendation", "best_profile"), best, "sampling profile", profiles),
+            ]
+        for place, names, what, there in needed:
+            for name in names:
+                if name not in there:
+                    raise PlaceError(("model", model.name, *place), unknown_name(what, name, there))
 
 
 def _find_by_name(what: str, name: str, items: tuple[_Item, ...]) -> _Item:

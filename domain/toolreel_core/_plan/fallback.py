@@ -53,8 +53,6 @@ OF_RUN: Final = (
     "untrusted_tools",
     "text_calls_for",
     "restate_task",
-    "final_check",
-    "claim_check",
     "repeated_effects",
 )
 """Settings that a run has once, whichever endpoint answers: its limits, what calls may do, and what it has to

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, cast
+from itertools import takewhile
+from typing import Final, Literal, TypeAlias, cast
 
 from toolreel_core._conversation import Message, SystemMessage
 from toolreel_core._errors import ConfigError
@@ -130,25 +131,20 @@ class OutputSpec:
 
 
 def _wrap_schema(tree: Tree) -> Tree:
-    shared = {key: tree[key] for key in _AT_ROOT if key in tree}
+    shared: dict[str, Json] = {}
+    for key in (key for key in _AT_ROOT if key in tree):
+        parts = tree[key]
+        if isinstance(parts, Mapping):
+            parts = {name: _move_references(part) for name, part in parts.items()}
+        shared[key] = parts
     inner = _move_references({key: value for key, value in tree.items() if key not in _AT_ROOT})
-    shared = {key: _move_references_each(value) for key, value in shared.items()}
-    properties: Json = {VALUE: inner}
     return {
         "type": "object",
-        "properties": properties,
+        "properties": {VALUE: inner},
         "required": [VALUE],
         "additionalProperties": False,
         **shared,
     }
-
-
-def _move_references_each(schemas: Json) -> Json:
-    return (
-        {name: _move_references(part) for name, part in schemas.items()}
-        if isinstance(schemas, Mapping)
-        else schemas
-    )
 
 
 def _move_references(schema: Json) -> Json:
@@ -174,46 +170,28 @@ def mode_of(spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: 
         name of the final tool
     """
     may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
-    constrained = config.constrained_calls != "off" and may_call and bool(tools.names)
-    by_call = config.output_mode == "auto" and constrained
     offers = may_call and bool(tools.names)
-    mode = "tool" if by_call else _choose_output_mode(config, provider, offers=offers, may_call=may_call)
+    native = {provider.supports_json_schema, provider.supports_response_format}
+    with_tools = provider.supports_response_format_with_tools
+    mode, why = config.output_mode, ""
+    if mode == "native" and "no" in native:
+        why = "the provider takes no json_schema as its response_format"
+    elif mode == "native" and offers and with_tools == "no":
+        why = "the provider takes no response_format together with tools"
+    elif mode == "tool" and not may_call:
+        why = "this run sends no tools"
+    if why:
+        raise ConfigError(f"output_mode: {mode!r} does not work, because {why}; use 'auto' or another mode")
+    if mode == "auto":
+        constrained = offers and config.constrained_calls != "off"
+        known = provider.supports_json_schema == "yes" and "no" not in native
+        if known and not constrained and (not offers or with_tools == "yes"):
+            mode = "native"
+        else:
+            mode = "tool" if offers or (may_call and provider.supports_tools == "yes") else "text"
     if mode == "tool" and spec.name in tools.known:
         raise ConfigError(f"output: there is a tool {spec.name!r} already; give the output another name")
     return mode
-
-
-def _choose_output_mode(config: LoopConfig, provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
-    match config.output_mode:
-        case "auto":
-            return _output_mode_of_provider(provider, offers=offers, may_call=may_call)
-        case "native":
-            if "no" in {provider.supports_response_format, provider.supports_json_schema}:
-                raise _output_mode_error("native", "the provider takes no json_schema as its response_format")
-            if offers and provider.supports_response_format_with_tools == "no":
-                raise _output_mode_error(
-                    "native", "the provider takes no response_format together with tools"
-                )
-            return "native"
-        case "tool":
-            if not may_call:
-                raise _output_mode_error("tool", "this run sends no tools")
-            return "tool"
-        case "text":
-            return "text"
-        case _:
-            assert_never(config.output_mode)
-
-
-def _output_mode_of_provider(provider: Provider, *, offers: bool, may_call: bool) -> AskedBy:
-    native = provider.supports_json_schema == "yes" and provider.supports_response_format != "no"
-    if native and (not offers or provider.supports_response_format_with_tools == "yes"):
-        return "native"
-    return "tool" if offers or (may_call and provider.supports_tools == "yes") else "text"
-
-
-def _output_mode_error(mode: str, why: str) -> ConfigError:
-    return ConfigError(f"output_mode: {mode!r} does not work, because {why}; use 'auto' or another mode")
 
 
 _STRICT: Final = frozenset({
@@ -226,9 +204,8 @@ _STRICT: Final = frozenset({
 
 def final_tool(spec: OutputSpec) -> ToolDefinition:
     """The tool whose arguments are the final answer; it is never run."""
-    what = f"{spec.description.strip()} " if spec.description.strip() else ""
     how = "Gives the final answer and ends the conversation. Call it once, alone, when you are done."
-    return ToolDefinition(spec.name, f"{what}{how}", spec.sent)
+    return ToolDefinition(spec.name, f"{spec.description.strip()} {how}".lstrip(), spec.sent)
 
 
 def response_format(spec: OutputSpec, schema: Json) -> Tree:
@@ -239,22 +216,14 @@ def response_format(spec: OutputSpec, schema: Json) -> Tree:
 
     :param schema: of the answer, as it goes out
     """
+    strict = all(map(_is_strict, schemas_in(schema)))
     described = {"description": spec.description} if spec.description else {}
-    inner: Tree = {"name": spec.name, **described, "schema": schema, "strict": is_strict(schema)}
+    inner: Tree = {"name": spec.name, **described, "schema": schema, "strict": strict}
     return {"type": "json_schema", "json_schema": inner}
 
 
-def is_strict(schema: Json) -> bool:
-    """Whether a schema may be sent as strict.
-
-    >>> closed = {"type": "object", "required": ["a"], "additionalProperties": False}
-    >>> is_strict({**closed, "properties": {"a": {"type": "null"}}}), is_strict({"type": "object"})
-    (True, False)
-    """
-    return all(_is_strict(part) for part in schemas_in(schema))
-
-
 def _is_strict(part: Tree) -> bool:
+    """Whether a schema may be part of one that is sent as strict."""
     if not part.keys() <= _STRICT:
         return False
     # A text is a sequence too, and "object" is in "object".
@@ -270,16 +239,8 @@ def _is_strict(part: Tree) -> bool:
 
 def instruction(spec: OutputSpec) -> str:
     """What the model is told where the answer is JSON in the text."""
-    what = f"{spec.description.strip()}\n" if spec.description.strip() else ""
     how = "Your final answer must be one JSON object that fits this JSON Schema, without any other text:"
-    return f"{what}{how}\n{spec.sent}"
-
-
-def opening(
-    messages: tuple[Message, ...], spec: OutputSpec | None, mode: AskedBy | None
-) -> tuple[Message, ...]:
-    """The messages that a run begins with: those of the plan, with the instruction where there is one."""
-    return messages if spec is None or mode != "text" else with_instruction(messages, instruction(spec))
+    return f"{spec.description.strip()}\n{how}\n{spec.sent}".lstrip()
 
 
 def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
@@ -288,30 +249,19 @@ def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message,
     It joins the last of the system messages at the beginning, since many templates take only one; without
     any, it becomes the first message.
     """
-    leading = 0
-    while leading < len(messages) and isinstance(messages[leading], SystemMessage):
-        leading += 1
+    leading = [*takewhile(lambda message: isinstance(message, SystemMessage), messages)]
     if not leading:
         return (SystemMessage(text), *messages)
-    last = cast("SystemMessage", messages[leading - 1])
+    last = cast("SystemMessage", leading[-1])
     joined = replace(last, content=f"{last.content}\n\n{text}")
-    return (*messages[: leading - 1], joined, *messages[leading:])
+    return (*leading[:-1], joined, *messages[len(leading) :])
 
 
 def request_for(spec: OutputSpec, mode: AskedBy) -> str:
     """The sentence that asks for the final answer."""
-    match mode:
-        case "tool":
-            return f"Call {spec.name} with your answer."
-        case "native" | "text":
-            return "Answer with the JSON object that was asked for, and nothing else."
-        case _:
-            assert_never(mode)
-
-
-def schema_of(entry: Tree) -> Json:
-    """The parameters of an entry of ``tools``."""
-    return cast("Tree", entry["function"])["parameters"]
+    if mode == "tool":
+        return f"Call {spec.name} with your answer."
+    return "Answer with the JSON object that was asked for, and nothing else."
 
 
 # Constrained decoding: the parameter of a request that holds each reply to one call, or the final answer.
@@ -320,9 +270,6 @@ def schema_of(entry: Tree) -> Json:
 # in the text: ``{"name": …, "arguments": {…}}``. The final answer is such a call too, of a tool that is never
 # run.
 
-
-Constraint: TypeAlias = Literal["response_format", "structured_outputs", "guided_json", "grammar"]
-"""The key of the request that has the constraint; see ``LoopConfig.constrained_calls``."""
 
 DIALECT: Final = "llama_json"
 """The dialect in which the calls are read."""
@@ -354,56 +301,14 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 """
 
 
-class Constrained(NamedTuple):
-    """The parts of a run's requests that constrain decoding."""
-
-    turn: Tree
-    """Keys of a request whose reply may be a call of any tool, or the final answer."""
-    requiring: Tree
-    """Keys of a request whose reply has to be a call of a tool."""
-    tools_in_text: bool = False
-    """Whether the opening describes the tools, since the request may not have ``tools``."""
-
-
-def constrained(kind: Constraint, tools: Sequence[Json], answer: Json) -> Constrained:
-    """The parts of the requests of a run.
-
-    llama.cpp refuses a grammar in a request with ``tools``: "Cannot use custom grammar constraints with
-    tools." (HTTP 400)
-
-    :param tools: their entries, as they go out
-    :param answer: the entry of the tool whose call is the final answer
-    """
-    return Constrained(constraint(kind, (*tools, answer)), constraint(kind, tools), kind == "grammar")
-
-
-def calls_instruction(entries: Iterable[Json]) -> str:
-    """What the model is told of its tools where requests may not have them."""
-    lines = "\n".join(canonical(tree_at(as_tree(entry), "function")) for entry in entries)
-    call = '{"name": "the tool", "arguments": {…}}'
-    return f"You act through these tools:\n{lines}\nTo use one, reply with one call and nothing else: {call}"
-
-
-def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
-    """The keys of a request that hold its reply to one call.
+def constraint(entries: Iterable[Json]) -> Tree:
+    """The key of a request that holds its reply to one call.
 
     :param entries: those of ``tools`` that the reply may call
     """
     schema: Tree = {"anyOf": [_schema_of_call(as_tree(entry)) for entry in entries]}
-    match kind:
-        case "response_format":
-            inner: Tree = {"name": "call", "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": inner}}
-        case "structured_outputs":
-            return {"structured_outputs": {"json": schema}}
-        case "guided_json":
-            return {"guided_json": schema}
-        case "grammar":
-            from toolreel_core._schema import grammar_of  # noqa: PLC0415 - rarely needed
-
-            return {"grammar": grammar_of(schema)}
-        case _:
-            assert_never(kind)
+    inner: Tree = {"name": "call", "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": inner}}
 
 
 def _schema_of_call(entry: Tree) -> Tree:

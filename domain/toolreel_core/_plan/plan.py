@@ -21,15 +21,14 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
-    MAX_DEPTH,
     NOTHING,
     Json,
     JsonText,
     Tree,
+    as_tree,
     canonical,
     chain,
     json_text,
-    nesting,
     parse,
     tree_at,
 )
@@ -46,13 +45,10 @@ from toolreel_core._plan.output import (
     EARLY_ANSWER_TOOL,
     AskedBy,
     OutputSpec,
-    calls_instruction,
-    constrained,
     final_tool,
+    instruction,
     mode_of,
-    opening,
     response_format,
-    schema_of,
     with_instruction,
 )
 from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, bodies_of
@@ -75,19 +71,14 @@ _ANSWER_TAKEN: Final = (
     f"constrained_calls: the answer is a call of {ANSWER_TOOL.name!r}, and there is a tool of that name; "
     "rename the tool"
 )
-_IN_FINAL_FORM: Final = "Plan(...) takes it only in its final form; write Plan.of(...)"
 _FIELDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "model": ((str,), "the name of a model"),
-    "messages": ((tuple,), _IN_FINAL_FORM),
-    "options": ((str,), _IN_FINAL_FORM),
-    "tools": ((ToolSurface,), _IN_FINAL_FORM),
-    "overrides": ((str,), _IN_FINAL_FORM),
     "config": ((LoopConfig,), "config=LoopConfig(max_turns=3)"),
     "seed": ((int,), "a whole number"),
     "provider": ((Provider,), "provider=Provider(...), or take a preset: shipped().for_(name).plan(...)"),
     "price": ((Price, NoneType), "price=Price(input=..., output=...), per million tokens"),
 }
-"""The kinds of the fields, and what to write."""
+"""The kinds of the fields that users write themselves, and what to write."""
 _NO_TOOLS: Final = ToolSurface()
 _DEFAULTS: Final = LoopConfig()
 _ANY: Final = Provider()
@@ -139,7 +130,31 @@ class Plan:
     """The plan as it is at each fallback."""
 
     def __post_init__(self) -> None:
-        _check_kinds({key: getattr(self, key) for key in _FIELDS})
+        self._check_parts()
+        self._choose_output_mode()
+        check_fallbacks(self.fallbacks, self.price)
+        try:
+            check_surface(self.tools, self.config)
+            object.__setattr__(self, "bodies", self._request_bodies())
+            object.__setattr__(self, "digest", self._digest())
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
+            raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        dialects = self.config.dialects(offered=self.offers_tools)
+        if self.constrains_calls and DIALECT not in dialects:
+            dialects = (*dialects, DIALECT)
+        same = dialects == self.config.text_dialects
+        reading = self.config if same else replace(self.config, text_dialects=dialects)
+        object.__setattr__(self, "reading", reading)
+        object.__setattr__(self, "at_fallbacks", self._plans_at_fallbacks())
+
+    def _check_parts(self) -> None:
+        for key, (kinds, instead) in _FIELDS.items():
+            if not isinstance(value := getattr(self, key), kinds):
+                raise ConfigError(f"{key}: got {type(value).__name__}; write {instead}")
+        given: object = self.messages
+        if not (isinstance(given, tuple) and all(isinstance(message, Message) for message in given)):
+            raise ConfigError("messages: Plan(...) takes it only in its final form; write Plan.of(...)")
         if not self.model.strip():
             raise ConfigError("model: expected the name of a model, got an empty text")
         if not self.messages:
@@ -147,59 +162,43 @@ class Plan:
         for number, message in enumerate(self.messages):
             if isinstance(message, UserMessage) and (why := refusal(message.parts, self.provider)):
                 raise ConfigError(f"messages[{number}]: {why}")
-        options, overrides = (
-            _parse_object("options", self.options),
-            _parse_object("overrides", self.overrides),
-        )
+        options = _parse_object("options", self.options)
+        _parse_object("overrides", self.overrides)
         for key in OWNED:
             if key in options:
                 raise ConfigError(f"options: {key!r} is set by the run itself; {_INSTEAD[key]}")
+        if self.output is not None and "response_format" in options:
+            raise ConfigError("options: 'response_format' is set by the output; leave it out")
         if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
         if self.cost_is_unknown and self.provider.reports_cost == "no":
             raise ConfigError(refusal_of_unknown_cost(self.config, self.model))
         check_registered("history_policies", self.config.history_policies, history_policy)
-        self._choose_output_mode(options)
-        check_fallbacks(self.fallbacks, self.price)
-        try:
-            check_surface(self.tools, self.config)
-            object.__setattr__(self, "bodies", self._request_bodies(options, overrides))
-            object.__setattr__(self, "digest", self._digest())
-        except UnicodeEncodeError as error:
-            half = error.object[error.start : error.end]
-            raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
-        object.__setattr__(self, "reading", self._config_of_replies())
-        object.__setattr__(self, "at_fallbacks", self._plans_at_fallbacks())
 
-    def _choose_output_mode(self, options: Tree) -> None:
-        spec, tools = self.output, self.tools
-        if spec is not None and "response_format" in options:
-            raise ConfigError("options: 'response_format' is set by the output; leave it out")
+    def _choose_output_mode(self) -> None:
+        spec, tools, by_call = self.output, self.tools, self.constrains_calls
         mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
-        by_call = self.constrains_calls
         if by_call and mode in {"native", "text"}:
             raise ConfigError(_CONSTRAINED_OUTPUT)
         if by_call and spec is None and ANSWER_TOOL.name in tools.known:
             raise ConfigError(_ANSWER_TAKEN)
         early = self.config.tool_use_mode != "enforced"
         answer = (EARLY_ANSWER_TOOL if early else ANSWER_TOOL) if by_call and spec is None else None
-        object.__setattr__(self, "answer_tool", answer)
         last = final_tool(spec) if spec is not None and mode == "tool" else answer
         if last is not None:
             whole = (last, *tools.definitions) if answer and early else (*tools.definitions, last)
             tools = ToolSurface(whole, tools.masked)
+        object.__setattr__(self, "answer_tool", answer)
         object.__setattr__(self, "asked_by", mode)
         object.__setattr__(self, "callable_tools", tools)
 
     @property
     def opening(self) -> tuple[Message, ...]:
         """The messages that the run begins with: its own, with the instruction for the output, if any."""
-        told = opening(self.messages, self.output, self.asked_by)
-        if self.config.constrained_calls != "grammar" or not self.constrains_calls:
-            return told
-        entries, _ = self._transform_tools(cast("list[Tree]", parse(self.callable_tools.text)))
-        return with_instruction(told, calls_instruction(entries))
+        if self.output is None or self.asked_by != "text":
+            return self.messages
+        return with_instruction(self.messages, instruction(self.output))
 
     @property
     def calls_per_turn(self) -> int | None:
@@ -259,9 +258,13 @@ class Plan:
         >>> Plan.of(model="m", messages="Say hello.", options={"temperature": 0}).messages
         (UserMessage(content='Say hello.'),)
         """
+        said = messages_of(messages)
+        last = said[-1] if said else None
+        if isinstance(last, UserMessage) and not last.parts and not last.content.strip():
+            raise ConfigError("messages: the prompt is empty; write what the user says")
         return cls(
             model,
-            _with_prompt(messages_of(messages)),
+            said,
             json_text(options or {}, "options"),
             tools if isinstance(tools, ToolSurface) else ToolSurface(_definitions(tools)),
             config or _DEFAULTS,
@@ -298,88 +301,69 @@ class Plan:
         plans = list[Plan]()
         for number, there in enumerate(self.fallbacks):
             try:
-                plans.append(self._plan_at_fallback(there))
+                plan = replace(
+                    self,
+                    model=there.model,
+                    options=there.options,
+                    config=there.config_in(self.config),
+                    provider=there.provider,
+                    overrides=there.overrides,
+                    presets=there.presets,
+                    price=there.price,
+                    fallbacks=(),
+                )
             except ConfigError as error:
                 raise ConfigError(f"fallbacks[{number}]: {error}") from error
+            plans.append(plan)
         return tuple(plans)
-
-    def _plan_at_fallback(self, there: FallbackPlan) -> Plan:
-        return replace(
-            self,
-            model=there.model,
-            options=there.options,
-            config=there.config_in(self.config),
-            provider=there.provider,
-            overrides=there.overrides,
-            presets=there.presets,
-            price=there.price,
-            fallbacks=(),
-        )
 
     def options_without(self, withheld: Collection[str]) -> RequestOptions:
         """The options of a request with tools whose reply may not be a call of these.
 
         :param withheld: inner names; the others and the final answer are left
         """
-        options, overrides = (
-            _parse_object("options", self.options),
-            _parse_object("overrides", self.overrides),
-        )
-        return self._request_bodies(options, overrides, withheld).with_tools
+        return self._request_bodies(withheld).with_tools
 
-    def _request_bodies(self, options: Tree, overrides: Tree, withheld: Collection[str] = ()) -> Bodies:
+    def _request_bodies(self, withheld: Collection[str] = ()) -> Bodies:
         trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
         entries, changed = self._transform_tools(trees)
-        output, output_changed = self._output_of_requests()
-        if (kind := self.config.constrained_calls) != "off" and self.constrains_calls:
-            offered = [entry for entry in entries if self._inner_name(entry) not in withheld]
-            output = output._replace(constrained=constrained(kind, offered, output.tool))
-        bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
-        names = tuple(dict.fromkeys((*changed, *output_changed)))
-        return bodies._replace(quirks=(*names, *bodies.quirks))
-
-    def _inner_name(self, entry: Tree) -> str:
-        return self.tools.inner(cast("str", tree_at(entry, "function")["name"]))
-
-    def _output_of_requests(self) -> tuple[OutputParts, tuple[str, ...]]:
-        """What requests have because of the output, and the names of the transforms that changed it.
-
-        The schema of a ``response_format`` passes the transforms of tools too: a provider takes the same
-        subset of JSON Schema in both.
-        """
+        output = OutputParts()
         if self.answer_tool is not None:
-            return OutputParts(tool=self.answer_tool.tree(), optional_tool=True), ()
-        if self.output is None or self.asked_by == "text":
-            return OutputParts(), ()
-        (entry,), changed = self._transform_tools([cast("Tree", final_tool(self.output).tree())])
-        if self.asked_by == "tool":
-            return OutputParts(tool=entry), changed
-        return OutputParts(response_format=response_format(self.output, schema_of(entry))), changed
+            output = OutputParts(tool=self.answer_tool.tree(), optional_tool=True)
+        elif self.output is not None and self.asked_by != "text":
+            # The schema of a ``response_format`` passes the transforms of tools too: a provider takes the
+            # same subset of JSON Schema in both.
+            (entry,), more = self._transform_tools([cast("Tree", final_tool(self.output).tree())])
+            schema, changed = tree_at(entry, "function")["parameters"], (*changed, *more)
+            native = None if self.asked_by == "tool" else response_format(self.output, schema)
+            output = OutputParts(tool=None if native else entry, response_format=native)
+        if self.constrains_calls:
+            names = [self.tools.inner(str(tree_at(entry, "function")["name"])) for entry in entries]
+            offered = [entry for name, entry in zip(names, entries, strict=True) if name not in withheld]
+            output = output._replace(callable=tuple(offered))
+        options, overrides = as_tree(parse(self.options)), as_tree(parse(self.overrides))
+        bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
+        return bodies._replace(quirks=(*dict.fromkeys(changed), *bodies.quirks))
 
     def _transform_tools(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
         """Entries of ``tools`` as they go out, and the names of the transforms that changed them."""
-        entries, changed = list[Tree](), dict[str, None]()
         schemas = self.provider.schema_transform
         names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
-        for entry in trees:
-            applied = apply_all("tool", names, entry)
-            entries.append(applied.tree)
-            changed |= dict.fromkeys(applied.changed)
-        return tuple(entries), tuple(changed)
-
-    def _config_of_replies(self) -> LoopConfig:
-        dialects = self.config.dialects(offered=self.offers_tools)
-        if self.constrains_calls and DIALECT not in dialects:
-            dialects = (*dialects, DIALECT)
-        is_same = dialects == self.config.text_dialects
-        return self.config if is_same else replace(self.config, text_dialects=dialects)
+        applied = [apply_all("tool", names, entry) for entry in trees]
+        changed = dict.fromkeys(name for each in applied for name in each.changed)
+        return tuple(each.tree for each in applied), tuple(changed)
 
     def _digest(self) -> str:
         tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
+        provider = self.provider.changes()
+        if not any(map(parts_of, self.messages)):
+            # Without a part, the settings of parts decide nothing, so a catalogue that knows more of a
+            # provider does not make recordings stale.
+            provider = {key: value for key, value in provider.items() if key not in PART_SETTINGS}
         # Parts count only if they are set, so that a new one changes no digest.
         parts = {
             "config": canonical(self.config.changes()),
-            "provider": canonical(self._provider_changes()),
+            "provider": canonical(provider),
             "overrides": self.overrides,
         }
         if (spec := self.output) is not None:
@@ -394,16 +378,6 @@ class Plan:
         head = ("plan", self.model, self.options, tools, str(self.seed))
         return chain(*head, *given, "messages", *map(wire, self.messages))
 
-    def _provider_changes(self) -> Tree:
-        """The provider's settings that count: without a part, those of parts decide nothing.
-
-        So a catalogue that knows more of a provider does not make recordings stale.
-        """
-        changes = self.provider.changes()
-        if any(map(parts_of, self.messages)):
-            return changes
-        return {key: value for key, value in changes.items() if key not in PART_SETTINGS}
-
 
 def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
     """What to write instead of a limit of costs that nobody can count."""
@@ -412,29 +386,6 @@ def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
         f"{key}: the price of {model!r} is unknown; write price=Price(input=..., output=...) per million "
         'tokens, reports_cost="yes" if the provider reports costs, or unknown_cost="allow" to run regardless'
     )
-
-
-def _check_kinds(given: Mapping[str, object]) -> None:
-    """Check the kinds of a plan's fields.
-
-    :raises ConfigError: at the first that is of another kind; says what to write
-    """
-    for key, (kinds, instead) in _FIELDS.items():
-        value = given[key]
-        if not isinstance(value, kinds):
-            got = "" if instead == _IN_FINAL_FORM else f"got {type(value).__name__}; write "
-            raise ConfigError(f"{key}: {got}{instead}")
-    messages = given["messages"]
-    if not (isinstance(messages, tuple) and all(isinstance(each, Message) for each in messages)):
-        raise ConfigError(f"messages: {_IN_FINAL_FORM}")
-
-
-def _with_prompt(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages, unless the last one is of the user and says nothing."""
-    last = messages[-1] if messages else None
-    if isinstance(last, UserMessage) and not last.parts and not last.content.strip():
-        raise ConfigError("messages: the prompt is empty; write what the user says")
-    return messages
 
 
 def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
@@ -447,8 +398,6 @@ def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
 
 
 def _parse_object(key: str, text: JsonText) -> Tree:
-    if nesting(text, enough=MAX_DEPTH + 1) > MAX_DEPTH:
-        raise ConfigError(f"{key}: nested deeper than {MAX_DEPTH} levels")
     tree = parse(text)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"{key}: expected a JSON object, got {text}")

@@ -100,12 +100,16 @@ class Preset:
         '{"max_turns":40,"text_dialects":["hermes_json"]}'
         """
         days = (day for day in (self.verified_on, other.verified_on) if day)
+        replaced = {
+            key for section in _SECTIONS for key in _parse_tree(getattr(other, section)) if key not in LISTS
+        }
+        because = {key: reason for key, reason in self.because if key not in replaced}
         return Preset(
             names=_union_in_order(self.names, other.names),
             about=" ".join(filter(None, (self.about, other.about))),
             evidence=_union_in_order(self.evidence, other.evidence),
             verified_on=min(days, default=""),
-            because=tuple({**self._remaining_reasons(other), **dict(other.because)}.items()),
+            because=tuple({**because, **dict(other.because)}.items()),
             defaults_for=_union_in_order(self.defaults_for, other.defaults_for),
             config=canonical(_merge_settings(_parse_tree(self.config), _parse_tree(other.config))),
             provider=canonical({**_parse_tree(self.provider), **_parse_tree(other.provider)}),
@@ -116,13 +120,6 @@ class Preset:
             price=other.price or self.price,
         )
 
-    def _remaining_reasons(self, other: Preset) -> dict[str, str]:
-        """The reasons for the settings that another preset does not replace."""
-        replaced = {
-            key for section in _SECTIONS for key in _parse_tree(getattr(other, section)) if key not in LISTS
-        }
-        return {key: reason for key, reason in self.because if key not in replaced}
-
     def changes(self) -> dict[str, dict[str, Json]]:
         """Its changes to the defaults, by section, with lists as they result."""
         trees = {section: dict(_parse_tree(getattr(self, section))) for section in _SECTIONS}
@@ -132,11 +129,11 @@ class Preset:
     def config_with(self, settings: Mapping[str, Any]) -> LoopConfig:
         """The settings of the loop with others over them, as if a preset with those had been merged.
 
-        >>> careful = Preset.of("careful", {"config": {"tool_transforms": ["tool_example_call"]}})
-        >>> careful.config_with({"tool_transforms": ["tool_first_sentences"]}).tool_transforms
-        ('tool_example_call', 'tool_first_sentences')
-        >>> careful.config_with({"tool_transforms": {"only": ["tool_first_sentences"]}}).tool_transforms
-        ('tool_first_sentences',)
+        >>> careful = Preset.of("careful", {"config": {"tool_transforms": ["schema_inline_defs"]}})
+        >>> careful.config_with({"tool_transforms": ["schema_strip_strict"]}).tool_transforms
+        ('schema_inline_defs', 'schema_strip_strict')
+        >>> careful.config_with({"tool_transforms": {"only": ["schema_strip_strict"]}}).tool_transforms
+        ('schema_strip_strict',)
 
         :param settings: a list of names adds to the preset's and the default's, an empty one clears, and
             ``{"only": names}`` replaces
@@ -161,8 +158,10 @@ class Preset:
 
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
-        requested = _parse_tree(self.request)
-        return {key: value for key, value in requested.items() if _supports_option(provider, key, value)}
+        requested = dict(_parse_tree(self.request))
+        if requested.get("tool_choice") == "required" and not provider.requires_calls():
+            del requested["tool_choice"]
+        return {key: value for key, value in requested.items() if provider.support(key) == "yes"}
 
     def plan(  # noqa: PLR0913 - a plan has that many parts, each by its name
         self,
@@ -186,7 +185,6 @@ class Preset:
         :raises ConfigError: if the parts are invalid or contradict each other
         """
         config, provider = self.settings_with(settings or {})
-        own = self.changes()
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:
@@ -198,7 +196,7 @@ class Preset:
             tools=surface,
             config=config,
             provider=provider,
-            overrides=merged(own["request_overrides"], overrides or {}),
+            overrides=merged(_parse_tree(self.request_overrides), overrides or {}),
             presets=self.names,
             seed=seed,
             output=output,
@@ -216,13 +214,6 @@ def request_options(table: Table) -> JsonText:
             instead = "write stream under config" if key == "stream" else "leave it out"
             raise table.complaint(f"it is set by the run itself; {instead}", key)
     return table.json()
-
-
-def _supports_option(provider: Provider, option: str, value: Json) -> bool:
-    """Whether a provider is known to support an option."""
-    if option == "tool_choice":
-        return value != "required" or provider.requires_calls()
-    return provider.support(option) == "yes"
 
 
 def _read_config(table: Table) -> JsonText:
@@ -252,12 +243,10 @@ def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
 
 def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with patches of lists turned into the lists that they make of the defaults."""
-    return {key: [*_resulting(key, value)] if key in LISTS else value for key, value in config.items()}
-
-
-def _resulting(key: str, patch: NamesPatch) -> tuple[str, ...]:
-    names = names_of(patch)
-    return names if _is_clearing_patch(patch) else _union_in_order(short_dialects(getattr(_LOOP, key)), names)
+    lists = {
+        key: joined([*short_dialects(getattr(_LOOP, key))], config[key]) for key in LISTS if key in config
+    }
+    return {**config, **{key: [*names_of(patch)] for key, patch in lists.items()}}
 
 
 def exact_config(config: LoopConfig) -> JsonText:
@@ -266,14 +255,12 @@ def exact_config(config: LoopConfig) -> JsonText:
     >>> exact_config(LoopConfig.of({"text_dialects": ["react"]}))
     '{"text_dialects":{"only":["react"]}}'
     """
-    return canonical(
-        {key: _only(value) if key in LISTS else value for key, value in config.changes().items()}
-    )
-
-
-def _only(names: Json) -> NamesPatch:
-    kept = [*short_dialects(names_of(names))]
-    return {"only": kept} if kept else []
+    exact = config.changes()
+    for key in LISTS:
+        if key in exact:
+            names = [*short_dialects(names_of(exact[key]))]
+            exact[key] = {"only": names} if names else []
+    return canonical(exact)
 
 
 def _union_in_order(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -311,17 +298,6 @@ def _is_clearing_patch(patch: NamesPatch) -> bool:
     return isinstance(patch, Mapping) or not patch
 
 
-def _display_value(value: Json) -> Json:
-    return [*short_dialects(names_of(value))] if isinstance(value, tuple) else value
-
-
-_DEFAULTS: Final[Mapping[str, JsonText]] = {
-    f"{section}.{setting.name}": canonical(_display_value(getattr(defaults, setting.name)))
-    for section, defaults in (("config", LoopConfig()), ("provider", Provider()))
-    for setting in fields(defaults)
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """One changed key, with its values before and after."""
@@ -344,7 +320,7 @@ def changes(preset: Preset) -> tuple[Change, ...]:
     """
     return tuple(
         Change(key, _DEFAULTS.get(key), value, _reason_for_key(preset, key))
-        for key, value in _leaves_of_preset(preset)
+        for key, value in _leaves_of_preset(preset).items()
     )
 
 
@@ -354,37 +330,37 @@ def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
     >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
     ()
     """
-    before, after = dict(_leaves_of_preset(one)), dict(_leaves_of_preset(other))
-    keys = [key for key in {**before, **after} if _leaf_at(before, key) != _leaf_at(after, key)]
+    ours, theirs = _leaves_of_preset(one), _leaves_of_preset(other)
     return tuple(
-        Change(
-            key,
-            _leaf_at(before, key),
-            _leaf_at(after, key),
-            _reason_for_key(other if key in after else one, key),
-        )
-        for key in keys
+        Change(key, before, after, _reason_for_key(other if key in theirs else one, key))
+        for key in {**ours, **theirs}
+        if (before := ours.get(key, _DEFAULTS.get(key))) != (after := theirs.get(key, _DEFAULTS.get(key)))
     )
-
-
-def _leaf_at(leaves: Mapping[str, JsonText], key: str) -> JsonText | None:
-    return leaves.get(key, _DEFAULTS.get(key))
 
 
 def _reason_for_key(preset: Preset, key: str) -> str:
     """The reason for a key; reasons are by top-level key, without the section."""
-    declared = key.split(".")[1]
-    return dict(preset.because).get(declared, "")
+    return dict(preset.because).get(key.split(".")[1], "")
 
 
-def _leaves_of_preset(preset: Preset) -> Iterator[tuple[str, JsonText]]:
-    for section, values in preset.changes().items():
-        yield from _leaves_below(section, values)
+def _leaves_of_preset(preset: Preset) -> dict[str, JsonText]:
+    """Each value that a preset sets, by its key with the section."""
+    return {
+        key: text for section, values in preset.changes().items() for key, text in _leaves(section, values)
+    }
 
 
-def _leaves_below(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
+def _leaves(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
     if not isinstance(value, Mapping) or (not value and "." in key):
         yield key, canonical(value)
         return
     for name, inner in value.items():
-        yield from _leaves_below(f"{key}.{name}", inner)
+        yield from _leaves(f"{key}.{name}", inner)
+
+
+_DEFAULTS: Final[Mapping[str, JsonText]] = {
+    f"{section}.{setting.name}": canonical(short_dialects(value) if isinstance(value, tuple) else value)
+    for section, defaults in (("config", _LOOP), ("provider", Provider()))
+    for setting in fields(defaults)
+    for value in [getattr(defaults, setting.name)]
+}

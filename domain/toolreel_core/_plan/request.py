@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._jsontext import (
@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     quote,
     tree_at,
 )
-from toolreel_core._plan.output import Constrained
+from toolreel_core._plan.output import constraint
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 # The options of a request, in the form that the server takes.
@@ -32,9 +32,6 @@ from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 MAX_TOKENS: Final = 8_192
 """Output limit of a request in the form of Messages whose plan has none: there, one is required."""
-
-_Said: TypeAlias = Callable[[Json], Tree]
-"""What an option is in another form."""
 
 _CHAT_ONLY: Final = frozenset({
     "frequency_penalty", "logit_bias", "logprobs", "n", "prediction", "presence_penalty", "seed",
@@ -48,29 +45,23 @@ _NOT_IN: Final[Mapping[WireForm, frozenset[str]]] = {
 }
 
 
-def is_unsaid(form: WireForm, key: str) -> bool:
-    """Whether a form has no word for an option."""
-    return key in _NOT_IN[form]
-
-
 def options_in(form: WireForm, options: Tree) -> Tree:
     """Options of chat completions, as another form says them.
 
     >>> options_in("responses", {"max_tokens": 100, "tool_choice": "required"})
     {'store': False, 'max_output_tokens': 100, 'tool_choice': 'required'}
     """
+    said = words_in(form, options)
     match form:
         case "chat_completions":
-            return options
+            return said
         case "messages":
-            said = words_in(form, options)
             # One call a turn is said of a choice, so there has to be one.
             choice: Tree = {"tool_choice": {"type": "auto"}} if "tool_choice" in said else {}
             return merged({"max_tokens": MAX_TOKENS, **choice}, said)
         case "responses":
             # Nothing that the server remembers decides what a run does, so a recording has all of it.
-            unstored: Tree = {"store": False}
-            return {**unstored, **words_in(form, options)}
+            return {"store": False, **said}
         case _:
             assert_never(form)
 
@@ -81,27 +72,74 @@ def words_in(form: WireForm, options: Tree) -> Tree:
     >>> words_in("responses", {"max_tokens": 100})
     {'max_output_tokens': 100}
     """
-    match form:
-        case "chat_completions":
-            return options
-        case "messages":
-            return _translate_options(form, options, _MESSAGES)
-        case "responses":
-            return _translate_options(form, options, _RESPONSES)
-        case _:
-            assert_never(form)
-
-
-def _translate_options(form: WireForm, options: Tree, words: Mapping[str, _Said]) -> Tree:
+    if form == "chat_completions":
+        return options
+    translate = _in_messages if form == "messages" else _in_responses
     said: Tree = {}
     for key, value in options.items():
-        if not is_unsaid(form, key):
-            said = merged(said, words[key](value) if key in words else {key: value})
+        if key not in _NOT_IN[form]:
+            said = merged(said, translate(key, value))
     return said
 
 
-def _rename_option(key: str) -> _Said:
-    return lambda value: {key: value}
+def _in_messages(key: str, value: Json) -> Tree:
+    """An option in the form of Messages (https://docs.anthropic.com/en/api/messages)."""
+    match key:
+        case "tools":
+            entries: list[Json] = []
+            for entry, function in _tool_functions(value):
+                named: Tree = {
+                    word: function[word] for word in ("name", "description", "strict") if word in function
+                }
+                schema: Tree = {"input_schema": function.get("parameters", {"type": "object"})}
+                entries.append({**named, **schema} if function else entry)
+            return {"tools": entries}
+        case "tool_choice":
+            if name := _demanded_tool(value):
+                return {"tool_choice": {"type": "tool", "name": name}}
+            words = {"required": "any", "auto": "auto", "none": "none"}
+            known = isinstance(value, str) and value in words
+            return {"tool_choice": {"type": words[str(value)]}} if known else {}
+        case "parallel_tool_calls":
+            return {} if value is not False else {"tool_choice": {"disable_parallel_tool_use": True}}
+        case "max_completion_tokens":
+            return {"max_tokens": value}
+        case "stop":
+            return {"stop_sequences": _as_sequence(value)}
+        case "user":
+            return {"metadata": {"user_id": value}}
+        case "reasoning_effort":
+            return {"output_config": {"effort": value}}
+        case "response_format":
+            asked = tree_at(as_tree(value), "json_schema").get("schema")
+            return {"output_config": {"format": {"type": "json_schema", "schema": asked}}} if asked else {}
+        case _:
+            return {key: value}
+
+
+def _in_responses(key: str, value: Json) -> Tree:
+    """An option in the form of Responses (https://platform.openai.com/docs/api-reference/responses/create)."""
+    match key:
+        case "tools":
+            # Without `strict`, OpenAI rewrites the schemas so that every property is required.
+            lax: Tree = {"type": "function", "strict": False}
+            pairs = _tool_functions(value)
+            return {"tools": [{**lax, **function} if function else entry for entry, function in pairs]}
+        case "tool_choice":
+            name = _demanded_tool(value)
+            return {"tool_choice": {"type": "function", "name": name} if name else value}
+        case "max_tokens" | "max_completion_tokens":
+            return {"max_output_tokens": value}
+        case "reasoning_effort":
+            return {"reasoning": {"effort": value}}
+        case "verbosity":
+            return {"text": {"verbosity": value}}
+        case "response_format":
+            asked = as_tree(value)
+            inner = {word: part for word, part in asked.items() if word != "json_schema"}
+            return {"text": {"format": {**inner, **tree_at(asked, "json_schema")}}}
+        case _:
+            return {key: value}
 
 
 def _as_sequence(value: Json) -> Sequence[Json]:
@@ -117,82 +155,6 @@ def _tool_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
 def _demanded_tool(choice: Json) -> Json:
     """The name of the one tool that a ``tool_choice`` demands; null if it demands none."""
     return tree_at(as_tree(choice), "function").get("name")
-
-
-# https://docs.anthropic.com/en/api/messages
-_CHOICES: Final[Mapping[Json, Json]] = {"required": "any", "auto": "auto", "none": "none"}
-
-
-def _tools_of_messages(tools: Json) -> Tree:
-    entries: list[Json] = []
-    for entry, function in _tool_functions(tools):
-        described: Tree = {key: function[key] for key in ("name", "description", "strict") if key in function}
-        schema: Tree = {"input_schema": function.get("parameters", {"type": "object"})}
-        entries.append({**described, **schema} if function else entry)
-    return {"tools": entries}
-
-
-def _choice_of_messages(choice: Json) -> Tree:
-    if name := _demanded_tool(choice):
-        return {"tool_choice": {"type": "tool", "name": name}}
-    return (
-        {"tool_choice": {"type": _CHOICES[choice]}} if isinstance(choice, str) and choice in _CHOICES else {}
-    )
-
-
-def _parallel_of_messages(parallel: Json) -> Tree:
-    return {} if parallel is not False else {"tool_choice": {"disable_parallel_tool_use": True}}
-
-
-def _format_of_messages(given: Json) -> Tree:
-    schema = tree_at(as_tree(given), "json_schema").get("schema")
-    return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
-
-
-_MESSAGES: Final[Mapping[str, _Said]] = {
-    "tools": _tools_of_messages,
-    "tool_choice": _choice_of_messages,
-    "parallel_tool_calls": _parallel_of_messages,
-    "max_completion_tokens": _rename_option("max_tokens"),
-    "stop": lambda stop: {"stop_sequences": _as_sequence(stop)},
-    "user": lambda user: {"metadata": {"user_id": user}},
-    "reasoning_effort": lambda effort: {"output_config": {"effort": effort}},
-    "response_format": _format_of_messages,
-}
-
-
-# https://platform.openai.com/docs/api-reference/responses/create
-def _tools_of_responses(tools: Json) -> Tree:
-    # Without `strict`, OpenAI rewrites the schemas so that every property is required.
-    lax: Tree = {"strict": False}
-    return {
-        "tools": [
-            {"type": "function", **lax, **function} if function else entry
-            for entry, function in _tool_functions(tools)
-        ]
-    }
-
-
-def _choice_of_responses(choice: Json) -> Tree:
-    name = _demanded_tool(choice)
-    return {"tool_choice": {"type": "function", "name": name} if name else choice}
-
-
-def _format_of_responses(given: Json) -> Tree:
-    asked = as_tree(given)
-    inner = {key: value for key, value in asked.items() if key != "json_schema"}
-    return {"text": {"format": {**inner, **tree_at(asked, "json_schema")}}}
-
-
-_RESPONSES: Final[Mapping[str, _Said]] = {
-    "tools": _tools_of_responses,
-    "tool_choice": _choice_of_responses,
-    "max_tokens": _rename_option("max_output_tokens"),
-    "max_completion_tokens": _rename_option("max_output_tokens"),
-    "reasoning_effort": lambda effort: {"reasoning": {"effort": effort}},
-    "verbosity": lambda verbosity: {"text": {"verbosity": verbosity}},
-    "response_format": _format_of_responses,
-}
 
 
 # A request to the model, as encoded parts that are joined and never encoded again.
@@ -216,9 +178,8 @@ class RequestOptions:
     """Whether the reply is asked for in pieces."""
 
     def __post_init__(self) -> None:
-        options = parse(self.text)
         object.__setattr__(self, "digest", digest(self.text))
-        object.__setattr__(self, "streamed", isinstance(options, Mapping) and options.get("stream") is True)
+        object.__setattr__(self, "streamed", as_tree(parse(self.text)).get("stream") is True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +194,17 @@ class Request:
     """A message of the user behind the others, which no history stores; see ``LoopConfig.restate_task``."""
     sent: Transcript = field(init=False, repr=False, compare=False)
     """The messages with the reminder."""
-    form: WireForm = field(init=False, repr=False, compare=False)
-    """The form in which the server takes it."""
 
     def __post_init__(self) -> None:
         complete = self.messages.complete()
         object.__setattr__(self, "messages", complete)
         sent = complete.reminded(UserMessage(self.reminder)) if self.reminder else complete
         object.__setattr__(self, "sent", sent)
-        object.__setattr__(self, "form", complete.form.provider.wire_form)
+
+    @property
+    def form(self) -> WireForm:
+        """The form in which the server takes it."""
+        return self.messages.form.provider.wire_form
 
     @property
     def body(self) -> str:
@@ -282,7 +245,7 @@ class Request:
 def pinned(options: RequestOptions, upstream: str) -> RequestOptions:
     """The options with OpenRouter's ``provider.order``, which pins requests to one upstream provider."""
     routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
-    return RequestOptions(canonical(merged(cast("Tree", parse(options.text)), routing)))
+    return RequestOptions(canonical(merged(as_tree(parse(options.text)), routing)))
 
 
 IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsupported"]
@@ -301,7 +264,6 @@ _RESERVED_IN: Final[Mapping[WireForm, frozenset[str]]] = {
 }
 """The same in each form; a key that stands twice in a body would mean the later one."""
 _CAPS: Final = ("max_completion_tokens", "max_tokens")
-_STREAMED: Final[Tree] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class Ignored(NamedTuple):
@@ -319,8 +281,9 @@ class OutputParts(NamedTuple):
     optional_tool: bool = False
     """Whether an answer may be a text too, so that a request without tools does not need the final tool."""
     response_format: Json = None
-    constrained: Constrained | None = None
-    """What holds each reply to a request with tools to one call."""
+    callable: tuple[Tree, ...] | None = None
+    """The tools that the reply to a request with tools has to call, if not the final tool; ``None`` if the
+    reply is free."""
 
 
 _NO_OUTPUT: Final = OutputParts()
@@ -363,67 +326,54 @@ def bodies_of(
     :param tools: the entries of the ``tools`` array as they go out
     """
     reserved = reserved_keys(overrides, provider.wire_form)
-    requested = merged(options, {key: value for key, value in overrides.items() if key not in reserved})
+    requested = merged(options, _without(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)
     native: Tree = {"response_format": output.response_format} if output.response_format else {}
-    with_tools: Tree = {
-        **{key: value for key, value in accepted.items() if key != "response_format"},
-        **native,
-    }
-    unstreamed: Tree = {
-        **{key: value for key, value in accepted.items() if key not in _TOOL_OPTIONS},
-        **native,
-    }
-    plain = unstreamed
-    streamed = _STREAMED if provider.supports_stream_options != "no" else {"stream": True}
-    match config.stream:
-        case "never":
-            pass
-        case "final":
-            plain = merged(streamed, plain)
-        case "always":
-            with_tools, unstreamed = merged(streamed, with_tools), merged(streamed, unstreamed)
-            plain = unstreamed
-        case _:
-            assert_never(config.stream)
+    calling: Tree = {**_without(accepted, "response_format"), **native}
+    answering: Tree = {**_without(accepted, *_TOOL_OPTIONS), **native}
+    streamed: Tree = {"stream": True}
+    if provider.supports_stream_options != "no":
+        streamed = {**streamed, "stream_options": {"include_usage": True}}
+    plain = answering if config.stream == "never" else merged(streamed, answering)
+    if config.stream == "always":
+        calling, answering = merged(streamed, calling), plain
     # In a run with a final tool, each reply is a call: of a tool, or of this one.
     demanded: Tree = {"tool_choice": "required"} if provider.requires_calls() else {}
-    callable_ = tools
-    without_tools = plain
+    callable_, without_tools = tools, plain
     if output.tool is not None:
         early = output.optional_tool and config.tool_use_mode != "enforced"
         callable_ = (output.tool, *tools) if early else (*tools, output.tool)
-        with_tools = {**demanded, **with_tools}
-    if output.tool is not None and not output.optional_tool:
-        without_tools = {"tools": (output.tool,), **demanded, **unstreamed}
-    sent: Tree = {"tools": callable_, **with_tools} if callable_ else without_tools
-    requiring: Tree = {**sent, "tool_choice": "required"} if callable_ else sent
-    with_call, requiring_call, free = sent, requiring, sent
-    if (held := output.constrained) is not None:
+        calling = {**demanded, **calling}
+        if not output.optional_tool:
+            without_tools = {"tools": (output.tool,), **demanded, **answering}
+    free: Tree = {"tools": callable_, **calling} if callable_ else without_tools
+    offered = free
+    with_tools, requiring = free, {**free, "tool_choice": "required"} if callable_ else free
+    if output.callable is not None:
         # A choice of tools would bring a grammar of the server's own.
-        dropped = ("tools", *_TOOL_OPTIONS) if held.tools_in_text else ("tool_choice",)
-        free = {key: value for key, value in sent.items() if key not in dropped}
-        with_call, requiring_call = {**free, **held.turn}, {**free, **held.requiring}
+        free = _without(free, "tool_choice")
+        with_tools = {**free, **constraint((*output.callable, output.tool))}
+        requiring = {**free, **constraint(output.callable)}
     unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
+
+    def encoded(tree: Tree) -> RequestOptions:
+        return RequestOptions(canonical(options_in(provider.wire_form, tree)))
+
     return Bodies(
-        _options_of(with_call, provider),
-        _options_of(requiring_call, provider),
-        _options_of(free, provider),
-        _options_of(without_tools, provider),
-        _options_of(plain, provider),
-        with_call.get("parallel_tool_calls") is False,
-        _max_tokens(accepted),
-        quirks,
-        (
+        encoded(with_tools),
+        encoded(requiring),
+        encoded(free),
+        encoded(without_tools),
+        encoded(plain),
+        one_call=with_tools.get("parallel_tool_calls") is False,
+        output_cap=_max_tokens(accepted),
+        quirks=quirks,
+        ignored=(
             *(Ignored(key, "reserved") for key in reserved),
             *(Ignored(key, "unsupported") for key in requested if not _is_sent(key, provider)),
-            *(Ignored(key, unfit) for key in accepted if key not in sent),
+            *(Ignored(key, unfit) for key in accepted if key not in offered),
         ),
     )
-
-
-def _options_of(tree: Tree, provider: Provider) -> RequestOptions:
-    return RequestOptions(canonical(options_in(provider.wire_form, tree)))
 
 
 def reserved_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple[str, ...]:
@@ -441,7 +391,11 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
     # Some ignore ``max_completion_tokens`` without a word, others refuse ``max_tokens``.
     field = provider.max_tokens_field
     renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
-    ruled = _with_temperature_rule(renamed, provider)
+    ruled, temperature = renamed, renamed.get("temperature")
+    if provider.temperature_rule == "drop":
+        ruled = _without(renamed, "temperature")
+    elif provider.temperature_rule == "max1" and isinstance(temperature, int | float) and temperature > 1:
+        ruled = {**renamed, "temperature": 1}
     changes = {
         "max_tokens_field": list(renamed) != list(kept),
         "temperature_rule": ruled != renamed,
@@ -450,27 +404,14 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
 
 
 def _is_sent(key: str, provider: Provider) -> bool:
-    return provider.support(key) != "no" and not is_unsaid(provider.wire_form, key)
+    return provider.support(key) != "no" and key not in _NOT_IN[provider.wire_form]
 
 
-def _with_temperature_rule(options: Tree, provider: Provider) -> Tree:
-    temperature = options.get("temperature")
-    match provider.temperature_rule:
-        case "free":
-            return options
-        case "drop":
-            return {key: value for key, value in options.items() if key != "temperature"}
-        case "max1":
-            high = isinstance(temperature, int | float) and temperature > 1
-            return {**options, "temperature": 1} if high else options
-        case _:
-            assert_never(provider.temperature_rule)
+def _without(tree: Tree, *keys: str) -> dict[str, Json]:
+    return {key: value for key, value in tree.items() if key not in keys}
 
 
 def _max_tokens(options: Tree) -> int | None:
-    for key in _CAPS:
-        cap = options.get(key)
-        # llama.cpp and LM Studio read -1 as: no limit.
-        if isinstance(cap, int) and not isinstance(cap, bool) and cap > 0:
-            return cap
-    return None
+    # llama.cpp and LM Studio read -1 as: no limit.
+    caps = [options.get(key) for key in _CAPS]
+    return next((cap for cap in caps if type(cap) is int and cap > 0), None)

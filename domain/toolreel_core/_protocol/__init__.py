@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         load_note,
         load_plan,
         load_state,
-        reader_for,
+        stored_fields,
         tag,
         to_json,
     )
@@ -85,7 +85,6 @@ if TYPE_CHECKING:
         LateAnswer,
         ModelNudged,
         Note,
-        NudgeReason,
         OptionIgnored,
         OutputCalled,
         OutputRejected,
@@ -150,7 +149,6 @@ if TYPE_CHECKING:
         Tally,
         Waiting,
     )
-    from toolreel_core._protocol.stored_schemas import definitions, schema_of_object
 else:
     from toolreel_core._lazy_names import face
 

@@ -7,7 +7,7 @@ writes ``digest`` instead of ``base64``, and the Base64 of each digest once in a
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
 
@@ -26,31 +26,6 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
     if isinstance(value, Plan):
         return tuple([blob for message in value.messages for blob in blobs_of(parts_of(message))])
     return blobs_of(value.parts) if isinstance(value, UserSpoke | ToolReturned) else ()
-
-
-def by_digest(tree: Json, blobs: Iterable[Blob] = ()) -> tuple[Json, dict[str, str]]:
-    """The stored form with digests, and the Base64 of each.
-
-    :param blobs: those whose digests are known, so that they are not computed again
-    """
-    known, found = {blob.base64: blob.digest for blob in blobs}, dict[str, str]()
-
-    def without(value: Json) -> Json:
-        match value:
-            case {"type": "blob", "media_type": media_type, "base64": str() as base64}:
-                digest = known.get(base64)
-                if digest is None:
-                    digest = known[base64] = digest_of(base64)
-                found[digest] = base64
-                return {"type": "blob", "media_type": media_type, "digest": digest}
-            case Mapping():
-                return {key: without(item) for key, item in value.items()}
-            case [*items]:
-                return [without(item) for item in items]
-            case _:
-                return value
-
-    return without(tree), found
 
 
 def with_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
@@ -78,7 +53,7 @@ def check_blob(digest: str, base64: object, place: str) -> str:
     :raises CodecError: if it is none, or another one's
     """
     try:
-        fits = isinstance(base64, str) and digest_of(base64) == digest
+        fits = f"sha256:{sha256(b64decode(str(base64), validate=True)).hexdigest()}" == digest
     except ValueError:
         fits = False
     if not fits:
@@ -86,11 +61,3 @@ def check_blob(digest: str, base64: object, place: str) -> str:
             f"{place}: the bytes do not fit the digest {digest}; they were damaged, record again"
         )
     return str(base64)
-
-
-def digest_of(base64: str) -> str:
-    """The digest of a blob.
-
-    :raises ValueError: if it is no Base64
-    """
-    return f"sha256:{sha256(b64decode(base64, validate=True)).hexdigest()}"

@@ -10,19 +10,19 @@ never becomes a wrong state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation import Form, Message, Transcript
+from toolreel_core._conversation import Blob, Form, Message, Transcript
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, read
 from toolreel_core._plan import Plan
-from toolreel_core._protocol.blobs import MENTION, by_digest, check_blob, with_blobs
+from toolreel_core._protocol.blobs import check_blob, with_blobs
 from toolreel_core._protocol.effects import Effect
 from toolreel_core._protocol.events import Event
 from toolreel_core._protocol.notes import Note
@@ -35,8 +35,6 @@ out, changes: whatever has another version is rejected."""
 
 Stored: TypeAlias = Plan | State | Event | Effect | Note
 
-_Reader: TypeAlias = Callable[[Json, str], object]
-
 
 def dump(value: Stored) -> JsonText:
     """The versioned text of a value.
@@ -45,9 +43,7 @@ def dump(value: Stored) -> JsonText:
     >>> dump(ToolReturned(2, "{}"))
     '{"toolreel":1,"value":{"type":"tool_returned","ref":2,"output":"{}"}}'
     """
-    tree = encode(value)
-    text = canonical({"toolreel": VERSION, "value": tree})
-    return text if MENTION not in text else canonical(_extract_blobs(tree))
+    return canonical(to_json(value))
 
 
 def to_json(value: Stored) -> Tree:
@@ -57,11 +53,8 @@ def to_json(value: Stored) -> Tree:
     >>> to_json(ToolReturned(2, "{}"))
     {'toolreel': 1, 'value': {'type': 'tool_returned', 'ref': 2, 'output': '{}'}}
     """
-    return _extract_blobs(encode(value))
-
-
-def _extract_blobs(tree: Json) -> Tree:
-    tree, blobs = by_digest(tree)
+    blobs: dict[str, Json] = {}
+    tree = encode(value, blobs)
     apart: Tree = {"blobs": blobs} if blobs else {}
     return {"toolreel": VERSION, "value": tree, **apart}
 
@@ -73,7 +66,7 @@ def from_json(stored: str | Tree) -> Stored:
 
     :raises CodecError: if it is nothing that this version stores
     """
-    found = cast("Stored", _decode_as(Stored, stored))
+    found = cast("Stored", _load(Stored, stored))
     if isinstance(found, State):
         check_phase(found)
     return found
@@ -88,14 +81,14 @@ def load_state(stored: str | Tree) -> State:
 
     :raises CodecError: if it is not a state of this version; the same for all ``load_`` functions
     """
-    state = cast("State", _decode_as(State, stored))
+    state = cast("State", _load(State, stored))
     check_phase(state)
     return state
 
 
 def load_plan(stored: str | Tree) -> Plan:
     """Read a stored plan."""
-    return cast("Plan", _decode_as(Plan, stored))
+    return cast("Plan", _load(Plan, stored))
 
 
 def load_event(stored: str | Tree) -> Event:
@@ -106,70 +99,70 @@ def load_event(stored: str | Tree) -> Event:
     ...
     toolreel_core.CodecError: value.ref: expected int, got "2"
     """
-    return cast("Event", _decode_as(Event, stored))
+    return cast("Event", _load(Event, stored))
 
 
 def load_effect(stored: str | Tree) -> Effect:
     """Read a stored effect."""
-    return cast("Effect", _decode_as(Effect, stored))
+    return cast("Effect", _load(Effect, stored))
 
 
 def load_note(stored: str | Tree) -> Note:
     """Read a stored note."""
-    return cast("Note", _decode_as(Note, stored))
-
-
-def decode(kind: object, tree: Json, place: str) -> object:
-    """Read an encoded value of this annotation from inside a larger record; errors begin with the place."""
-    return reader_for(kind)(tree, place)
+    return cast("Note", _load(Note, stored))
 
 
 def decode_plan(tree: Json) -> Plan:
     """Read an encoded plan from inside a larger record."""
-    return cast("Plan", reader_for(Plan)(tree, "plan"))
+    return cast("Plan", decode(Plan, tree, "plan"))
 
 
 def decode_event(tree: Json) -> Event:
     """Read an encoded event from inside a larger record."""
-    return cast("Event", reader_for(Event)(tree, "event"))
+    return cast("Event", decode(Event, tree, "event"))
 
 
-def encode(value: object) -> Json:
-    """The stored form of a value, as parsed JSON."""
+def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
+    """The stored form of a value, as parsed JSON.
+
+    :param blobs: gets the Base64 of each blob by its digest, which then stands in its place
+    """
     match value:
         case None | bool() | int() | float() | str():
             return value
         case Transcript():
-            return _encode_transcript(value)
+            # With a provider's form or a shortened history, an object that has those too.
+            messages: Json = [encode(message, blobs) for message in value.messages]
+            if value.form == Form() and value.kept is None:
+                return messages
+            kept = None if value.kept is None else [encode(message, blobs) for message in value.kept]
+            return {"messages": messages, "form": encode(value.form), "kept": kept}
         case tuple():
-            return [encode(item) for item in value]
+            return [encode(item, blobs) for item in value]
         case PMap():  # sorted, since its own order depends on the hash seed
-            return {key: encode(value[key]) for key in sorted(value)}
+            return {key: encode(value[key], blobs) for key in sorted(value)}
+        case Blob():
+            stored: Tree = {"base64": value.base64}
+            if blobs is not None:
+                blobs[value.digest] = value.base64
+                stored = {"digest": value.digest}
+            return {"type": tag(Blob), "media_type": value.media_type, **stored}
         case _ if is_dataclass(value):
-            given = [(item, getattr(value, item.name)) for item in fields(value) if item.init]
-            stored = {item.name: encode(content) for item, content in given if content != item.default}
-            return {"type": tag(type(value)), **stored}
+            kind: Any = type(value)
+            given = [(item, getattr(value, item.name)) for item, _ in stored_fields(kind)]
+            changed = {item.name: encode(part, blobs) for item, part in given if part != item.default}
+            return {"type": tag(kind), **changed}
         case _:
             raise CodecError(f"{value!r} has no stored form")
 
 
-def _encode_transcript(transcript: Transcript) -> Json:
-    """The messages; with a provider's form or a shortened history, an object that has those too."""
-    messages: Json = [encode(message) for message in transcript.messages]
-    if transcript.form == Form() and transcript.kept is None:
-        return messages
-    kept = None if transcript.kept is None else [encode(message) for message in transcript.kept]
-    return {"messages": messages, "form": encode(transcript.form), "kept": kept}
-
-
-def _decode_as(kind: object, stored: str | Tree) -> object:
+def _load(kind: object, stored: str | Tree) -> object:
+    tree: Json | CodecError = stored
     if isinstance(stored, str):
         tree = either(read(stored).alt(lambda why: CodecError(f"not a stored value: {why}")))
-        if isinstance(tree, CodecError):
-            raise tree
-    else:
-        tree = stored
     match tree:
+        case CodecError():
+            raise tree
         case {"toolreel": version, "value": value, **foreign}:
             if type(version) is not int or version != VERSION:
                 raise CodecError(
@@ -179,18 +172,14 @@ def _decode_as(kind: object, stored: str | Tree) -> object:
             blobs = foreign.pop("blobs", None)
             if foreign:
                 raise CodecError(f"{', '.join(map(str, foreign))} is unknown to this version")
-            return reader_for(kind)(
-                value if blobs is None else _insert_blobs(value, cast("Json", blobs)), "value"
-            )
+            if blobs is not None:
+                if not isinstance(blobs, Mapping):
+                    raise codec_error("blobs", "an object", cast("Json", blobs))
+                checked = {name: check_blob(name, base64, f"blobs.{name}") for name, base64 in blobs.items()}
+                value = with_blobs(value, checked, "value")
+            return decode(kind, value, "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
-
-
-def _insert_blobs(value: Json, blobs: Json) -> Json:
-    if not isinstance(blobs, Mapping):
-        raise codec_error("blobs", "an object", blobs)
-    checked = {digest: check_blob(digest, base64, f"blobs.{digest}") for digest, base64 in blobs.items()}
-    return with_blobs(value, checked, "value")
 
 
 def tag(kind: type) -> str:
@@ -203,134 +192,100 @@ def tag(kind: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-@cache
-def reader_for(hint: object) -> _Reader:
-    """The function that reads a value of this annotation.
+def decode(kind: object, tree: Json, place: str) -> object:
+    """Read an encoded value of an annotation, which may be inside a larger record.
 
-    Cached, and recursive calls happen while reading: annotations may refer to each other.
+    :param place: what errors begin with
+    :raises CodecError: names the place
     """
     # Special cases come first: both are classes that the general rules below would read field by field.
-    if hint is Transcript:
-        return _read_transcript
-    if hint is JsonText:
-        return _read_json_text
-    if get_origin(hint) in {Union, UnionType}:
-        return _union_reader(get_args(hint))
-    if get_origin(hint) is PMap:
-        return _map_reader(reader_for(get_args(hint)[1]))
-    if get_origin(hint) is Literal:
-        return _literal_reader(get_args(hint))
-    if get_origin(hint) is tuple:
-        return _tuple_reader(reader_for(get_args(hint)[0]))
-    kind = cast("type[Any]", hint)
-    return _class_reader(kind) if is_dataclass(kind) else _scalar_reader(kind)
+    if kind is Transcript:
+        return _decode_transcript(tree, place)
+    if kind is JsonText:
+        text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
+        if not isinstance(text, JsonText) or text != tree:
+            raise codec_error(place, "canonical JSON text", tree)
+        return text
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        return _decode_union(arguments, tree, place)
+    if origin is Literal:
+        if tree not in arguments:
+            raise codec_error(place, f"one of {', '.join(arguments)}", tree)
+        return tree
+    if origin is tuple:
+        if isinstance(tree, str) or not isinstance(tree, Sequence):
+            raise codec_error(place, "a list", tree)
+        return tuple([decode(arguments[0], item, f"{place}[{at}]") for at, item in enumerate(tree)])
+    if origin is PMap:
+        if not isinstance(tree, Mapping):
+            raise codec_error(place, "an object", tree)
+        return pmap({key: decode(arguments[1], item, f"{place}.{key}") for key, item in tree.items()})
+    if is_dataclass(kind):
+        return _decode_class(kind, tree, place)
+    # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
+    scalar, given = cast("type[object]", kind), type(tree)
+    if given is not scalar and not (scalar is float and given is int):
+        raise codec_error(place, scalar.__name__, tree)
+    return tree
 
 
-def _read_transcript(tree: Json, place: str) -> object:
+def _decode_transcript(tree: Json, place: str) -> Transcript:
+    kind = tuple[Message, ...]
     if not isinstance(tree, Mapping):
-        return Transcript.of(_read_messages(tree, place))
+        return Transcript.of(cast("tuple[Message, ...]", decode(kind, tree, place)))
     if {*tree} != {"messages", "form", "kept"}:
         raise codec_error(place, "a list, or an object of messages, form and kept", tree)
-    messages, kept = _read_messages(tree["messages"], f"{place}.messages"), tree["kept"]
-    less = None if kept is None else _read_messages(kept, f"{place}.kept")
-    form = cast("Form", reader_for(Form)(tree["form"], f"{place}.form"))
+    messages = cast("tuple[Message, ...]", decode(kind, tree["messages"], f"{place}.messages"))
+    kept = cast("tuple[Message, ...] | None", decode(kind | None, tree["kept"], f"{place}.kept"))
+    form = cast("Form", decode(Form, tree["form"], f"{place}.form"))
     try:
-        return Transcript.of(messages, form, kept=less)
+        return Transcript.of(messages, form, kept=kept)
     except ConfigError as error:
         raise CodecError(f"{place}.form: {error}") from error
 
 
-def _read_messages(tree: Json, place: str) -> tuple[Message, ...]:
-    return cast("tuple[Message, ...]", reader_for(tuple[Message, ...])(tree, place))
+def _decode_union(kinds: tuple[Any, ...], tree: Json, place: str) -> object:
+    classes = {tag(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
+    if classes and isinstance(tree, Mapping):
+        kind = classes.get(str(tree.get("type")))
+        if kind is None:
+            raise codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
+        return decode(kind, tree, place)
+    plain = [kind for kind in kinds if not is_dataclass(kind)]
+    for kind in plain:
+        if (kind is NoneType) == (tree is None):
+            return None if tree is None else decode(kind, tree, place)
+    raise codec_error(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
+
+
+@cache
+def stored_fields(kind: Any) -> tuple[tuple[Field[Any], object], ...]:  # noqa: ANN401 - a dataclass
+    """The fields of a class that are stored, each with its annotation."""
+    hints = get_type_hints(kind)
+    stored = [item for item in fields(kind) if item.init and item.metadata.get("stored", True)]
+    return tuple((item, hints[item.name]) for item in stored)
+
+
+def _decode_class(kind: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - a dataclass
+    if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
+        raise codec_error(place, f"an object of type {tag(kind)}", tree)
+    stored, values = stored_fields(kind), dict[str, object]()
+    required = {item.name for item, _ in stored if item.default is MISSING}
+    if missing := sorted(required - tree.keys()):
+        raise CodecError(f"{place}.{missing[0]}: is missing")
+    if foreign := sorted(tree.keys() - {"type", *(item.name for item, _ in stored)}):
+        raise CodecError(f"{place}.{foreign[0]}: is unknown to this version")
+    for item, hint in stored:
+        if item.name in tree:
+            values[item.name] = decode(hint, tree[item.name], f"{place}.{item.name}")
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise CodecError(f"{place}: {error}") from error
 
 
 def codec_error(place: str, expected: str, tree: Json) -> CodecError:
     """What is wrong with a stored value, which is told up to 80 characters of it."""
     text = canonical(tree)
     return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
-
-
-def _read_json_text(tree: Json, place: str) -> JsonText:
-    text = either(read(tree).map(canonical)) if isinstance(tree, str) else None
-    if not isinstance(text, JsonText) or text != tree:
-        raise codec_error(place, "canonical JSON text", tree)
-    return text
-
-
-def _scalar_reader(kind: type) -> _Reader:
-    def read_scalar(tree: Json, place: str) -> object:
-        # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
-        if type(tree) is not kind and not (kind is float and type(tree) is int):
-            raise codec_error(place, kind.__name__, tree)
-        return tree
-
-    return read_scalar
-
-
-def _literal_reader(allowed: tuple[str, ...]) -> _Reader:
-    def read_literal(tree: Json, place: str) -> object:
-        if tree not in allowed:
-            raise codec_error(place, f"one of {', '.join(allowed)}", tree)
-        return tree
-
-    return read_literal
-
-
-def _tuple_reader(item: _Reader) -> _Reader:
-    def read_tuple(tree: Json, place: str) -> object:
-        if not isinstance(tree, Sequence) or isinstance(tree, str):
-            raise codec_error(place, "a list", tree)
-        return tuple(item(value, f"{place}[{index}]") for index, value in enumerate(tree))
-
-    return read_tuple
-
-
-def _map_reader(item: _Reader) -> _Reader:
-    def read_map(tree: Json, place: str) -> object:
-        if not isinstance(tree, Mapping):
-            raise codec_error(place, "an object", tree)
-        return pmap({key: item(value, f"{place}.{key}") for key, value in tree.items()})
-
-    return read_map
-
-
-def _union_reader(kinds: tuple[Any, ...]) -> _Reader:
-    classes = {tag(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
-    plain = [kind for kind in kinds if not is_dataclass(kind)]
-
-    def read_union(tree: Json, place: str) -> object:
-        if classes and isinstance(tree, Mapping):
-            kind = classes.get(str(tree.get("type")))
-            if kind is None:
-                raise codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
-            return reader_for(kind)(tree, place)
-        for kind in plain:
-            if kind is NoneType and tree is None:
-                return None
-            if kind is not NoneType and tree is not None:
-                return reader_for(kind)(tree, place)
-        raise codec_error(place, " or ".join([*classes, *(kind.__name__ for kind in plain)]), tree)
-
-    return read_union
-
-
-def _class_reader(kind: type[Any]) -> _Reader:
-    hints = get_type_hints(kind)
-    stored = [item for item in fields(kind) if item.init]
-    required = {item.name for item in stored if item.default is MISSING}
-
-    def read_class(tree: Json, place: str) -> object:
-        if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
-            raise codec_error(place, f"an object of type {tag(kind)}", tree)
-        given = {name: value for name, value in tree.items() if name != "type"}
-        if missing := sorted(required - given.keys()):
-            raise CodecError(f"{place}.{missing[0]}: is missing")
-        if foreign := sorted(given.keys() - {item.name for item in stored}):
-            raise CodecError(f"{place}.{foreign[0]}: is unknown to this version")
-        values = {name: reader_for(hints[name])(value, f"{place}.{name}") for name, value in given.items()}
-        try:
-            return kind(**values)
-        except ConfigError as error:
-            raise CodecError(f"{place}: {error}") from error
-
-    return read_class

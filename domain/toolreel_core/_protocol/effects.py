@@ -41,7 +41,7 @@ class SendRequest:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run one tool, with arguments that passed every check of ``_loop/admission.py``."""
+    """Run one tool, with arguments that passed every check of ``_loop/tool_calls.py``."""
 
     ref: int
     call_id: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Plan
-from toolreel_core._protocol.blobs import blobs_in, by_digest
+from toolreel_core._protocol.blobs import blobs_in
 from toolreel_core._protocol.codec import VERSION, encode, tag
 from toolreel_core._protocol.effects import ANSWERS, Unanswered, fingerprint
 from toolreel_core._protocol.events import Event
@@ -20,7 +20,7 @@ from toolreel_core._protocol.events import Event
 
 def header_line(plan: Plan) -> str:
     """The first line of a journal, without a line break."""
-    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": _with_digests(plan)})
+    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": encode(plan, {})})
 
 
 def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
@@ -31,7 +31,7 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
     kind, fp = tag(type(event)), None
     if effect is not None and isinstance(event, ANSWERS[type(effect)]):
         kind, fp = tag(type(effect)), fingerprint(effect)
-    return canonical({"n": n, "kind": kind, "fp": fp, "event": _with_digests(event)})
+    return canonical({"n": n, "kind": kind, "fp": fp, "event": encode(event, {})})
 
 
 def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
@@ -44,8 +44,3 @@ def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, s
         if blob.digest not in written and blob.digest not in lines:
             lines[blob.digest] = canonical({"blob": blob.digest, "base64": blob.base64})
     return lines
-
-
-def _with_digests(value: Plan | Event) -> Json:
-    blobs, tree = blobs_in(value), encode(value)
-    return by_digest(tree, blobs)[0] if blobs else tree

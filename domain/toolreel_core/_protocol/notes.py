@@ -12,7 +12,7 @@ from toolreel_core._plan import FallbackReason, IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies import Finish
 
-NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected", "final_check", "unsupported_claim"]
+NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "one_call", "tools_off"]
 
 
@@ -309,7 +309,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class ModelNudged:
-    """The model was asked again: it skipped its tools, or its call was not read, or its answer is checked."""
+    """The model was asked again: it skipped its tools, or its call was not read."""
 
     turn: int
     why: NudgeReason

@@ -7,7 +7,7 @@ Every class here is frozen, so a step returns a new state, which shares its hist
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
 from pyrsistent import PMap, pmap
@@ -147,68 +147,36 @@ class Tally:
         """What all replies took, to bill this run; ``None`` without a reply."""
         if not self.priced + self.unpriced:
             return None
-        return Spent(
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.cost if self.priced else None,
-            self.cached_tokens,
-            self.reasoning_tokens,
-            self.prompt_audio_tokens,
-            self.completion_audio_tokens,
-            self.priced,
-            self.unpriced,
-        )
+        tokens = {name: getattr(self, name) for name in _TOKENS}
+        cost = self.cost if self.priced else None
+        return Spent(cost=cost, priced=self.priced, unpriced=self.unpriced, **tokens)
 
-    def read(self, usage: Usage) -> Tally:
-        """This tally plus the tokens and the cost of one more reply."""
+    def plus(self, taken: Usage | Spent) -> Tally:
+        """This tally plus the tokens and the cost of one more reply, or of all that a tool took."""
+        known, unknown, by_tools = int(taken.cost is not None), int(taken.cost is None), self.by_tools
+        if isinstance(taken, Spent):
+            known, unknown = taken.priced, taken.unpriced
+            by_tools = taken if by_tools is None else by_tools.plus(taken)
         return replace(
             self,
-            prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
-            completion_tokens=self.completion_tokens + usage.completion_tokens,
-            cost=self.cost + (usage.cost or 0.0),
-            cached_tokens=self.cached_tokens + usage.cached_tokens,
-            reasoning_tokens=self.reasoning_tokens + usage.reasoning_tokens,
-            prompt_audio_tokens=self.prompt_audio_tokens + usage.prompt_audio_tokens,
-            completion_audio_tokens=self.completion_audio_tokens + usage.completion_audio_tokens,
-            priced=self.priced + (usage.cost is not None),
-            unpriced=self.unpriced + (usage.cost is None),
-        )
-
-    def spend(self, spent: Spent) -> Tally:
-        """This tally plus what a tool has taken of models."""
-        return replace(
-            self,
-            prompt_tokens=self.prompt_tokens + spent.prompt_tokens,
-            completion_tokens=self.completion_tokens + spent.completion_tokens,
-            cost=self.cost + (spent.cost or 0.0),
-            cached_tokens=self.cached_tokens + spent.cached_tokens,
-            reasoning_tokens=self.reasoning_tokens + spent.reasoning_tokens,
-            prompt_audio_tokens=self.prompt_audio_tokens + spent.prompt_audio_tokens,
-            completion_audio_tokens=self.completion_audio_tokens + spent.completion_audio_tokens,
-            priced=self.priced + spent.priced,
-            unpriced=self.unpriced + spent.unpriced,
-            by_tools=spent if self.by_tools is None else self.by_tools.plus(spent),
+            prompt_tokens=self.prompt_tokens + taken.prompt_tokens,
+            completion_tokens=self.completion_tokens + taken.completion_tokens,
+            cost=self.cost + (taken.cost or 0.0),
+            cached_tokens=self.cached_tokens + taken.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + taken.reasoning_tokens,
+            prompt_audio_tokens=self.prompt_audio_tokens + taken.prompt_audio_tokens,
+            completion_audio_tokens=self.completion_audio_tokens + taken.completion_audio_tokens,
+            priced=self.priced + known,
+            unpriced=self.unpriced + unknown,
+            by_tools=by_tools,
         )
 
     def since(self, before: Tally) -> Tally:
         """What was counted after an earlier tally; :attr:`at_ms` is then a duration."""
-        return Tally(
-            self.turns - before.turns,
-            self.tool_calls - before.tool_calls,
-            self.failed_calls - before.failed_calls,
-            self.ignored_calls - before.ignored_calls,
-            self.prompt_tokens - before.prompt_tokens,
-            self.completion_tokens - before.completion_tokens,
-            self.cost - before.cost,
-            self.at_ms - before.at_ms,
-            self.cached_tokens - before.cached_tokens,
-            self.reasoning_tokens - before.reasoning_tokens,
-            self.prompt_audio_tokens - before.prompt_audio_tokens,
-            self.completion_audio_tokens - before.completion_audio_tokens,
-            self.priced - before.priced,
-            self.unpriced - before.unpriced,
-            _subtract_spent(self.by_tools, before.by_tools),
-        )
+        counts = {name: getattr(self, name) - getattr(before, name) for name in _COUNTERS}
+        by_tools, part = self.by_tools, before.by_tools
+        rest = by_tools if by_tools is None or part is None else by_tools.minus(part)
+        return Tally(by_tools=rest, **counts)
 
     def counted(self, turns: int = 0, tool_calls: int = 0, failed_calls: int = 0) -> Tally:
         """This tally plus the given numbers of turns and calls."""
@@ -220,8 +188,8 @@ class Tally:
         )
 
 
-def _subtract_spent(spent: Spent | None, part: Spent | None) -> Spent | None:
-    return spent if spent is None or part is None else spent.minus(part)
+_TOKENS: Final = tuple(counter.name for counter in fields(Usage) if counter.name != "cost")
+_COUNTERS: Final = tuple(counter.name for counter in fields(Tally) if counter.name != "by_tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,10 +250,6 @@ class Memory:
     """The calls that have succeeded, each once, in order; only where ``LoopConfig.remembers_calls``."""
     task: str = ""
     """What the user asks for in this exchange, shortened; empty in the first one, where the plan has it."""
-    final_checks: int = 0
-    """How many times the model was asked what is still to be done."""
-    claims_checked: bool = False
-    """Whether the model was already asked about a claim that no call supports."""
     withheld: tuple[str, ...] = ()
     """Inner names of the tools that the next reply may not call; see ``LoopConfig.withhold_repeated``."""
 
@@ -316,11 +280,16 @@ class State:
     step_number: int = 0
     """How many events have changed this run, ``RunStarted`` included. A later state has a greater number, so
     compare it before you store a state over another; see the guide to embedding."""
+    noted: tuple[Note, ...] = field(default=(), repr=False, compare=False, metadata={"stored": False})
+    """What the step that makes this state has noted so far; handed over in :class:`Step`, so it is empty in
+    between."""
     present: Plan = field(init=False, repr=False, compare=False)
     """The plan as it is at the present endpoint."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "present", _plan_at_endpoint(self.plan, self.endpoint))
+        # A stored number may be anything; `load_state` refuses one that the plan does not have.
+        known = 0 < self.endpoint <= len(self.plan.at_fallbacks)
+        object.__setattr__(self, "present", self.plan.at_fallbacks[self.endpoint - 1] if known else self.plan)
 
     @property
     def endpoint_name(self) -> str:
@@ -335,26 +304,18 @@ class State:
     @property
     def exchange_tally(self) -> Tally:
         """The counters of the present exchange alone."""
-        return self.tally.since(self.exchange_began)
+        began = self.exchange_began
+        return self.tally if began is _NOTHING_COUNTED else self.tally.since(began)
 
     @classmethod
-    def idle(cls, plan: Plan) -> State:
-        """The state before the first event."""
-        return cls(plan, Idle(), Transcript.of(plan.opening, plan.form), Tally(), Memory(), 1)
-
-    @classmethod
-    def silent(cls, plan: Plan) -> State:
-        """The state before the first event, without the plan's messages."""
-        return cls(plan, Idle(), Transcript.of((), plan.form), Tally(), Memory(), 1)
+    def idle(cls, plan: Plan, *, silent: bool = False) -> State:
+        """The state before the first event; if silent, without the plan's messages."""
+        opening = () if silent else plan.opening
+        return cls(plan, Idle(), Transcript.of(opening, plan.form), Tally(), Memory(), 1)
 
     def said(self, *messages: Message) -> State:
         """This state with messages appended to its history."""
         return replace(self, messages=self.messages.append(*messages))
-
-
-def _plan_at_endpoint(plan: Plan, endpoint: int) -> Plan:
-    # A stored number may be anything; `load_state` refuses one that the plan does not have.
-    return plan.at_fallbacks[endpoint - 1] if 0 < endpoint <= len(plan.at_fallbacks) else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,5 +325,5 @@ class Step:
     state: State
     effects: tuple[Effect, ...]
     """What to do next; empty while other effects are still pending."""
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
     """What was decided, and why; nothing depends on them."""

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._schema.foreign import modern, usable
-    from toolreel_core._schema.subsets import (
-        gemini_subset,
-        grammar_of,
-    )
+    from toolreel_core._schema.subsets import gemini_subset
     from toolreel_core._schema.validation import (
         MAX_LEVELS,
         Violation,

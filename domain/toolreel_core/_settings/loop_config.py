@@ -41,12 +41,9 @@ OutputMode: TypeAlias = Literal["auto", "native", "tool", "text"]
 arguments of a final tool; ``text``: as JSON in the text, by an instruction; ``auto``: by what is known of the
 provider."""
 
-ConstrainedCalls: TypeAlias = Literal[
-    "off", "response_format", "structured_outputs", "guided_json", "grammar"
-]
+ConstrainedCalls: TypeAlias = Literal["off", "response_format"]
 """The key of the request that holds the server's decoding to one call of an offered tool, or to the final
-answer. ``response_format``: llama.cpp and others; ``structured_outputs``: vLLM from 0.12, ``guided_json``:
-vLLM before it; ``grammar``: llama.cpp and its kin, as GBNF."""
+answer: llama.cpp, vLLM and others take a ``json_schema`` there."""
 
 RepeatedEffects: TypeAlias = Literal["run", "refuse"]
 """A call with an effect that equals one that succeeded in the same exchange. ``refuse``: it is not run again,
@@ -171,16 +168,11 @@ class LoopConfig:
     tool_result_transforms: tuple[str, ...] = ()
     """Names of the transforms of each result, before it joins the history."""
     constrained_calls: ConstrainedCalls = "off"
-    """Where the server can constrain decoding: the parameter that makes a reply one valid call, or the final
+    """Where the server can constrain decoding: the key that makes a reply one valid call, or the final
     answer. In a relaxed run, only once the model has begun a call in this exchange."""
     restate_task: bool = False
     """Tell the model after each result what the task is and which calls have succeeded. The reminder is sent
     as a message of the user and not stored."""
-    final_check: int = 0
-    """How often the model is asked, before an answer becomes final, what of the task is still to be done."""
-    claim_check: bool = False
-    """Ask again if the answer says that something was done, and no call of a tool that does it has
-    succeeded."""
     repeated_effects: RepeatedEffects = "run"
     """What a call does that repeats one that succeeded; tools that are read-only or polling always run."""
     withhold_repeated: int = 0
@@ -255,8 +247,7 @@ class LoopConfig:
     @property
     def remembers_calls(self) -> bool:
         """Whether a run has to know which calls have succeeded."""
-        checks = self.restate_task or self.claim_check or self.final_check > 0
-        return checks or self.repeated_effects == "refuse"
+        return self.restate_task or self.repeated_effects == "refuse"
 
     @property
     def limits_cost(self) -> bool:
@@ -281,7 +272,6 @@ _MINIMA: Final = {
     "repetition_warn": 2,
     "repetition_stop": 2,
     "nudge_no_tool_calls": 0,
-    "final_check": 0,
     "withhold_repeated": 0,
     "output_retries": 0,
     "retry_base_ms": 0,

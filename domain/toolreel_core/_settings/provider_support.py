@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, assert_never
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import changed, check_keys, check_settings
 from toolreel_core._jsontext import Json
@@ -234,24 +234,9 @@ class Provider:
 
     def takes(self, kind: Literal["images", "audio", "files"]) -> bool:
         """Whether messages of the user may have parts of this kind, for all that is known."""
-        match kind:
-            case "images":
-                return self.supports_images != "no"
-            case "audio":
-                return self.supports_audio != "no"
-            case "files":
-                return self.supports_files != "no"
-            case _:
-                assert_never(kind)
+        return bool(getattr(self, f"supports_{kind}") != "no")
 
     def support(self, option: str) -> Support:
         """Support for an option of the request; ``yes`` for those that all providers take."""
-        match option:
-            case "parallel_tool_calls":
-                return self.supports_parallel_tool_calls
-            case "response_format":
-                return self.supports_response_format
-            case "stream_options":
-                return self.supports_stream_options
-            case _:
-                return "yes"
+        known = option in {"parallel_tool_calls", "response_format", "stream_options"}
+        return cast("Support", getattr(self, f"supports_{option}")) if known else "yes"

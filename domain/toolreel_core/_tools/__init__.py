@@ -21,7 +21,6 @@ from toolreel_core._tools.results import (
     envelope_of,
     failed,
     output_not_alone,
-    output_not_json,
     output_too_early,
     output_too_large,
     parts_too_large,

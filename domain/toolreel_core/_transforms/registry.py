@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
-from toolreel_core._config_checks import unknown_name, unregistered
+from toolreel_core._config_checks import Registry, unknown_name
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
-from toolreel_core._lazy_pattern import lazy_pattern
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
@@ -23,16 +22,13 @@ KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
 Change: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
 
-_NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,99}")
-"""The name of a transform."""
-
 
 @dataclass(frozen=True, slots=True)
 class Transform:
     """One transform."""
 
     name: str
-    """Unique in its kind: at most 100 lower-case letters, digits and ``_``."""
+    """Unique in its kind."""
     kind: TransformKind
     about: str
     """One sentence: what it does, and for which servers or models."""
@@ -49,7 +45,7 @@ class Applied(NamedTuple):
     """The names of the transforms that changed something, in order."""
 
 
-_REGISTRY: Final[dict[tuple[TransformKind, str], Transform]] = {}
+_REGISTRY: Final = {kind: Registry[Transform](f"{kind} transform") for kind in KINDS}
 """The built-in transforms, and those that users register."""
 
 
@@ -66,19 +62,21 @@ def register_transform(
 
     :raises ConfigError: if the kind is unknown, the name is invalid or taken, or ``about`` is empty
     """
-    _check_kind(kind)
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"transform name {name!r} does not fit {_NAME.pattern}; write it in snake_case")
+    found = _of_kind(kind)
     if not about.strip():
         raise ConfigError(f"transform {name!r}: about is empty; say in a sentence what it does")
 
     def registered(change: Change) -> Change:
-        known = _REGISTRY.setdefault((kind, name), Transform(name, kind, about, evidence, change))
-        if known.apply is not change:
-            raise ConfigError(f"there is a {kind} transform {name!r} already; give this one another name")
+        found.add(name, Transform(name, kind, about, evidence, change))
         return change
 
     return registered
+
+
+def _of_kind(kind: TransformKind) -> Registry[Transform]:
+    if kind not in KINDS:
+        raise ConfigError(unknown_name("kind of transform", kind, KINDS))
+    return _REGISTRY[kind]
 
 
 def transform(kind: TransformKind, name: str) -> Transform:
@@ -91,11 +89,7 @@ def transform(kind: TransformKind, name: str) -> Transform:
 
     :raises ConfigError: if there is none, with the nearest name
     """
-    found = _REGISTRY.get((kind, name))
-    if found is None:
-        how = f'@register_transform("{kind}", "{name}", about="...")'
-        raise ConfigError(f"{unregistered(f'{kind} transform', name, names(kind))}: {how}")
-    return found
+    return _of_kind(kind)[name]
 
 
 def names(kind: TransformKind) -> tuple[str, ...]:
@@ -103,8 +97,7 @@ def names(kind: TransformKind) -> tuple[str, ...]:
 
     :raises ConfigError: if there is no such kind
     """
-    _check_kind(kind)
-    return tuple(sorted(name for its_kind, name in _REGISTRY if its_kind == kind))
+    return tuple(sorted(_of_kind(kind)))
 
 
 def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
@@ -121,6 +114,7 @@ changed=('assistant_tool_calls_content_null_if_blank',))
     found = [transform(kind, name) for name in chosen]
     if not found:
         return Applied(tree)
+    # As text, which shows whether any byte changed.
     before = canonical(tree)
     changed: list[str] = []
     for each in found:
@@ -128,35 +122,20 @@ changed=('assistant_tool_calls_content_null_if_blank',))
         if after != before:
             changed.append(each.name)
         before = after
-    return Applied(_parse_tree(before), tuple(changed)) if changed else Applied(tree)
-
-
-def _check_kind(kind: TransformKind) -> None:
-    if kind not in KINDS:
-        raise ConfigError(unknown_name("kind of transform", kind, KINDS))
+    return Applied(cast("Tree", parse(before)), tuple(changed)) if changed else Applied(tree)
 
 
 def _text_after(each: Transform, before: JsonText) -> JsonText:
-    """The tree after one transform, as text, which shows whether any byte changed.
-
-    The transform gets a copy, since a user's function may change its argument.
-    """
+    where = f"the {each.kind} transform {each.name!r}"
     try:
-        after = each.apply(_parse_tree(before))
+        # A copy, since a user's function may change its argument.
+        after = each.apply(cast("Tree", parse(before)))
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise TransformError(f"{_transform_name(each)} failed with {why}; it has to take any tree") from error
+        raise TransformError(f"{where} failed with {why}; it has to take any tree") from error
     if not isinstance(after, Mapping):
-        raise TransformError(f"{_transform_name(each)} returned {after!r}; a transform returns a tree")
+        raise TransformError(f"{where} returned {after!r}; a transform returns a tree")
     try:
         return canonical(after)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TransformError(f"{_transform_name(each)} returned a tree that is not JSON: {error}") from error
-
-
-def _transform_name(each: Transform) -> str:
-    return f"the {each.kind} transform {each.name!r}"
-
-
-def _parse_tree(text: JsonText) -> Tree:
-    return cast("Tree", parse(text))
+        raise TransformError(f"{where} returned a tree that is not JSON: {error}") from error

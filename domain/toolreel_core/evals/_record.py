@@ -14,7 +14,7 @@ from typing import Any, Final, cast, get_args, get_type_hints
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core._protocol import codec_error, reader_for
+from toolreel_core._protocol import codec_error, decode
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._verdicts import Verdict
 
@@ -196,7 +196,7 @@ def _value(hint: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - an an
         if not isinstance(tree, list | tuple):
             raise codec_error(place, "a list", tree)
         return tuple(_read(cast("type", kind), each, f"{place}[{n}]") for n, each in enumerate(tree))
-    value = reader_for(hint)(tree, place)
+    value = decode(hint, tree, place)
     if isinstance(value, int | float) and value < 0:
         raise codec_error(place, "a number of at least 0", tree)
     return value

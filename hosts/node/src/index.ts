@@ -5,7 +5,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A plan in its stored form, as docs/protocol.schema.json describes it. */
+/** A plan in its stored form, as `python -m toolreel_core --schema` describes it. */
 export interface Plan {
   type: "plan";
   model: string;

@@ -91,7 +91,7 @@ def written(recording: Recording) -> Path:
 ON_THE_MODEL: Final[dict[str, Any]] = {
     "cold": {"extends": "raw", "request": {"temperature": 0}},
     "held": {"extends": "raw", "config": {"constrained_calls": "response_format"}},
-    "shown": {"extends": "raw", "config": {"tool_transforms": ["tool_example_call"]}},
+    "shown": {"extends": "raw", "config": {"tool_transforms": ["openai_tools_strip_function_descriptions"]}},
     "routed": {"extends": "raw", "request_overrides": {"provider": {"only": ["x"]}}},
 }
 

@@ -56,6 +56,7 @@ from toolreel_core._protocol import (
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
+    ExchangeBegan,
     FailureKind,
     HistoryShortened,
     InvalidReply,
@@ -574,18 +575,6 @@ def test_calls_in_a_recovery_without_tools_are_ignored() -> None:
     assert noted(played, CallsIgnored) == [CallsIgnored(3, ("look",), "tools_off")]
 
 
-def test_a_recovery_that_has_to_be_retried_keeps_its_tools_off() -> None:
-    book(retry_base_ms=0).play(
-        *SILENT,
-        asks(SAY_IT, tools=False),
-        fails_to_send("timeout", "too slow"),
-        waits(0),
-        elapses(),
-        asks(tools=False),
-        *DONE,
-    )
-
-
 def test_an_empty_final_is_not_recovered_where_that_is_off_or_no_turn_is_left() -> None:
     for settings in ({"fix_empty_final": False}, {"max_turns": 2}):
         played = book(**settings).play(*SILENT, finishes(EmptyFinal()))
@@ -819,14 +808,6 @@ def test_polling_tools_are_exempt_from_the_repetition_breaker() -> None:
     assert noted(book().play(*turns, *DONE), CallRepeated) == []
 
 
-def test_a_different_result_resets_the_streak() -> None:
-    turns: list[Turn] = [asks()]
-    for value in (1, 1, 2, 1, 1, 2):
-        plain = tells("call_a", "look", {"value": value})
-        turns += [replies_calling(LOOKS), RUNS_LOOK, returns(value), asks(calling(LOOKS), plain)]
-    assert noted(book().play(*turns, *DONE), CallRepeated) == []
-
-
 @pytest.mark.parametrize(
     ("failure", "status"),
     [
@@ -954,19 +935,6 @@ def test_tools_that_were_dropped_stay_dropped() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "body"),
-    [
-        ("HTTP 400: messages.1.content: field required", ""),
-        ("HTTP 400: maximum context length is 4096 tokens", ""),
-        ("HTTP 400: bad request", '{"detail":[{"input":{"tool_choice":"auto"}}]}'),
-    ],
-)
-def test_no_other_400_drops_the_tools(words: str, body: str) -> None:
-    failed = fails_to_send("status", words, 400, body=body)
-    book(fallback_without_tools=True).play(asks(), failed, finishes(TransportFailed("status", 400, words)))
-
-
 def test_calls_of_a_reply_that_ended_with_length_are_not_run_even_if_their_json_closes() -> None:
     cut = faults("call_a", "look", arguments_truncated("look", 256))
     book(asking_for(max_tokens=256)).play(
@@ -1035,19 +1003,6 @@ def test_approved_calls_and_those_behind_them_run_one_after_another() -> None:
     )
 
 
-def test_calls_run_one_after_another_unless_parallel_is_wanted() -> None:
-    book().play(
-        asks(),
-        replies_calling(LOOKS, READS),
-        RUNS_LOOK,
-        returns(1),
-        RUNS_READ,
-        returns(1),
-        asks(calling(LOOKS, READS), LOOKED, HAS_READ),
-        *DONE,
-    )
-
-
 def test_read_only_tools_run_together_and_their_results_are_written_in_call_order() -> None:
     book(parallel_tools=True).play(
         asks(),
@@ -1077,20 +1032,6 @@ def test_a_tool_that_is_not_read_only_waits_for_those_before_it() -> None:
 
 CHAT = replace(PLAN, tools=ToolSurface())
 STREAMED = finishes(Completed("It works."))
-
-
-def test_a_chat_is_streamed_where_the_plan_wants_that() -> None:
-    played = book(CHAT, stream="final").play(asks(), replies_streaming("It ", "works."), STREAMED)
-    assert played.plan.bodies.with_tools.streamed
-    assert not CHAT.bodies.with_tools.streamed
-
-
-def test_the_final_turn_after_tools_is_streamed_and_turns_with_tools_are_not() -> None:
-    played = book(stream="final").play(
-        *SILENT, asks(SAY_IT, tools=False), replies_streaming("It ", "works."), STREAMED
-    )
-    assert played.plan.bodies.without_tools.streamed
-    assert not played.plan.bodies.with_tools.streamed
 
 
 def test_every_turn_is_streamed_where_the_plan_wants_that() -> None:
@@ -1307,10 +1248,6 @@ def test_no_call_is_demanded_where_the_provider_is_not_known_to_take_that() -> N
     assert noted(played, OptionIgnored) == [OptionIgnored("tool_choice", "unsupported")]
 
 
-def test_no_call_is_demanded_in_a_relaxed_run() -> None:
-    book(FORCING, require_first_call=True).play(asks(), *DONE)
-
-
 ASKS_FOR_A_STREAM: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -1343,7 +1280,8 @@ NOW = UserSpoke("And now?")
 
 def test_after_an_end_the_user_begins_the_next_exchange_with_limits_of_its_own() -> None:
     again = asks(AssistantMessage("Done."), UserMessage("And now?"))
-    book(max_turns=1).play(asks(), *DONE, NOW, again, *DONE)
+    played = book(max_turns=1).play(asks(), *DONE, NOW, again, *DONE)
+    assert noted(played, ExchangeBegan) == [ExchangeBegan(2)]
 
 
 def test_what_the_user_says_while_tools_run_is_sent_after_their_results() -> None:

@@ -11,7 +11,7 @@ from tests.samples import PLAN
 from tests.wire_forms import said_in
 from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import canonical
-from toolreel_core._loop import received, salvaged
+from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State, Tally
 from toolreel_core._settings import LoopConfig, Provider, WireForm
@@ -47,10 +47,6 @@ def test_transforms_of_the_response_come_before_the_reading() -> None:
     assert got.quirks == (name,)
 
 
-def test_without_the_transform_a_strict_plan_does_not_hear_the_call() -> None:
-    assert received(body(LEGACY), run(argument_repairs="strict")).reply.calls == ()
-
-
 def test_transforms_of_calls_see_each_entry() -> None:
     name = "assistant_tool_calls_arguments_blank_to_empty_object"
     wanted = run(tool_call_transforms=(name,))
@@ -68,11 +64,6 @@ def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None
     )
     got = received(text, wanted)
     assert (got.reply, got.quirks) == (received(text, IDLE).reply, ())
-
-
-@pytest.mark.parametrize("text", ["", "<html>", '{"error":{"message":"no"}}'])
-def test_an_error_without_a_generation_is_no_turn_of_the_model(text: str) -> None:
-    assert salvaged(text, IDLE) is None
 
 
 @pytest.mark.parametrize("form", ["chat_completions", "responses", "messages"])

@@ -6,10 +6,9 @@ from typing import Any, cast
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._plan import Constraint, Plan
+from toolreel_core._plan import Plan
 from toolreel_core._schema import violations
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._tools import ToolDefinition
@@ -33,20 +32,14 @@ def sent(plan: Plan) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(plan.bodies.with_tools.text))
 
 
-def schema_in(body: dict[str, Any], form: Constraint) -> JsonText:
-    places: dict[str, Any] = {
-        "response_format": lambda: body["response_format"]["json_schema"]["schema"],
-        "structured_outputs": lambda: body["structured_outputs"]["json"],
-        "guided_json": lambda: body["guided_json"],
-    }
-    return canonical(places[form]())
+def schema_in(body: dict[str, Any]) -> JsonText:
+    return canonical(body["response_format"]["json_schema"]["schema"])
 
 
-@pytest.mark.parametrize("form", ["response_format", "structured_outputs", "guided_json"])
-def test_a_request_holds_its_reply_to_one_call(form: Constraint) -> None:
-    body = sent(plan_of(form))
+def test_a_request_holds_its_reply_to_one_call() -> None:
+    body = sent(plan_of("response_format"))
     assert [tool["function"]["name"] for tool in body["tools"]] == ["final_answer", "lists_add", "ping"]
-    schema = schema_in(body, form)
+    schema = schema_in(body)
     for fits in (
         {"name": "lists_add", "arguments": {"name": "milk"}},
         {"name": "ping", "arguments": {}},
@@ -63,11 +56,10 @@ def test_a_request_holds_its_reply_to_one_call(form: Constraint) -> None:
         assert violations(schema, canonical(cast("Json", unfit)))
 
 
-@pytest.mark.parametrize("form", ["response_format", "structured_outputs", "guided_json"])
-def test_a_demanded_call_is_no_answer(form: Constraint) -> None:
-    body = json.loads(plan_of(form).bodies.requiring.text)
+def test_a_demanded_call_is_no_answer() -> None:
+    body = json.loads(plan_of("response_format").bodies.requiring.text)
     answer = canonical({"name": "final_answer", "arguments": {"answer": "Done."}})
-    assert violations(schema_in(body, form), answer)
+    assert violations(schema_in(body), answer)
     assert "tool_choice" not in body
 
 
@@ -77,25 +69,6 @@ def test_a_run_that_has_to_call_a_tool_is_offered_its_answer_last() -> None:
     assert [tool["function"]["name"] for tool in last] == ["lists_add", "ping", "final_answer"]
     assert "only when everything" in last[-1]["function"]["description"]
     assert "at once if the answer needs no other tool" in first[0]["function"]["description"]
-
-
-def test_a_grammar_takes_the_place_of_the_tools_and_of_what_is_about_them() -> None:
-    body = sent(plan_of("grammar", options={"parallel_tool_calls": False, "temperature": 0}))
-    assert {*body} == {"grammar", "temperature"}
-    assert r'"\"lists_add\""' in body["grammar"]
-
-
-def test_the_opening_describes_the_tools_where_requests_may_not_have_them() -> None:
-    (told, said) = plan_of("grammar").opening
-    assert isinstance(told, SystemMessage)
-    assert said == UserMessage("hi")
-    lines = told.content.splitlines()
-    assert lines[0] == "You act through these tools:"
-    assert [json.loads(line)["name"] for line in lines[1:-1]] == ["final_answer", "lists_add", "ping"]
-    assert lines[-1] == (
-        'To use one, reply with one call and nothing else: {"name": "the tool", "arguments": {…}}'
-    )
-    assert plan_of("response_format").opening == (UserMessage("hi"),)
 
 
 def test_no_choice_of_tools_goes_out_with_a_constraint() -> None:
@@ -117,8 +90,6 @@ def test_nothing_is_constrained_where_no_tool_is_sent(rest: dict[str, Any]) -> N
     assert not plan.constrains_calls
     assert plan.answer_tool is None
     assert plan.bodies.with_tools.text == "{}"
-    grammar = plan_of("grammar", **rest)
-    assert grammar.opening == (UserMessage("hi"),)
     bare = Plan.of(model="m", messages="hi", config=LoopConfig(constrained_calls="response_format"))
     assert not bare.constrains_calls
 
@@ -155,13 +126,13 @@ def test_a_tool_may_not_have_the_name_of_the_answer() -> None:
 def test_a_plan_without_a_constraint_keeps_its_digest() -> None:
     plain = Plan.of(model="m", messages="hi", tools=[PING])
     assert plan_of("off", PING).digest == plain.digest
-    assert plan_of("grammar", PING).digest != plain.digest
+    assert plan_of("response_format", PING).digest != plain.digest
 
 
 def test_calls_of_some_tools_can_be_left_out_and_the_tools_stay() -> None:
     plan = plan_of("response_format", options={"temperature": 0})
     body = json.loads(plan.options_without(["lists.add"]).text)
-    schema = schema_in(body, "response_format")
+    schema = schema_in(body)
     offered: dict[str, Json] = {"ping": {}, "final_answer": {"answer": "x"}, "lists_add": {"name": "x"}}
     calls = {name: canonical({"name": name, "arguments": each}) for name, each in offered.items()}
     assert [name for name, call in calls.items() if violations(schema, call)] == ["lists_add"]

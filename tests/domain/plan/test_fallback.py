@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from toolreel_core import _plan
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import OF_RUN, REASONS, FallbackPlan, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
@@ -101,7 +100,3 @@ def test_the_digest_covers_all_that_decides_something() -> None:
     priced = replace(BACKUP, price=Price(1, 1))
     assert planned(priced).digest == planned(BACKUP).digest
     assert planned(priced, config=limited).digest != planned(BACKUP, config=limited).digest
-
-
-def test_another_name_is_missing_from_the_face_as_from_any_module() -> None:
-    assert not hasattr(_plan, "no_such_name")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation import BLOCK, Transcript, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
-from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, bodies_of, reserved_keys
+from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, bodies_of
 from toolreel_core._settings import LoopConfig, Provider, StreamMode
 
 HI = Transcript.of([UserMessage("hi")])
@@ -38,12 +38,6 @@ def test_the_digest_is_a_chain_over_parts_that_are_digested_already() -> None:
     options = RequestOptions(canonical({"n": 1}))
     assert options.digest == digest('{"n":1}')
     assert Request("m", HI, options).digest == chain("", "m", HI.chain, options.digest)
-
-
-def test_the_digest_of_a_history_that_grew_is_that_of_the_whole() -> None:
-    whole = Transcript.of([UserMessage("hi"), UserMessage("more")])
-    grown = HI.append(UserMessage("more"))
-    assert Request("m", grown, NO_OPTIONS).digest == Request("m", whole, NO_OPTIONS).digest
 
 
 @pytest.mark.parametrize(
@@ -142,11 +136,6 @@ def test_the_output_limit_goes_out_under_the_name_that_the_provider_reads(
     assert made.quirks == (("max_tokens_field",) if renamed != options else ())
 
 
-def test_an_overridden_limit_is_the_one_that_cuts() -> None:
-    made = bodies({"max_tokens": 9}, {"max_completion_tokens": 5}, known={"max_tokens_field": "max_tokens"})
-    assert (trees(made)[2], made.output_cap) == ({"max_tokens": 5}, 5)
-
-
 @pytest.mark.parametrize("cap", [None, True, "9", 0, -1, 2.5])
 def test_a_limit_that_is_none_cuts_nothing(cap: Json) -> None:
     assert bodies({"max_tokens": cap}).output_cap is None
@@ -183,7 +172,3 @@ def test_every_reply_is_streamed_where_that_is_wanted() -> None:
     unasked = trees(bodies(stream="always", known={"supports_stream_options": "no"}))
     assert [one["stream"] for one in unasked] == [True] * 3
     assert not any("stream_options" in one for one in unasked)
-
-
-def test_only_the_top_of_a_body_is_reserved() -> None:
-    assert reserved_keys({"provider": {"model": "x", "stream": True}}) == ()

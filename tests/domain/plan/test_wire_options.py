@@ -7,7 +7,7 @@ import pytest
 from tests.samples import ROOT
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import start
-from toolreel_core._plan import MAX_TOKENS, Plan, is_unsaid, options_in, words_in
+from toolreel_core._plan import MAX_TOKENS, Plan, options_in
 from toolreel_core._protocol import OptionIgnored, SendRequest, Step
 from toolreel_core._settings import Provider, WireForm
 
@@ -20,12 +20,6 @@ def messages(**options: Json) -> Json:
 
 def responses(**options: Json) -> Json:
     return {key: value for key, value in options_in("responses", options).items() if key != "store"}
-
-
-def test_options_of_chat_completions_are_as_they_are() -> None:
-    options: dict[str, Json] = {"max_tokens": 3, "seed": 4}
-    assert options_in("chat_completions", options) is options
-    assert not is_unsaid("chat_completions", "seed")
 
 
 @pytest.mark.parametrize("line", CASES)
@@ -78,9 +72,3 @@ def test_overrides_that_only_one_form_has_go_out_with_every_request(
     form: WireForm, overrides: dict[str, Json]
 ) -> None:
     assert overrides.items() <= json.loads(body_of(begun(form, **overrides))).items()
-
-
-def test_words_alone_add_nothing() -> None:
-    assert words_in("chat_completions", {"max_tokens": 9}) == {"max_tokens": 9}
-    assert words_in("messages", {"stop": "END"}) == {"stop_sequences": ["END"]}
-    assert words_in("responses", {"max_tokens": 9}) == {"max_output_tokens": 9}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast, get_args
@@ -12,26 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyrsistent import pmap
 
-from tests.samples import IF_YOUR_OWN, PLAN, ROOT, complaint
+from tests.samples import IF_YOUR_OWN, ROOT, complaint
 from tests.strategies import member, plans, states, transcripts
 from toolreel_core._conversation import (
-    AssistantMessage,
     Blob,
-    Form,
     Image,
     Message,
-    SentCall,
     Transcript,
     UserMessage,
     user_message,
 )
-from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext import Json, Tree, canonical
+from toolreel_core._errors import CodecError
+from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._loop import start
-from toolreel_core._plan import Plan, Request, RequestOptions
+from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AwaitingReply,
-    BudgetSpent,
     CancelRequested,
     Effect,
     Event,
@@ -40,19 +36,12 @@ from toolreel_core._protocol import (
     Outcome,
     Phase,
     RunStarted,
-    SendRequest,
-    Settled,
     State,
     Stored,
     Tally,
-    ToolReturned,
-    UserSpoke,
-    blobs_in,
-    decode_event,
     decode_plan,
     dump,
     encode,
-    fingerprint,
     from_json,
     load_effect,
     load_event,
@@ -63,7 +52,7 @@ from toolreel_core._protocol import (
     to_json,
     user_spoke,
 )
-from toolreel_core._settings import LoopConfig, Price, Provider
+from toolreel_core._settings import LoopConfig
 
 HI = Transcript.of([UserMessage("hi")])
 ASKED = AwaitingReply(1)
@@ -101,11 +90,6 @@ def test_a_state_is_read_back_from_a_tree_as_from_its_text(state: State) -> None
     assert load_plan(kept_as_json(to_json(state.plan))) == state.plan
 
 
-def test_no_two_kinds_of_values_are_stored_under_one_name() -> None:
-    kinds = get_args(Stored)
-    assert len({tag(kind) for kind in kinds}) == len(kinds)
-
-
 def test_a_tree_of_another_kind_is_rejected() -> None:
     tree = to_json(RunStarted())
     assert complaint(CodecError, lambda: load_state(tree)).startswith(
@@ -122,7 +106,7 @@ def test_a_plan_with_a_transform_that_nobody_registered_says_how_to_register_it(
     assert why.startswith(
         "value.plan.config: message_transforms: there is no message transform 'our_names'; "
     )
-    assert why.endswith(f'{IF_YOUR_OWN}: @register_transform("message", "our_names", about="...")')
+    assert why.endswith(IF_YOUR_OWN)
 
 
 @pytest.mark.parametrize("kind", [*get_args(Event), *get_args(Effect), *get_args(Note)])
@@ -150,37 +134,11 @@ def test_a_state_is_read_back_with_any_form_and_any_shortened_history(
     assert dump(loaded) == dump(odd)
 
 
-def test_a_request_is_read_back_complete_and_so_is_its_fingerprint() -> None:
-    dangling = Transcript.of([AssistantMessage("", (SentCall("a", "ping", "{}"),))])
-    send = SendRequest(1, Request("m", dangling, RequestOptions(canonical({}))))
-    read = load_effect(dump(send))
-    assert (read, fingerprint(read)) == (send, fingerprint(send))
-
-
-def test_a_transcript_is_stored_with_its_form_and_what_goes_out_where_that_is_not_the_ordinary_one() -> None:
-    history = Transcript.of([UserMessage("hi"), UserMessage("bye")], Form(Provider(id_style="kimi")))
-    stored = (
-        '{"messages":[{"type":"user_message","content":"hi"},{"type":"user_message","content":"bye"}],'
-        '"form":{"type":"form","provider":{"type":"provider","id_style":"kimi"}},"kept":null}'
-    )
-    assert canonical(encode(history)) == stored
-    assert canonical(encode(Transcript.of([UserMessage("hi")]).shortened([]))) == (
-        '{"messages":[{"type":"user_message","content":"hi"}],"form":{"type":"form"},"kept":[]}'
-    )
-
-
 def test_what_has_its_default_value_is_not_stored_but_may_be() -> None:
     stored = '{"toolreel":1,"value":{"type":"cancel_requested"}}'
     assert dump(CancelRequested("")) == stored
     assert load_event(stored) == CancelRequested("")
     assert load_event('{"toolreel":1,"value":{"type":"cancel_requested","reason":""}}') == CancelRequested("")
-
-
-@pytest.mark.parametrize("outcome", [BudgetSpent("tokens", 10, 10), BudgetSpent("cost", 0.5, 0.5)])
-def test_a_whole_number_may_stand_where_any_number_may_and_stays_one(outcome: Outcome) -> None:
-    settled = replace(WAITING, phase=Settled(outcome))
-    assert load_state(dump(settled)) == settled
-    assert dump(load_state(dump(settled))) == dump(settled)
 
 
 def test_what_a_run_remembers_is_written_in_the_same_order_however_it_was_filled() -> None:
@@ -248,31 +206,6 @@ def test_a_damaged_record_is_an_error_that_names_the_place(line: str) -> None:
         assert complaint(CodecError, partial(LOADS[row["load"]], record)) == row["why"]
 
 
-@pytest.mark.parametrize(
-    ("tree", "why"),
-    [
-        (
-            None,
-            "event: expected run_started or reply_received or request_failed or tool_returned or "
-            "approval_given or wait_elapsed or cancel_requested or user_spoke, got null",
-        ),
-        ({"type": "tool_returned"}, "event.output: is missing"),
-    ],
-)
-def test_a_damaged_event_inside_a_larger_record_is_refused(tree: Mapping[str, Json] | None, why: str) -> None:
-    assert complaint(CodecError, lambda: decode_event(tree)) == why
-
-
-def test_a_damaged_plan_inside_a_larger_record_is_refused() -> None:
-    assert complaint(CodecError, lambda: decode_plan({})) == "plan: expected an object of type plan, got {}"
-
-
-def test_a_plan_is_stored_with_its_price() -> None:
-    priced = replace(PLAN, price=Price(2, 8, cached_input=0.5), config=LoopConfig(max_cost=1))
-    assert load_plan(dump(priced)) == priced
-    assert "price" not in dump(PLAN)
-
-
 ONCE = user_message(["Look:", PICTURE, "and", PICTURE])
 DIGEST = "sha256:709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c"
 
@@ -306,25 +239,3 @@ def test_a_state_whose_blobs_are_damaged_is_refused(change: tuple[str, str], why
 def test_a_blob_that_stands_where_it_is_used_is_read_too() -> None:
     event = user_spoke(ONCE.parts)
     assert load_event(canonical({"toolreel": 1, "value": encode(event)})) == event
-
-
-def test_the_blobs_of_a_plan_and_of_events_are_known() -> None:
-    blob = PICTURE.source
-    assert blobs_in(Plan("m", (ONCE,))) == (blob, blob)
-    assert blobs_in(user_spoke(ONCE.parts)) == (blob, blob)
-    assert blobs_in(ToolReturned(1, "{}", parts=(PICTURE,))) == (blob,)
-    assert blobs_in(RunStarted()) == ()
-
-
-def test_events_show_their_parts_only_if_they_have_some() -> None:
-    said, returned = user_spoke(ONCE.parts), ToolReturned(1, "{}", parts=(PICTURE,))
-    bare = ToolReturned(1, "{}")
-    assert "parts=(Text(text='Look:'), Image([image/png, 3 bytes" in repr(said)
-    assert repr(user_spoke("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
-    assert repr(returned).startswith(f"{repr(bare)[:-1]}, parts=(Image([image")
-    assert "parts" not in repr(bare)
-
-
-def test_the_text_of_what_was_said_is_that_of_its_parts() -> None:
-    with pytest.raises(ConfigError, match="content: it differs from the text of the parts"):
-        UserSpoke("Hear:", None, ONCE.parts)

@@ -13,20 +13,15 @@ from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
 from toolreel_core._protocol import (
     ANSWERS,
-    ApprovalGiven,
     AskApproval,
     Cancelled,
     Effect,
     Event,
     Finish,
-    ReplyReceived,
-    RequestFailed,
     RunTool,
     SendRequest,
-    ToolReturned,
     TransportFailed,
     Wait,
-    WaitElapsed,
     fingerprint,
 )
 
@@ -36,16 +31,6 @@ RUN = RunTool(1, "a", "echo", canonical({}))
 ASK = AskApproval(1, "a", "echo", canonical({}))
 WAIT = Wait(1, 500)
 FAILED = Finish(TransportFailed("status", 500, "overloaded"))
-
-
-def test_every_effect_has_its_answers_and_finish_has_none() -> None:
-    assert dict(ANSWERS) == {
-        SendRequest: (ReplyReceived, RequestFailed),
-        RunTool: (ToolReturned,),
-        AskApproval: (ApprovalGiven,),
-        Wait: (WaitElapsed,),
-        Finish: (),
-    }
 
 
 def test_the_table_is_total_and_names_only_events() -> None:
@@ -101,9 +86,3 @@ def test_the_key_of_a_call_is_no_part_of_the_effect() -> None:
     assert keyed == RUN
     assert fingerprint(keyed) == fingerprint(RUN)
     assert fingerprint(RUN) == "0ff7ed29bce9ba9a02dbf4f337f84841e6ac32bf8b31c99d61a1a883b44b21a2"
-
-
-def test_a_request_to_a_fallback_has_a_fingerprint_of_its_own() -> None:
-    there = replace(SEND, endpoint="backup")
-    assert fingerprint(there) != fingerprint(SEND)
-    assert fingerprint(replace(SEND, endpoint="")) == fingerprint(SEND)

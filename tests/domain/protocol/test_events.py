@@ -6,7 +6,8 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from toolreel_core._errors import ProtocolError
+from toolreel_core._conversation import Blob, Image
+from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._protocol import (
     ANSWERS,
     ApprovalGiven,
@@ -16,6 +17,7 @@ from toolreel_core._protocol import (
     RequestFailed,
     ToolReturned,
     UserSpoke,
+    user_spoke,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
@@ -50,13 +52,18 @@ def test_an_event_holds_no_text_that_could_not_be_written_down(event: Event, kep
     assert event == kept
 
 
-def test_a_failure_shows_what_the_server_says_of_a_retry_where_it_does() -> None:
-    failed = RequestFailed(1, "status", "no", 503)
-    assert "should_retry" not in repr(failed)
-    assert "should_retry=False" in repr(replace(failed, should_retry=False))
-
-
 @pytest.mark.parametrize("answer", ["false", "no", "", "true", 0, 1, None, [], {"approved": True}])
 def test_only_a_bool_approves_or_denies(answer: object) -> None:
     with pytest.raises(ProtocolError, match=re.escape(f"is {answer!r}: give True to run the tool")):
         ApprovalGiven(1, cast("bool", answer))
+
+
+def test_events_show_what_is_seldom_there_only_if_it_is() -> None:
+    failed, image = RequestFailed(1, "status", "no", 503), Image(Blob("image/png", "AAAA"))
+    assert "should_retry" not in repr(failed)
+    assert "should_retry=False" in repr(replace(failed, should_retry=False))
+    assert "parts" not in repr(ToolReturned(1, "{}"))
+    assert ", parts=(Image([image" in repr(ToolReturned(1, "{}", parts=(image,)))
+    assert repr(user_spoke("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
+    with pytest.raises(ConfigError, match="content: it differs from the text of the parts"):
+        UserSpoke("Hear:", None, (image,))

@@ -19,10 +19,8 @@ from toolreel_core._protocol import (
     AwaitingApproval,
     AwaitingReply,
     AwaitingTools,
-    Idle,
     InFlight,
     RunTool,
-    SendRequest,
     State,
     Waiting,
     dump,
@@ -102,14 +100,6 @@ def test_running_calls_that_nothing_could_answer_are_refused() -> None:
     assert told(twice) == "value.phase.running: two calls have the same ref"
 
 
-def test_calls_that_may_run_are_loaded() -> None:
-    for name in ("files.read", "files_read", "pay"):
-        for state in (running(DONE, InFlight(3, call(name))), asking(call(name))):
-            assert load_state(dump(state)) == state
-    idle = replace(State.idle(PLAN), phase=Idle())
-    assert load_state(dump(idle)) == idle
-
-
 @pytest.mark.parametrize(
     "settings",
     [{}, {"context_window_tokens": 99}, {"history_policies": ["summarize_old_turns"]}],
@@ -120,16 +110,6 @@ def test_a_summary_that_the_plan_never_has_made_is_refused(settings: dict[str, A
     no_summary = "the plan has no summaries made"
     assert told(replace(asked, phase=phase)) == f"value.phase.purpose: {no_summary}"
     assert told(replace(asked, phase=Waiting(4, 1, phase))) == f"value.phase.failed.purpose: {no_summary}"
-
-
-def test_a_summary_of_nothing_can_be_loaded_and_asks_for_one() -> None:
-    config = LoopConfig(context_window_tokens=9, history_policies=("summarize_old_turns",))
-    phase = AwaitingReply(3, purpose="summary")
-    asked = replace(State.idle(replace(PLAN, config=config)), phase=phase, next_ref=9)
-    assert load_state(dump(asked)) == asked
-    (effect,) = pending(asked)
-    assert isinstance(effect, SendRequest)
-    assert (effect.ref, effect.purpose) == (3, "summary")
 
 
 NAMES = ["files.read", "files_read", "pay", "hidden", "rm", "unknown", ""]

@@ -60,31 +60,31 @@ def test_a_cost_in_another_currency_is_unknown() -> None:
 
 
 def test_a_tally_counts_what_tools_spent_in_its_totals_and_apart() -> None:
-    own = Tally(turns=1, tool_calls=1).read(Usage(10, 4, 0.5))
-    once = own.spend(Spent(100, 40, 1.0, 50, 20, 3, 2, priced=2))
+    own = Tally(turns=1, tool_calls=1).plus(Usage(10, 4, 0.5))
+    once = own.plus(Spent(100, 40, 1.0, 50, 20, 3, 2, priced=2))
     assert once.by_tools == Spent(100, 40, 1.0, 50, 20, 3, 2, priced=2)
     assert once == Tally(1, 1, 0, 0, 110, 44, 1.5, 0, 50, 20, 3, 2, 3, 0, once.by_tools)
     assert once.known_cost == 1.5
-    twice = once.spend(Spent(1))
+    twice = once.plus(Spent(1))
     assert twice.known_cost is None
     assert twice.by_tools == Spent(101, 40, 1.0, 50, 20, 3, 2, priced=2, unpriced=1)
-    assert twice.read(Usage(1)).counted(turns=1).by_tools == twice.by_tools
+    assert twice.plus(Usage(1)).counted(turns=1).by_tools == twice.by_tools
 
 
 def test_each_exchange_has_what_its_own_tools_spent() -> None:
-    first = Tally().spend(Spent(100, cost=0.5))
+    first = Tally().plus(Spent(100, cost=0.5))
     assert first.since(Tally()).by_tools == Spent(100, cost=0.5)
     assert first.since(first).by_tools is None
-    assert first.spend(Spent(7)).since(first) == Tally(prompt_tokens=7, unpriced=1, by_tools=Spent(7))
+    assert first.plus(Spent(7)).since(first) == Tally(prompt_tokens=7, unpriced=1, by_tools=Spent(7))
 
 
 def test_a_run_with_replies_has_spent_what_its_tally_says() -> None:
     assert Tally(turns=1).spent is None
-    assert Tally().read(Usage(10, 4)).spent == Spent(10, 4)
-    tally = Tally().read(Usage(10, 4, 0.5, 1, 2, 3, 4)).spend(Spent(5, cost=0.25))
+    assert Tally().plus(Usage(10, 4)).spent == Spent(10, 4)
+    tally = Tally().plus(Usage(10, 4, 0.5, 1, 2, 3, 4)).plus(Spent(5, cost=0.25))
     assert tally.spent == Spent(15, 4, 0.75, 2, 1, 3, 4, priced=2)
     assert tally.spent is not None
-    assert Tally().spend(tally.spent).spent == tally.spent
+    assert Tally().plus(tally.spent).spent == tally.spent
 
 
 def test_it_is_stored_where_it_is_set_and_nowhere_else() -> None:
@@ -96,7 +96,7 @@ def test_it_is_stored_where_it_is_set_and_nowhere_else() -> None:
     assert load_event(dump(silent)) == silent
     state = State.idle(PLAN)
     assert '"by_tools"' not in dump(state)
-    counted = replace(state, tally=Tally().spend(Spent(3)))
+    counted = replace(state, tally=Tally().plus(Spent(3)))
     assert load_state(dump(counted)) == counted
     with pytest.raises(CodecError, match=r"Spent\.prompt_tokens: expected a number of at least 0, got -3"):
         load_event(dump(told).replace('"prompt_tokens":3', '"prompt_tokens":-3'))

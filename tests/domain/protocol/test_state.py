@@ -8,19 +8,9 @@ from hypothesis import given
 
 from tests.samples import PLAN
 from tests.strategies import runs
-from toolreel_core._conversation import AssistantMessage, SentCall, Transcript, UserMessage
-from toolreel_core._plan import FallbackPlan, Plan
+from toolreel_core._conversation import Transcript
 from toolreel_core._protocol import State, Step, Tally
 from toolreel_core._replies import Usage
-from toolreel_core._settings import Provider
-
-
-def test_a_history_is_written_for_the_provider_of_the_plan() -> None:
-    plan = replace(PLAN, provider=Provider(tool_turn_content="null"))
-    calling = AssistantMessage("", (SentCall("a", "ping", "{}"),))
-    said = State.idle(plan).said(calling)
-    assert said.messages == Transcript.of([UserMessage("hi"), calling], plan.form)
-    assert '"content":null' in said.messages.texts[1]
 
 
 def test_the_finer_counts_are_added_up_too() -> None:
@@ -36,8 +26,8 @@ def test_the_finer_counts_are_added_up_too() -> None:
         completion_audio_tokens=1,
         unpriced=1,
     )
-    assert Tally().read(usage) == once
-    assert once.read(usage).since(once) == once
+    assert Tally().plus(usage) == once
+    assert once.plus(usage).since(once) == once
     assert once.counted(turns=1) == replace(once, turns=1)
 
 
@@ -57,7 +47,7 @@ def test_a_cost_is_known_if_that_of_every_reply_is(
 ) -> None:
     tally = Tally()
     for cost in costs:
-        tally = tally.read(Usage(10, 4, cost))
+        tally = tally.plus(Usage(10, 4, cost))
     assert tally.known_cost == known
 
 
@@ -83,12 +73,3 @@ def test_the_tally_of_an_exchange_is_what_was_counted_since_it_began() -> None:
     state = replace(State.idle(PLAN), tally=late)
     assert state.exchange_tally == late
     assert replace(state, exchange_began=early).exchange_tally == Tally(1, 2, 3, 4, 5, 6, 0.75, 30)
-
-
-def test_a_state_knows_the_plan_and_the_name_of_its_endpoint() -> None:
-    plan = Plan.of(model="m", messages="hi", fallbacks=[FallbackPlan("spare", "other")])
-    first = State.idle(plan)
-    second = replace(first, endpoint=1)
-    assert (first.endpoint_name, first.present.model) == ("", "m")
-    assert (second.endpoint_name, second.present.model) == ("spare", "other")
-    assert replace(first, endpoint=1) == second

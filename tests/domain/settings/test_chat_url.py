@@ -48,13 +48,6 @@ def test_host_path_and_query_stay_and_a_complete_url_is_final(path: str, prefix:
     assert {chat_url(asked, prefix), chat_url(asked, ""), chat_url(asked)} == {asked}
 
 
-@given(segments, st.sampled_from(["", "api-version=1"]))
-def test_with_an_empty_prefix_nothing_is_added_to_the_path(path: str, query: str) -> None:
-    assert urlsplit(chat_url(f"http://here/{path}?{query}", "")).path == (
-        f"/{path}".rstrip("/") + "/chat/completions"
-    )
-
-
 @pytest.mark.parametrize("prefix", ["", "/", "/v1", "openai/v1", " /v1 ", "/a%20b"])
 def test_a_path_is_a_prefix(prefix: str) -> None:
     assert prefix_fault(prefix) == ""

@@ -7,20 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._errors import ConfigError
 from toolreel_core._settings import Price
 
 counts = st.integers(0, 10**9)
 amounts = st.floats(0, 1000)
-
-
-@given(counts, counts, counts, amounts, amounts)
-def test_without_a_price_of_its_own_a_cached_token_costs_what_any_token_of_the_prompt_does(
-    prompt: int, completion: int, cached: int, given_for: float, made_for: float
-) -> None:
-    price = Price(given_for, made_for)
-    assert price.cost(prompt, completion, cached) == pytest.approx(price.cost(prompt, completion))
 
 
 @given(counts, counts, counts, amounts, amounts)
@@ -44,18 +35,3 @@ def test_a_price_is_an_amount(key: str, wrong: object) -> None:
 
 def test_whole_numbers_give_the_same_price_as_their_floats() -> None:
     assert repr(Price(2, 8, cached_input=1)) == repr(Price(2.0, 8.0, cached_input=1.0))
-
-
-def test_a_price_of_a_catalogue_has_both_halves() -> None:
-    tree = {
-        "input": 2,
-        "cached_input": 0.5,
-        "output": 8,
-        "as_of": "2026-11-22",
-        "source": "https://a.example",
-    }
-    assert Price.of(Table.of(tree, "price", "m")) == Price(
-        2, 8, 0.5, as_of="2026-11-22", source="https://a.example"
-    )
-    said = complaint(PlaceError, lambda: Price.of(Table.of({"input": 2}, "price", "m")))
-    assert said == "price.m: expected input and output, for a million tokens each"

@@ -133,19 +133,13 @@ def test_what_else_the_loop_decided_is_told() -> None:
     assert second.remarks == ("ignored: add; max_tool_calls_per_turn allows no more calls in a reply",)
 
 
-def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
-    config = LoopConfig(final_check=1, claim_check=True, repeated_effects="refuse")
+def test_calls_that_were_done_are_told() -> None:
+    config = LoopConfig(repeated_effects="refuse")
     plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
     adds = calling(("add", {"a": 1, "b": 1}))
-    first, second, third, _ = told(adds, adds, saying("2"), saying("2."), plan=plan)
+    first, second, _ = told(adds, adds, saying("2"), plan=plan)
     assert [call.name for turn in (first, second) for call in turn.calls] == ["add", "add"]
     assert second.remarks == ("add has succeeded before with these arguments; it was not run again",)
-    (check,) = third.remarks
-    asked = "before its answer is final, the model is asked what is still to be done"
-    assert check.startswith(f"{asked}: Check this before it is final.")
-    claims, _, _ = told(saying("I have added them."), saying("No."), saying("No."), plan=plan)
-    (claim,) = claims.remarks
-    assert claim.startswith("the answer claims what no call has done; the model is asked again: ")
 
 
 def test_tools_that_a_model_was_not_offered_are_told() -> None:

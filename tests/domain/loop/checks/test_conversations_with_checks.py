@@ -15,7 +15,6 @@ from tests.playbook import (
     asks,
     calling,
     fails_to_send,
-    faults,
     finishes,
     replies,
     replies_calling,
@@ -24,17 +23,16 @@ from tests.playbook import (
     seeks_approval,
     tells,
 )
-from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._loop import pending, step, with_repetition_warning
-from toolreel_core._plan import Plan
+from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import (
     CallEnded,
     CallSkipped,
     CapabilityRefused,
     Completed,
     EmptyFinal,
-    ModelNudged,
     NoToolCalls,
     RepairApplied,
     RepeatedCall,
@@ -48,7 +46,7 @@ from toolreel_core._protocol import (
     load_state,
 )
 from toolreel_core._settings import LoopConfig
-from toolreel_core._tools import Envelope, ToolDefinition, already_done, output_too_early
+from toolreel_core._tools import Envelope, ToolDefinition, already_done
 
 TEXT = {"type": "string"}
 ADD = ToolDefinition.of(
@@ -76,18 +74,11 @@ NOTHING_DONE = f"{TASK}\nNo call has succeeded so far."
 DONE = f"{TASK}\nThese calls have succeeded, so do not make them again:"
 DONE_MILK = DONE + '\n- add_item {"list":"food","item":"milk"}'
 IN_WORDS = f"\n{LEFT}answer the user."
-CHECKED = (
-    "Check this before it is final.\n{}\nIf all of it is done, give your answer to the user again, in full."
-)
 
 
 def book(plan: Plan | None = None, /, **settings: object) -> Playbook:
     """A run with the setting that a rule is about."""
     return Playbook(replace(plan or PLAN, config=LoopConfig.of(settings)))
-
-
-def nudges(played: Playbook) -> list[str]:
-    return [note.why for note in played.notes if isinstance(note, ModelNudged)]
 
 
 def in_json(name: str, **arguments: str) -> str:
@@ -277,113 +268,12 @@ def test_a_model_that_goes_on_repeating_is_stopped() -> None:
     assert [note.ok for note in played.notes if isinstance(note, CallEnded)] == [True]
 
 
-# final_check
-
-
-def test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done() -> None:
-    question = CHECKED.format(DONE_MILK + IN_WORDS)
-    played = book(final_check=1).play(
-        asks(),
-        *ADDED_MILK,
-        replies("Done."),
-        asks(AssistantMessage("Done."), UserMessage(question)),
-        replies("All done."),
-        finishes(Completed("All done.")),
-    )
-    assert nudges(played) == ["final_check"]
-    assert played.state.tally.turns == 3
-
-
-def test_after_a_check_the_model_may_go_on_and_is_asked_as_often_as_was_set() -> None:
-    book(final_check=2).play(
-        asks(),
-        replies("Done."),
-        asks(AssistantMessage("Done."), UserMessage(CHECKED.format(NOTHING_DONE + IN_WORDS))),
-        *ADDED_MILK,
-        replies("Done."),
-        asks(AssistantMessage("Done."), UserMessage(CHECKED.format(DONE_MILK + IN_WORDS))),
-        *ENDED,
-    )
-
-
-def test_nothing_is_checked_where_no_tool_is_offered_or_no_turn_is_left() -> None:
-    book(replace(PLAN, tools=Plan.of(model="m", messages="hi").tools), final_check=1).play(asks(), *ENDED)
-    book(final_check=1, max_turns=1).play(asks(), *ENDED)
-    book(final_check=1, tool_use_mode="disabled").play(asks(tools=False), *ENDED)
-
-
-def test_a_cut_answer_is_not_checked() -> None:
-    book(final_check=1).play(asks(), replies("Do", finish="length"), finishes(Truncated("Do")))
-
-
-def test_a_typed_answer_is_checked_as_a_call_and_as_text() -> None:
-    typed = Plan.of(
-        model="m", messages="Put milk on the list.", tools=[ADD, LOOK, POLL], output={"type": "object"}
-    )
-    answer = ("call_z", "final_answer", "{}")
-    by_call = f"\n{LEFT}call final_answer with your answer."
-    fault = output_too_early("final_answer", CHECKED.format(NOTHING_DONE + by_call))
-    taken = Completed("{}", JsonText("{}"))
-    book(typed, final_check=1).play(
-        asks(),
-        replies_calling(answer),
-        asks(calling(answer), faults("call_z", "final_answer", fault)),
-        replies_calling(answer),
-        finishes(taken),
-    )
-    in_json_text = f"\n{LEFT}answer with the JSON object that was asked for, and nothing else."
-    book(typed, final_check=1, output_mode="text").play(
-        asks(),
-        replies("{}"),
-        asks(AssistantMessage("{}"), UserMessage(CHECKED.format(NOTHING_DONE + in_json_text))),
-        replies("{}"),
-        finishes(taken),
-    )
-
-
-def test_a_typed_answer_without_tools_or_turns_is_not_checked() -> None:
-    alone = Plan.of(model="m", messages="hi", output={"type": "object"})
-    taken = finishes(Completed("{}", JsonText("{}")))
-    answer = replies_calling(("call_z", "final_answer", "{}"))
-    book(alone, final_check=1, output_mode="tool").play(asks(), answer, taken)
-    typed = replace(alone, tools=PLAN.tools)
-    book(typed, final_check=1, max_turns=1).play(asks(), answer, taken)
-
-
-# claim_check
-
-
-def test_an_answer_that_claims_what_no_call_has_done_is_asked_about_once() -> None:
-    claim = "I have added milk to the list."
-    question = (
-        f'Your answer says "{claim}", but no call of add_item has succeeded. '
-        "If that is to be done, make the call now. If not, answer again and say what was not done."
-    )
-    played = book(claim_check=True).play(
-        asks(),
-        replies(claim),
-        asks(AssistantMessage(claim), UserMessage(question)),
-        replies(claim),
-        finishes(Completed(claim)),
-    )
-    assert nudges(played) == ["unsupported_claim"]
-
-
-def test_an_answer_that_a_call_supports_is_final() -> None:
-    book(claim_check=True).play(
-        asks(), *ADDED_MILK, replies("I have added milk."), finishes(Completed("I have added milk."))
-    )
-
-
 # constrained_calls
 
-FORMS = ("response_format", "structured_outputs", "guided_json", "grammar")
 
-
-@pytest.mark.parametrize("form", FORMS)
-def test_each_reply_is_one_call_and_the_answer_is_one_too(form: str) -> None:
+def test_each_reply_is_one_call_and_the_answer_is_one_too() -> None:
     written = ("call_1_0", "add_item", '{"list":"food","item":"milk"}')
-    played = book(constrained_calls=form).play(
+    played = book(constrained_calls="response_format").play(
         asks(free=True),
         replies(in_json("add_item", list="food", item="milk")),
         runs("call_1_0", "add_item", {"list": "food", "item": "milk"}),
@@ -487,46 +377,38 @@ def test_where_the_tools_are_off_the_answer_is_a_text() -> None:
 
 @pytest.mark.parametrize("status", [400, 422, 501])
 def test_a_server_that_refuses_the_constraint_is_told_of_with_what_to_write(status: int) -> None:
-    said = "Cannot use custom grammar constraints with tools."
+    said = "This server takes no response_format together with tools."
     told = (
-        f"{said} (the server does not take constrained_calls='grammar'; write another form, or "
-        "constrained_calls='off')"
+        f"{said} (the server does not take constrained_calls='response_format'; "
+        "write constrained_calls='off')"
     )
-    book(constrained_calls="grammar", tool_use_mode="enforced").play(
+    book(constrained_calls="response_format", tool_use_mode="enforced").play(
         asks(), fails_to_send("status", said, status), finishes(CapabilityRefused(told))
     )
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    constrained = {"constrained_calls": "grammar", "tool_use_mode": "enforced"}
+    constrained = {"constrained_calls": "response_format", "tool_use_mode": "enforced"}
     for settings in (constrained, {}):
         failed = TransportFailed("status", 400, "Bad image.")
         book(None, **settings).play(asks(), fails_to_send("status", "Bad image.", 400), finishes(failed))
-    refused, fails = (
-        TransportFailed("status", 400, "Bad grammar."),
-        fails_to_send("status", "Bad grammar.", 400),
-    )
+    said = "Bad json_schema."
+    refused, fails = TransportFailed("status", 400, said), fails_to_send("status", said, 400)
     book().play(asks(), fails, finishes(refused))
-    book(constrained_calls="grammar").play(asks(free=True), fails, finishes(refused))
-    lost = TransportFailed("too_large", None, "grammar")
-    book(**constrained).play(asks(), fails_to_send("too_large", "grammar"), finishes(lost))
-
-
-def test_a_grammar_goes_out_without_tools_which_the_opening_describes() -> None:
-    plan = book(replace(PLAN, messages=(SystemMessage("Be brief."), UserMessage("hi")))
-        , constrained_calls="grammar", restate_task=True).plan  # fmt: skip
-    first = plan.opening[0]
-    assert isinstance(first, SystemMessage)
-    assert first.content.startswith("Be brief.\n\nYou act through these tools:\n")
-    assert '"name":"add_item"' in first.content
-    assert '"name":"final_answer"' in first.content
-    assert {*json.loads(plan.bodies.with_tools.text)} == {"grammar"}
+    book(constrained_calls="response_format").play(asks(free=True), fails, finishes(refused))
+    lost = TransportFailed("too_large", None, said)
+    book(**constrained).play(asks(), fails_to_send("too_large", said), finishes(lost))
 
 
 def test_the_reminder_names_the_final_answer() -> None:
     reminder = f"\n{LEFT}call final_answer with your answer to the user."
     book(constrained_calls="response_format", restate_task=True).play_up_to(
         asks(free=True), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + reminder)
+    )
+    typed = replace(PLAN, output=OutputSpec.of({"type": "object"}))
+    reminder = f"\n{LEFT}call final_answer with your answer."
+    book(typed, restate_task=True).play_up_to(
+        asks(), *ADDS_MILK, asks(calling(MILK), ADDED, reminder=DONE_MILK + reminder)
     )
 
 

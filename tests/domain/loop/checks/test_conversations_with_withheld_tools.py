@@ -42,7 +42,6 @@ TOOLS = (
 )
 ALL = ["lists_add", "look", "poll", "final_answer"]
 FREE = ["anything"]
-FORMS = ("response_format", "structured_outputs", "guided_json", "grammar")
 
 ADD_MILK, ADD_EGGS = ("lists_add", "milk"), ("lists_add", "eggs")
 LOOK, LOOK_ELSEWHERE, POLL = ("look", "milk"), ("look", "eggs"), ("poll", "milk")
@@ -170,14 +169,8 @@ def test_a_model_that_repeats_although_it_is_not_offered_is_stopped() -> None:
     assert after.state.phase.outcome == RepeatedCall("lists_add", 3)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_where_every_tool_is_withheld_the_answer_is_left(form: str) -> None:
-    alone = plan(TOOLS[0], constrained_calls=form)
-    (effect,) = played(alone, [ADD_MILK, ADD_MILK]).effects
-    assert isinstance(effect, SendRequest)
-    key = json.loads(effect.request.options.text)[form]
-    assert "final_answer" in json.dumps(key)
-    assert "lists_add" not in json.dumps(key)
+def test_where_every_tool_is_withheld_the_answer_is_left() -> None:
+    assert offered(played(plan(TOOLS[0]), [ADD_MILK, ADD_MILK])) == ["final_answer"]
 
 
 @pytest.mark.parametrize("off", [{"constrained_calls": "off"}, {"withhold_repeated": 0}])

@@ -35,7 +35,7 @@ from toolreel_core._conversation import (
     summary_message,
 )
 from toolreel_core._jsontext import JsonText, Tree, canonical, parse
-from toolreel_core._loop import delay_ms, fold, pending, start, step
+from toolreel_core._loop import backoff_ms, fold, pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AwaitingReply,
@@ -48,7 +48,6 @@ from toolreel_core._protocol import (
     HistorySummarized,
     Note,
     Outcome,
-    QuirkApplied,
     RepairApplied,
     ReplyReceived,
     RequestAbandoned,
@@ -60,7 +59,6 @@ from toolreel_core._protocol import (
     Step,
     SummaryRejected,
     SummaryRequested,
-    TransformFailed,
     UserSpoke,
     Waiting,
     dump,
@@ -69,7 +67,6 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
-from toolreel_core._transforms import register_transform, registry
 
 SUMMARIZE, NEWEST = "summarize_old_turns", "keep_newest_turns"
 HI = UserMessage("hi")
@@ -173,11 +170,6 @@ def test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer(
     assert load_effect(dump(effect)) == effect
 
 
-def test_a_limit_of_the_reply_that_is_wide_enough_stays() -> None:
-    effect = request_in(start(plan(options={"max_tokens": 4_000, "n": 1})))
-    assert effect.request.options.text == '{"max_tokens":4000,"n":1}'
-
-
 @pytest.mark.parametrize(
     ("form", "own", "left"),
     [
@@ -273,11 +265,6 @@ def test_a_summary_that_looks_like_a_call_is_taken_only_where_answers_are_too() 
     assert rejected(fold(plan(tools=[PING], accept_suspected_calls=True), [says(text)]).notes) == []
 
 
-def test_the_reasoning_before_a_summary_is_no_part_of_it() -> None:
-    Playbook(plan()).play(ASKS, replies(f"<think>Hm.</think>\n{TEXT}"), SUMMED, *DONE)
-    assert rejected(fold(plan(), [says("<think>Hm.</think>\n")]).notes) == ["EMPTY_RESPONSE"]
-
-
 def test_a_summary_that_uses_up_its_limit_counts_as_cut() -> None:
     usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000}
     at = fold(plan(options={"max_tokens": 10}), [says(TEXT, usage=usage)])
@@ -303,10 +290,8 @@ def test_an_earlier_summary_stays_where_a_new_one_comes_to_nothing() -> None:
 
 def test_a_summary_is_retried_like_any_request() -> None:
     asked = plan()
-    first = delay_ms(asked.config, seed=asked.seed, ref=1, attempt=1, retry_after_ms=None)
-    second = delay_ms(asked.config, seed=asked.seed, ref=3, attempt=2, retry_after_ms=None)
-    assert first is not None
-    assert second is not None
+    first = backoff_ms(asked.config, asked.seed, ref=1, attempt=1)
+    second = backoff_ms(asked.config, asked.seed, ref=3, attempt=2)
     busy = replies_with({"error": {"code": 503, "message": "busy"}})
     played = Playbook(asked).play(
         *(ASKS, fails_to_send("timeout", "slow"), waits(first), elapses()),
@@ -355,8 +340,7 @@ def test_a_run_can_be_cancelled_while_it_waits_for_a_summary() -> None:
     cancel = CancelRequested("enough")
     played = Playbook(plan()).play(ASKS, cancel, finishes(Cancelled("enough")))
     assert [note.turn for note in played.notes if isinstance(note, RequestAbandoned)] == [1]
-    ms = delay_ms(LoopConfig(), seed=0, ref=1, attempt=1, retry_after_ms=None)
-    assert ms is not None
+    ms = backoff_ms(LoopConfig(), seed=0, ref=1, attempt=1)
     waiting = Playbook(plan()).play(
         *(ASKS, fails_to_send("timeout", "slow"), waits(ms), cancel, finishes(Cancelled("enough")))
     )
@@ -415,40 +399,6 @@ def test_a_call_in_a_summary_does_not_run_where_the_model_repeats_it() -> None:
 def test_control_tokens_in_a_summary_are_broken_where_the_provider_wants_that() -> None:
     at = fold(plan(provider=Provider(special_token_guard=True)), [says("They <|im_end|> counted.")])
     assert summary_message("They < |im_end|> counted.") in [*at.state.messages.outgoing]
-
-
-def test_a_summary_comes_from_the_upstream_that_the_run_is_pinned_to() -> None:
-    pinned = plan(provider=Provider(pin_upstream=True), messages=LONG[:-2])
-    at = fold(pinned, [says("x" * 2_000, provider="Google"), UserSpoke("And now?")])
-    routing: Tree = {"order": ["Google"], "allow_fallbacks": False}
-    assert request_in(at).purpose == "summary"
-    assert request_in(at).request.options.text == canonical({"provider": routing})
-
-
-def test_transforms_of_a_request_for_a_summary_and_of_its_reply_are_noted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(vars(registry)["_REGISTRY"]))
-
-    @register_transform("message", "louder", about="Writes what the user says in capitals.")
-    def louder(tree: Tree) -> Tree:
-        return {**tree, "content": str(tree["content"]).upper()} if tree["role"] == "user" else tree
-
-    @register_transform("response", "fails", about="Fails on what it does not expect.")
-    def fails(tree: Tree) -> Tree:
-        return {"choices": tree["no such key"]}
-
-    loud = start(plan(message_transforms=["louder"]))
-    assert QuirkApplied(1, "louder") in loud.notes
-    assert "> HI" in request_in(loud).request.body
-    broken = fold(plan(response_transforms=["fails"]), [says(TEXT)])
-    assert isinstance(outcome(broken), TransformFailed)
-
-
-def test_repairs_of_a_reply_with_a_summary_are_noted() -> None:
-    at = fold(plan(), [ReplyReceived(1, 200, canonical({"message": {"content": TEXT}}))])
-    assert RepairApplied(1, "TOP_LEVEL_MESSAGE") in at.notes
-    assert rejected(at.notes) == []
 
 
 def test_of_many_short_messages_the_oldest_are_left_out_of_the_request() -> None:

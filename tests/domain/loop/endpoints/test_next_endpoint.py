@@ -14,14 +14,12 @@ from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, Plan
 from toolreel_core._protocol import (
     AwaitingReply,
-    CapabilityRefused,
     Completed,
     EmptyFinal,
     EndpointChanged,
     EndpointPinned,
     Event,
     Finish,
-    InvalidReply,
     Note,
     OptionIgnored,
     Outcome,
@@ -35,7 +33,6 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
     dump,
-    fingerprint,
     load_state,
 )
 from toolreel_core._settings import LoopConfig, Price, Provider
@@ -204,11 +201,6 @@ def test_calls_that_have_run_are_in_the_history_of_the_next_endpoint_and_do_not_
     assert played.state.tally.turns == 2
 
 
-def test_idempotency_keys_are_those_of_the_plan_whichever_endpoint_asks() -> None:
-    moved = Played(planned(), status(503), replies_calling(CALL)).ran[0]
-    assert moved.key == Played(planned(), replies_calling(CALL)).ran[0].key
-
-
 def test_each_endpoint_has_settings_of_its_own_and_the_limits_of_the_run() -> None:
     backup = FallbackPlan.of(
         "backup",
@@ -314,13 +306,6 @@ def test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere() 
     assert type(next(iter(played.state.messages.messages))) is UserMessage
 
 
-def test_another_error_that_mentions_no_form_is_no_refusal() -> None:
-    plan = planned(tools=(), output=SCHEMA, config=LoopConfig(max_tries=1, output_mode="native"))
-    assert Played(plan, status(400, "the key 'foo' is unknown")).endpoints == [""]
-    plain = planned(tools=())
-    assert Played(plain, status(400, "'response_format' is unsupported")).endpoints == [""]
-
-
 # signatures and reasoning
 
 
@@ -419,22 +404,3 @@ def test_a_conversation_stays_with_the_endpoint_that_answered() -> None:
     assert played.endpoints[-1] == "backup"
     assert isinstance(played.state.phase, AwaitingReply)
     assert played.state.endpoint_name == "backup"
-
-
-def test_effects_of_a_plan_without_fallbacks_keep_their_fingerprints() -> None:
-    plan = planned()
-    alone = Plan.of(model="a", messages="hi", tools=[PING], config=ONCE)
-    assert plan.digest != alone.digest
-    assert fingerprint(start(plan).effects[0]) == fingerprint(start(alone).effects[0])
-    moved = Played(plan, status(503)).requests[-1]
-    same = SendRequest(moved.ref, moved.request)
-    assert fingerprint(moved) != fingerprint(same)
-
-
-def test_outcomes_that_are_nobodys_fault_stay() -> None:
-    refused = Played(planned(BACKUP), status(400, REFUSES_TOOLS), status(400, REFUSES_TOOLS))
-    assert refused.outcome == CapabilityRefused(REFUSES_TOOLS)
-    malformed = replies_with(body_of(None, ("call_a", "", "{}")))
-    odd = Played(planned(), malformed)
-    assert isinstance(odd.outcome, InvalidReply)
-    assert odd.endpoints == [""]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,11 +123,6 @@ def test_the_run_gives_up_after_output_retries() -> None:
     )
     assert run.notes[-2] == OutputRejected(2, NO_JSON, False)
     played(plan_of(max_turns=1), replies("One."), finishes(InvalidOutput("One.", NO_JSON)))
-
-
-def test_the_whole_answer_may_be_wrong() -> None:
-    error = "your answer: expected object, got [1]."
-    played(plan_of(output_retries=0), replies("[1]"), finishes(InvalidOutput("[1]", error)))
 
 
 def test_an_answer_with_two_values_is_ambiguous_and_equal_ones_are_one() -> None:
@@ -255,23 +249,6 @@ def test_of_several_answers_the_first_that_fits_is_taken() -> None:
     results = [message for message in run.state.messages.messages if isinstance(message, ToolMessage)]
     assert [result.call_id for result in results] == ["call_a", "call_b"]
     assert call_abandoned("final_answer").message in results[0].content
-
-
-def test_an_answer_in_text_is_taken_in_a_run_with_a_final_tool_too() -> None:
-    played(plan_of(PING), replies('{"n":1}'), finishes(RIGHT))
-    played(
-        plan_of(PING),
-        replies("One."),
-        asks(AssistantMessage("One."), UserMessage(f"{NO_JSON} {BY_CALL}")),
-        replies_calling(ONE),
-        finishes(RIGHT),
-    )
-
-
-def test_a_tool_that_is_unknown_is_told_the_name_of_the_final_tool_as_well() -> None:
-    step = answered(plan_of(PING), body_of(None, ("call_a", "pong", "{}")))
-    (rejected,) = [note for note in step.notes if isinstance(note, CallRejected)]
-    assert "Available: ping, final_answer." in rejected.message
 
 
 def test_an_enforced_run_needs_its_tools_first() -> None:
@@ -426,16 +403,6 @@ def test_a_call_of_the_final_tool_is_an_answer_in_any_notation() -> None:
     assert "ARGUMENTS_UNWRAPPED" in codes(run)
     nothing = plan_of(PING, schema={"type": "object"})
     played(nothing, replies("{}"), finishes(Completed("{}", JsonText("{}"))))
-
-
-def test_a_call_by_a_polluted_name_is_the_answer_too() -> None:
-    odd = body_of(None, ("call_a", " functions.final_answer", '{"n":1}'))
-    played(plan_of(PING), replies_with(odd), finishes(RIGHT))
-
-
-def test_only_the_allowed_calls_of_a_turn_count() -> None:
-    plan = replace(plan_of(PING), config=LoopConfig(max_tool_calls_per_turn=1))
-    played(plan, replies_calling(ONE, CALLED), finishes(RIGHT))
 
 
 def test_the_outcome_of_a_text_that_breaks_off_is_not_the_value() -> None:

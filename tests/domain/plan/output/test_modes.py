@@ -46,10 +46,6 @@ def test_the_mode_is_chosen_by_what_is_known(plan: Plan, mode: AskedBy) -> None:
     assert plan.asked_by == mode
 
 
-def test_a_plan_without_an_output_has_no_mode() -> None:
-    assert Plan.of(model="m", messages="hi").asked_by is None
-
-
 @pytest.mark.parametrize(
     ("mode", "known", "why"),
     [

@@ -40,10 +40,6 @@ def test_any_other_value_is_a_property_of_an_object(schema: dict[str, Json]) -> 
     assert spec.keys == {"value"}
 
 
-def test_an_object_that_declares_nothing_has_no_keys() -> None:
-    assert OutputSpec.of({"type": "object"}).keys == frozenset()
-
-
 def test_a_reference_at_the_root_is_resolved() -> None:
     spec = OutputSpec.of({"$ref": "#/$defs/P", "$defs": {"P": POINT}})
     assert (spec.sent, spec.wrapped) == (canonical(POINT), False)

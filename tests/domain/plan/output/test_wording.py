@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._jsontext import Json
-from toolreel_core._plan import OutputSpec, Plan, instruction, is_strict, opening, request_for
+from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._settings import LoopConfig, OutputMode, Provider
 from toolreel_core._tools import ToolDefinition
 
@@ -80,27 +81,18 @@ def test_the_schema_passes_the_transforms_of_the_provider(mode: OutputMode) -> N
 
 
 def test_a_text_output_is_an_instruction_in_the_last_leading_system_message() -> None:
-    told = instruction(SPEC)
-    assert told.startswith("A point.\nYour final answer must be one JSON object")
-    assert told.endswith(SPEC.sent)
-    assert opening((HI,), SPEC, "text") == (SystemMessage(told), HI)
-    first, second = SystemMessage("a"), SystemMessage("b")
-    joined = SystemMessage(f"b\n\n{told}")
-    assert opening((first, second, HI, second), SPEC, "text") == (first, joined, HI, second)
-    assert opening((HI,), SPEC, "tool") == opening((HI,), None, None) == (HI,)
-    assert instruction(OutputSpec.of({})).startswith("Your final answer")
-
-
-def test_requests_by_text_say_nothing_else() -> None:
     plan = plan_of(PING, mode="text")
+    told = (
+        "A point.\nYour final answer must be one JSON object that fits this JSON Schema, without any other "
+        f"text:\n{SPEC.sent}"
+    )
     assert json.loads(plan.bodies.with_tools.text).keys() == {"tools"}
-    assert plan.opening != plan.messages
     assert plan.callable_tools == plan.tools
-
-
-def test_the_answer_is_asked_for_by_its_mode() -> None:
-    assert request_for(SPEC, "tool") == "Call point with your answer."
-    assert request_for(SPEC, "native") == request_for(SPEC, "text")
+    assert plan.opening == (SystemMessage(told), HI)
+    first, second = SystemMessage("a"), SystemMessage("b")
+    several = replace(plan, messages=(first, second, HI, second))
+    assert several.opening == (first, SystemMessage(f"b\n\n{told}"), HI, second)
+    assert plan_of(PING).opening == (HI,)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +103,13 @@ def test_the_answer_is_asked_for_by_its_mode() -> None:
         ({**POINT, "required": []}, False),
         ({**POINT, "additionalProperties": True}, False),
         ({"type": "object"}, False),
-        ({"type": ["object", "null"]}, False),
-        ({"type": ["object", "null"], **{key: POINT[key] for key in POINT if key != "type"}}, True),
-        ({"type": "string", "minLength": 1}, False),
-        ({"type": "array", "items": POINT}, True),
-        ({"type": "array", "items": {}}, False),
-        ({"properties": {}}, False),
-        ({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/P"}], "$defs": {"P": POINT}}, True),
+        ({**POINT, "properties": {"x": {"type": ["object", "null"]}}}, False),
+        ({**POINT, "properties": {"x": {"type": "array", "items": POINT}}}, True),
+        ({**POINT, "properties": {"x": {"type": "array", "items": {}}}}, False),
+        ({**POINT, "properties": {"x": {"type": "string", "minLength": 1}}}, False),
     ],
 )
 def test_strict_is_sent_where_every_object_is_closed(schema: dict[str, Json], *, strict: bool) -> None:
-    assert is_strict(schema) is strict
+    config = LoopConfig(output_mode="native")
+    plan = Plan.of(model="m", messages="hi", output=schema, config=config)
+    assert bodies(plan)[0]["response_format"]["json_schema"]["strict"] is strict
