@@ -34,7 +34,7 @@ from typing import Final
 import httpx
 
 from toolreel import Plan, Ports, PythonTools, Tool, run
-from toolreel._driver import Wanted, unwatch, watch_logs, watch_with
+from toolreel._driver import WATCHERS, Wanted, watch_logs
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
@@ -128,13 +128,13 @@ def _run(plan: Plan, transport: httpx.BaseTransport, tools: Iterable[Callable[..
     with HttpEndpoint("http://replay.invalid", transport=transport) as endpoint:
         trace = Trace(Ports(endpoint, PythonTools(tools)))
         before = sys.getprofile()
-        unwatch(watch_logs)  # logs follow a turn, and decide nothing in it
+        WATCHERS.remove(watch_logs)  # logs follow a turn, and decide nothing in it
         sys.setprofile(trace.called)
         try:
             run(plan, trace)
         finally:
             sys.setprofile(before)
-            watch_with(watch_logs)
+            WATCHERS.append(watch_logs)
     return trace
 
 

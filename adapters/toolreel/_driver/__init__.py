@@ -1,7 +1,7 @@
 """The drivers: they perform effects and feed the events back, sync and async.
 
-``sync`` and ``aio`` have the same structure. ``ports`` defines the protocols that a driver needs;
-``performer`` combines them into one ``perform(effect) -> event``.
+``sync`` and ``aio`` perform effects; what they do besides that, without I/O, is in ``progress``. ``ports``
+defines the protocols that a driver needs; ``performer`` combines them into one ``perform(effect) -> event``.
 """
 
 # mypy: implicit-reexport
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         AsyncLater,
         AsyncPorts,
         AsyncSystemClock,
-        EffectScopes,
         ImmediateClock,
         ImmediateEndpoint,
         InstantClock,
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
         Never,
         Ports,
         SystemClock,
-        ending_at,
-        time_left,
     )
     from toolreel._driver.ports import (
         Approver,
@@ -60,6 +57,7 @@ if TYPE_CHECKING:
         tell,
         withhold,
     )
+    from toolreel._driver.progress import EffectScopes
     from toolreel._driver.run_result import (
         OutcomeError,
         Run,
@@ -68,10 +66,9 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.shown_run import STOPPED
+    from toolreel._driver.shown_run import STOPPED, PartialAnswer
     from toolreel._driver.stream_events import (
         NoteMade,
-        PartialAnswer,
         PartialOutput,
         ReasoningDelta,
         RunEnded,
@@ -84,7 +81,17 @@ if TYPE_CHECKING:
         ToolStarted,
     )
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-    from toolreel._driver.timing import NOT_MEASURED, EffectTime, Lap, LapTimes, Timing, duration, record
+    from toolreel._driver.timing import (
+        NOT_MEASURED,
+        EffectTime,
+        Lap,
+        LapTimes,
+        Timing,
+        duration,
+        ending_at,
+        record,
+        time_left,
+    )
     from toolreel._driver.watch import (
         CONTEXTS,
         WATCHERS,
@@ -94,9 +101,7 @@ if TYPE_CHECKING:
         Watches,
         current_trace,
         joined_trace,
-        unwatch,
         watch_logs,
-        watch_with,
         watched,
     )
 else:

@@ -23,7 +23,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolreel._driver import CONTEXTS, Begun, Wanted, Watch, Watcher, fields_of, name_of, unwatch, watch_with
+from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, fields_of, name_of
 from toolreel.otel._attributes import (
     LABELS,
     Attributes,
@@ -120,7 +120,7 @@ class _Open:
         return (self.ended - self.began) / _SECOND
 
 
-class RunWatch:
+class RunWatch(Watch):
     """Watches one run."""
 
     def __init__(self, begun: Begun, instruments: Instruments, capture: Capture) -> None:
@@ -363,12 +363,12 @@ def instrument(
 
     uninstrument()
     _INSTALLED.append(watch)
-    watch_with(watch)
+    WATCHERS.append(watch)
     CONTEXTS.append(_TraceHeaders())
 
 
 def uninstrument() -> None:
     """Give further runs no spans and metrics; those under way keep theirs."""
     while _INSTALLED:
-        unwatch(_INSTALLED.pop())
+        WATCHERS.remove(_INSTALLED.pop())
     CONTEXTS.clear()

@@ -186,11 +186,12 @@ def test_tools_that_ran_together_count_once_in_the_whole() -> None:
     clock = SetClock()
     laps = LapTimes(Ports(ScriptedEndpoint([]), clock=clock))
     first, second = (RunTool(ref, f"c{ref}", "add", JsonText("{}"), "k") for ref in (2, 3))
-    began = laps.now()
+    for effect in (first, second):
+        laps.start(effect)
     clock.seconds += 2
-    laps.stop(second, began)
+    laps.stop(second)
     clock.seconds += 1
-    laps.stop(first, began)
+    laps.stop(first)
     for effect in (first, second):
         laps.take(effect, ToolReturned(effect.ref, "1"), 1)
     assert [took.ms for took in laps.timing.took] == [3000, 2000]

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import pytest
 
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, arun, run
-from toolreel._driver import Begun, ImmediateEndpoint, Wanted, Watch, unwatch, watch_with
+from toolreel._driver import WATCHERS, Begun, ImmediateEndpoint, Wanted, Watch
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import Completed
 from toolreel_core._protocol import Event, State, Step
@@ -37,7 +37,7 @@ SCRIPT = [calling(("look", {"part": "a"})), calling(("broken", {"part": "b"})), 
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Watch):
     """Fails at one place."""
 
     at: Fault
@@ -81,11 +81,11 @@ def watching(fault: Fault) -> Generator[None]:
             raise LookupError(fault)
         return Failing(fault)
 
-    watch_with(begin)
+    WATCHERS.append(begin)
     try:
         yield
     finally:
-        unwatch(begin)
+        WATCHERS.remove(begin)
 
 
 @pytest.mark.parametrize("fault", ["begin", "performing", "enter", "leave", "performed", "stepped", "ended"])
