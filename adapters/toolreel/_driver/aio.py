@@ -5,7 +5,7 @@ It imports no async runtime (anyio only for parallel effects): it runs wherever 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -168,8 +168,8 @@ async def _events(
     """
     while wanted := progress.wanted():
         asked = wanted[0]
+        answers: Iterable[Answer] = ()
         if streams and is_shown(asked) and isinstance(performer, AsyncStreamingPerformer):
-            answers = list[Answer]()
             async with aclosing(apulled(performer.stream(asked), progress.begin(asked))) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Delta):

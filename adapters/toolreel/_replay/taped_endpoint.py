@@ -25,7 +25,6 @@ from toolreel.http import (
     Intake,
     TooLarge,
     UndecodableBody,
-    broken,
 )
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
 from toolreel_core._replies import Delta
@@ -112,7 +111,7 @@ class TapedEndpoint:
             else:
                 event = _failure_of_break(effect.ref, stored.broke)
         except (TooLarge, UndecodableBody) as error:
-            event = broken(effect.ref, stored.status, error)
+            event = error.event(effect.ref, stored.status)
         yield from rest
         yield event
 

@@ -141,8 +141,3 @@ def test_a_brotli_that_cannot_stop_in_the_middle_is_not_used(monkeypatch: pytest
 def test_other_encodings_are_refused_with_the_header_that_avoids_them(encoding: str) -> None:
     with pytest.raises(UndecodableBody, match=ACCEPT_ENCODING):
         BoundedDecoder(encoding, 10)
-
-
-def test_a_negative_limit_is_the_callers_mistake() -> None:
-    with pytest.raises(ValueError, match="must not be negative, got -1"):
-        BoundedDecoder("gzip", -1)

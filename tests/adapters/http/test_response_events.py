@@ -3,14 +3,14 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from toolreel.http import Stalled, TooLarge, UndecodableBody, broken, failure_event
+from toolreel.http import Stalled, TooLarge, UndecodableBody, failure_event
 from toolreel_core._protocol import FailureKind, RequestFailed
 
 
 def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
-    assert broken(1, 200, TooLarge("too much")) == RequestFailed(1, "too_large", "too much", 200)
-    assert broken(1, 200, Stalled("no word")) == RequestFailed(1, "timeout", "no word", 200)
-    assert broken(1, 502, UndecodableBody("corrupt")) == RequestFailed(1, "broken", "corrupt", 502)
+    assert TooLarge("too much").event(1, 200) == RequestFailed(1, "too_large", "too much", 200)
+    assert Stalled("no word").event(1, 200) == RequestFailed(1, "timeout", "no word", 200)
+    assert UndecodableBody("corrupt").event(1, 502) == RequestFailed(1, "broken", "corrupt", 502)
 
 
 @pytest.mark.parametrize(
