@@ -22,7 +22,6 @@ from toolreel.tools import _hosts as routing
 MODULES: Final = [(drive, adrive)]
 CLASSES: Final = [
     (ports, "Endpoint"),
-    (ports, "StreamingEndpoint"),
     (ports, "StreamingPerformer"),
     (ports, "ToolHost"),
     (ports, "Approver"),

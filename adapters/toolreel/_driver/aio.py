@@ -51,7 +51,8 @@ async def arun(
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    return await _run(start(plan), performer_of(plan, performer, "arun"), journal, observe, inbox)
+    able = performer_of(plan, performer, "arun")
+    return await _run(start(plan), able, journal, observe, inbox)
 
 
 async def ago_on(

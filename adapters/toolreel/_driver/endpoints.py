@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,26 +38,24 @@ class EndpointCost:
 
 def endpoint_costs(state: State, notes: Sequence[Note]) -> tuple[EndpointCost, ...]:
     """A row for each endpoint that has had a turn, in order."""
-    plan, rows = state.plan, list[EndpointCost]()
+    plan, tally, rows = state.plan, state.tally, list[EndpointCost]()
     models = {"": plan.model} | {fallback.name: fallback.model for fallback in plan.fallbacks}
-    before: tuple[int, int, float | None] = (0, 0, 0.0)
-    for name, prompt, completion, cost in _totals(state, notes):
+    # The counts of the run so far, whenever it left an endpoint, and now.
+    totals = [
+        (note.before, note.prompt_tokens, note.completion_tokens, note.cost)
+        for note in notes
+        if isinstance(note, EndpointChanged)
+    ]
+    totals.append((state.endpoint_name, tally.prompt_tokens, tally.completion_tokens, tally.known_cost))
+    prompt_before = completion_before = 0
+    cost_before: float | None = 0.0
+    for name, prompt, completion, cost in totals:
         known = 0.0 if cost is None and not prompt + completion else cost  # no reply yet is no cost
-        spent = None if known is None or before[2] is None else known - before[2]
-        rows.append(
-            EndpointCost(name, models.get(name, ""), prompt - before[0], completion - before[1], spent)
-        )
-        before = prompt, completion, known
+        spent = None if known is None or cost_before is None else known - cost_before
+        tokens = prompt - prompt_before, completion - completion_before
+        rows.append(EndpointCost(name, models.get(name, ""), *tokens, spent))
+        prompt_before, completion_before, cost_before = prompt, completion, known
     return tuple(rows)
-
-
-def _totals(state: State, notes: Sequence[Note]) -> Iterator[tuple[str, int, int, float | None]]:
-    """The counts of the run so far, whenever it left an endpoint, and now."""
-    for note in notes:
-        if isinstance(note, EndpointChanged):
-            yield note.before, note.prompt_tokens, note.completion_tokens, note.cost
-    tally = state.tally
-    yield state.endpoint_name, tally.prompt_tokens, tally.completion_tokens, tally.known_cost
 
 
 @dataclass(frozen=True, slots=True)

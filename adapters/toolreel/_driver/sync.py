@@ -60,7 +60,8 @@ def run(
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    return _run(start(plan), performer_of(plan, performer, "run"), journal, observe, inbox)
+    able = performer_of(plan, performer, "run")
+    return _run(start(plan), able, journal, observe, inbox)
 
 
 def go_on(

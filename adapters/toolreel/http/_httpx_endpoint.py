@@ -37,7 +37,7 @@ from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta
-from toolreel_core._settings import API_PREFIX, PATHS
+from toolreel_core._settings import API_PREFIX
 
 try:
     import anyio
@@ -107,14 +107,14 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             over = transport or self._own_transport(self.address.url, **pool)
             client = cast("Any", self._client_type)(transport=over, cookies=_NoCookies())
         self._client: _Client = client
-        self._targets = {form: _target(address_in(form, self.address)) for form in PATHS}
+        _target(self.address)  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        url, headers = self._targets["chat_completions"]
+        url, headers = _target(self.address)
         return self._sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
@@ -134,7 +134,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        url, headers = self._targets[request.form]
+        url, headers = _target(address_in(request.form, self.address))
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
         left = exchange.left

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Self, assert_never
+from typing import Final, assert_never
 
 from toolreel._secrets import known_secrets, secrets_in
 from toolreel_core._conversation import (
@@ -29,35 +28,21 @@ from toolreel_core._replies import Reply
 VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that the instrumentations of OpenTelemetry read."""
 
-_ON: Final = frozenset({"true", "span_only", "span_and_event"})
-_IN_EVENTS: Final = frozenset({"event_only", "span_and_event"})
-_OFF: Final = frozenset({"", "false", "no_content"})
 
+def captures_content(asked: bool | None, environ: Mapping[str, str]) -> bool:
+    """Whether spans have what was said: what the argument says, else the variable; by default not.
 
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """Where content goes: nowhere by default."""
+    >>> captures_content(None, {VARIABLE: "SPAN_ONLY"})
+    True
 
-    spans: bool = False
-    events: bool = False
-
-    @classmethod
-    def of(cls, asked: bool | None, environ: Mapping[str, str]) -> Self:
-        """What the argument says, else the variable.
-
-        >>> Capture.of(None, {VARIABLE: "SPAN_AND_EVENT"})
-        Capture(spans=True, events=True)
-
-        :raises ConfigError: if the variable has another value than the conventions know
-        """
-        if asked is not None:
-            return cls(spans=asked)
-        said = environ.get(VARIABLE, "").strip().lower()
-        if said not in _ON | _IN_EVENTS | _OFF:
-            raise ConfigError(
-                f"{VARIABLE}: expected NO_CONTENT, SPAN_ONLY, EVENT_ONLY or SPAN_AND_EVENT, got {said!r}"
-            )
-        return cls(said in _ON, said in _IN_EVENTS)
+    :raises ConfigError: if the variable has another value than these
+    """
+    if asked is not None:
+        return asked
+    value = environ.get(VARIABLE, "").strip().lower()
+    if value not in {"", "false", "no_content", "true", "span_only"}:
+        raise ConfigError(f"{VARIABLE}: expected NO_CONTENT or SPAN_ONLY, got {value!r}")
+    return value in {"true", "span_only"}
 
 
 def redacted(value: Json, sent: Mapping[str, str]) -> str:
@@ -88,22 +73,20 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
     """What a request says: its messages and tools, by the names of their attributes."""
-    said: dict[str, Json] = {"gen_ai.input.messages": [_message(one) for one in effect.request.sent.outgoing]}
-    if plan.sends_tools:
-        tools = [tool for tool in plan.tools.definitions if tool.exposed]
-        said["gen_ai.tool.definitions"] = [
-            {"type": "function", "name": tool.name, "description": tool.description} for tool in tools
-        ]
-    return said
+    messages: Json = [_message(message) for message in effect.request.sent.outgoing]
+    tools: Json = [
+        {"type": "function", "name": tool.name, "description": tool.description}
+        for tool in plan.tools.definitions
+        if tool.exposed
+    ]
+    content = {"gen_ai.input.messages": messages}
+    return {**content, "gen_ai.tool.definitions": tools} if plan.sends_tools else content
 
 
 def reply_content(reply: Reply) -> dict[str, Json]:
     """What a reply says."""
-    parts: list[Json] = []
-    if reply.reasoning:
-        parts.append({"type": "reasoning", "content": reply.reasoning})
-    if reply.content:
-        parts.append(_text(reply.content))
+    parts: list[Json] = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
+    parts += [_text(reply.content)] if reply.content else []
     parts += [_call(call.id, call.name, call.original) for call in reply.calls]
     message: Json = {"role": "assistant", "parts": parts, "finish_reason": reply.finish}
     return {"gen_ai.output.messages": [message]}
@@ -146,15 +129,7 @@ def _call(call_id: str, name: str, arguments: str) -> Json:
 
 def _part(part: Part) -> Json:
     """A part; of an image, audio or a file only the kind: its bytes are too large for a span."""
-    match part:
-        case Text():
-            return _text(part.text)
-        case Image():
-            modality = "image"
-        case Audio():
-            modality = "audio"
-        case File():
-            modality = "document"
-        case _:
-            assert_never(part)
-    return {"type": "omitted", "modality": modality}
+    if isinstance(part, Text):
+        return _text(part.text)
+    kinds = {Image: "image", Audio: "audio", File: "document"}
+    return {"type": "omitted", "modality": kinds[type(part)]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from sqlalchemy import func, select, update
 from tests.adapters.durable.limits_worker import Noting, request, send_all
 from tests.adapters.durable.processes import FORKING
 from tests.patience import HANG
-from tests.samples import complaint
 from tests.servers.postgres import Postgres
-from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
+from toolreel import Plan, Ports, Price, run
 from toolreel._driver import ImmediateEndpoint, ending_at
 from toolreel.durable import (
     TICKETS,
@@ -39,7 +37,7 @@ from toolreel.durable import (
 )
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
-from toolreel_core._protocol import Completed, ReplyReceived, RequestFailed, TransportFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed, TransportFailed
 
 LITTLE = Estimate(10, 0.0)
 LONG = 3_600.0
@@ -278,14 +276,6 @@ def test_a_wait_that_the_run_has_no_time_for_ends_at_once(shared: str) -> None:
     endpoint.close()
 
 
-def test_a_run_may_go_on_at_an_account_that_is_free(shared: str) -> None:
-    full = limited_here(Noting(), within(shared, requests=1, max_wait=0.01))
-    assert isinstance(full.send(request()), ReplyReceived)
-    free = limited_here(ScriptedEndpoint([saying("Hello.")]), within(shared, requests=1, account="b"))
-    agent = Agent("m", endpoint=full, fallbacks=[Fallback("n", endpoint=free)])
-    assert agent.run("hi").outcome == Completed("Hello.")
-
-
 def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
     price = Price(1_000_000, 1_000_000)
     endpoint = limited_here(Noting(), within(shared, max_cost=1, price=price))
@@ -313,14 +303,6 @@ def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_
     assert (row.tokens, row.settled) == (estimate.tokens if tokens is None else tokens, True)
     spent = {7: 3.0, 0: 0.0, None: estimate.cost}[tokens]
     assert endpoint.ledger.spent() == pytest.approx(spent)
-
-
-def test_an_error_of_the_endpoint_settles_by_the_estimate(tmp_path: Path) -> None:
-    endpoint = limited_here(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
-    with pytest.raises(Exception, match="the script has no reply left"):
-        endpoint.send(request())
-    with endpoint.ledger.engine.begin() as connection:
-        assert connection.execute(select(TICKETS.c.settled)).scalars().all() == [True]
 
 
 @pytest.mark.parametrize("on", [lambda main: asyncio.run(main()), trio.run])
@@ -362,26 +344,3 @@ def test_a_stream_has_its_turn_too(shared: str) -> None:
 
 
 # limits
-
-
-@pytest.mark.parametrize(
-    ("settings", "wrong"),
-    [
-        ({"account": " ", "requests": 1}, "account: expected a name for the account, got an empty text"),
-        ({}, "limits of 'a': write requests=, tokens= or max_cost="),
-        ({"requests": 0}, "requests: expected a number above 0, got 0"),
-        ({"requests": 1, "window": -1}, "window: expected a number above 0, got -1"),
-        ({"tokens": True}, "tokens: expected a number above 0, got True"),
-    ],
-)
-def test_limits_say_what_is_wrong_with_them(settings: dict[str, Any], wrong: str) -> None:
-    assert complaint(ConfigError, partial(Limits, **{"account": "a", "database": "x", **settings})) == wrong
-
-
-def test_an_estimate_has_the_limit_of_the_reply() -> None:
-    limits = Limits("a", "x", requests=1, reply_tokens=7)
-    prompt = limits.estimate(request()).tokens - 7
-    (effect,) = Agent("m", endpoint=Noting(), options={"max_tokens": 50}).plan("hi").messages
-    assert effect.content == "hi"
-    assert prompt == sum(map(len, request().request.pieces())) // 4 + 1
-    assert "secret" not in repr(Limits("a", "postgresql://me:secret@here/db", requests=1))

@@ -73,13 +73,6 @@ def test_a_body_that_was_cut_off_is_refused(encoding: str) -> None:
             decoded(encoding, whole[:length])
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "identity", "br", "zstd"])
-def test_no_bytes_at_all_are_an_empty_body(encoding: str) -> None:
-    decoder = BoundedDecoder(encoding, 0)
-    decoder.feed(b"")
-    assert decoder.finish() == b""
-
-
 @pytest.mark.parametrize(
     ("encoding", "raw"),
     [
