@@ -14,7 +14,7 @@ from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Final, TypeAlias, assert_never, cast, overload
+from typing import Final, TypeAlias, cast, overload
 
 from toolreel._driver import (
     AsyncEndpoint,
@@ -26,8 +26,7 @@ from toolreel._driver import (
     time_left,
 )
 from toolreel._internal import MissingExtra
-from toolreel.durable._account_limits import Limits
-from toolreel.durable._ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
+from toolreel.durable._ledger import GRANTED, Ledger, Limits, Turn
 from toolreel.tools import awaited, in_thread
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
@@ -43,7 +42,7 @@ _NO_RETRY_MS: Final = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn, int | RequestFailed]
+Asking: TypeAlias = Generator[Callable[[], Turn | None] | float, Turn | None, int | RequestFailed]
 """Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
 
 
@@ -62,30 +61,26 @@ def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
         while True:
             since = time.monotonic()
             turn = yield partial(ledger.attempt, ticket)
-            match turn:
-                case Granted():
-                    # A turn that took too long to arrive may be in no window any more.
-                    if time.monotonic() - since <= limits.slack / 2:
-                        granted = True
-                        return ticket
-                    ledger.give_back(ticket)
-                case Queued():
-                    left = allowed - (time.monotonic() - began)
-                    if turn.seconds >= left:
-                        why = (
-                            f"the account {limits.account!r} is at its limits for {turn.seconds:.1f} s or "
-                            f"more, and the request may wait {max(0.0, left):.1f} s"
-                        )
-                        return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
-                    waited = True
-                    pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
-                    yield min(pause, _POLL_NEXT, left)
-                case Refused():
-                    return RequestFailed(effect.ref, "status", turn.why, 402)
-                case TicketLost():
-                    ticket = ledger.join(estimate)
-                case _:
-                    assert_never(turn)
+            if turn is None:
+                ticket = ledger.join(estimate)
+            elif turn.refusal:
+                return RequestFailed(effect.ref, "status", turn.refusal, 402)
+            elif turn != GRANTED:
+                left = allowed - (time.monotonic() - began)
+                if turn.seconds >= left:
+                    why = (
+                        f"the account {limits.account!r} is at its limits for {turn.seconds:.1f} s or "
+                        f"more, and the request may wait {max(0.0, left):.1f} s"
+                    )
+                    return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
+                waited = True
+                pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
+                yield min(pause, _POLL_NEXT, left)
+            elif time.monotonic() - since <= limits.slack / 2:
+                granted = True
+                return ticket
+            else:  # a turn that took too long to arrive may be in no window any more
+                ledger.give_back(ticket)
     finally:
         if waited:
             ledger.waits.add(time.monotonic() - began)

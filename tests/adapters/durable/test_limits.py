@@ -21,17 +21,15 @@ from tests.servers.postgres import Postgres
 from toolreel import Plan, Ports, Price, run
 from toolreel._driver import ImmediateEndpoint, ending_at
 from toolreel.durable import (
+    GRANTED,
     TICKETS,
     AsyncLimitedEndpoint,
     Estimate,
-    Granted,
     Ledger,
     LimitedEndpoint,
     Limits,
-    Queued,
-    Refused,
     Started,
-    TicketLost,
+    Turn,
     limited,
     seconds_to_wait,
 )
@@ -142,12 +140,12 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
     one, other = ledger_of(within(shared, requests=2)), ledger_of(within(shared, requests=2))
     first, second, third = one.join(LITTLE), other.join(LITTLE), one.join(LITTLE)
-    assert other.attempt(second) == Queued(0.0, is_next=False)
-    assert one.attempt(first) == Granted()
-    assert one.attempt(third) == Queued(0.0, is_next=False)
-    assert other.attempt(second) == Granted()
+    assert other.attempt(second) == Turn(0.0, is_next=False)
+    assert one.attempt(first) == GRANTED
+    assert one.attempt(third) == Turn(0.0, is_next=False)
+    assert other.attempt(second) == GRANTED
     turn = one.attempt(third)
-    assert isinstance(turn, Queued)
+    assert turn is not None
     assert (turn.is_next, turn.seconds > LONG / 2) == (True, True)
     for each in (one, other):
         each.close()
@@ -157,8 +155,8 @@ def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     first, second = ledger.join(LITTLE), ledger.join(LITTLE)
     ledger.leave(first)
-    assert ledger.attempt(second) == Granted()
-    assert ledger.attempt(first) == TicketLost()
+    assert ledger.attempt(second) == GRANTED
+    assert ledger.attempt(first) is None
 
 
 def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
@@ -166,7 +164,7 @@ def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> Non
     dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
-    assert ledger.attempt(living) == Granted()
+    assert ledger.attempt(living) == GRANTED
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
@@ -174,35 +172,35 @@ def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
     slow = ledger.join(LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
-    assert ledger.attempt(slow) == Granted()
+    assert ledger.attempt(slow) == GRANTED
 
 
 def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     late, next_ = ledger.join(LITTLE), ledger.join(LITTLE)
-    assert ledger.attempt(late) == Granted()
+    assert ledger.attempt(late) == GRANTED
     ledger.give_back(late)
-    assert ledger.attempt(next_) == Queued(0.0, is_next=False)
-    assert ledger.attempt(late) == Granted()
+    assert ledger.attempt(next_) == Turn(0.0, is_next=False)
+    assert ledger.attempt(late) == GRANTED
 
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
     first, second = ledger.join(Estimate(90, 0.0)), ledger.join(Estimate(90, 0.0))
-    assert ledger.attempt(first) == Granted()
-    assert isinstance(ledger.attempt(second), Queued)
+    assert ledger.attempt(first) == GRANTED
+    assert ledger.attempt(second) not in (None, GRANTED)
     ledger.settle(first, 10, None)
-    assert ledger.attempt(second) == Granted()
+    assert ledger.attempt(second) == GRANTED
     # Where nobody counted, the estimate stays.
     ledger.settle(second, None, None)
-    assert isinstance(ledger.attempt(ledger.join(LITTLE)), Queued)
+    assert ledger.attempt(ledger.join(LITTLE)) not in (None, GRANTED)
 
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
     turn = ledger.attempt(ledger.join(Estimate(101, 0.0)))
-    assert isinstance(turn, Refused)
-    assert turn.why.startswith(
+    assert turn is not None
+    assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
 
@@ -211,28 +209,28 @@ def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> Non
     one, other = ledger_of(within(shared, requests=9)), ledger_of(within(shared, requests=9))
     stranger = ledger_of(within(shared, requests=9, account="b"))
     limited_one = one.join(LITTLE)
-    assert one.attempt(limited_one) == Granted()
+    assert one.attempt(limited_one) == GRANTED
     one.settle(limited_one, 0, 0.0, retry_after=LONG)
     turn = other.attempt(other.join(LITTLE))
-    assert isinstance(turn, Queued)
+    assert turn is not None
     assert turn.seconds > LONG / 2
-    assert stranger.attempt(stranger.join(LITTLE)) == Granted()
+    assert stranger.attempt(stranger.join(LITTLE)) == GRANTED
 
 
 def test_costs_are_capped_over_all_processes(shared: str) -> None:
     one, other = ledger_of(within(shared, max_cost=1)), ledger_of(within(shared, max_cost=1))
     first, second = one.join(Estimate(10, 0.6)), other.join(Estimate(10, 0.6))
-    assert one.attempt(first) == Granted()
+    assert one.attempt(first) == GRANTED
     refused = other.attempt(second)
-    assert isinstance(refused, Refused)
-    assert refused.why == (
+    assert refused is not None
+    assert refused.refusal == (
         "the account 'a' has spent 0.6 of 1, and the request may take 0.6; raise max_cost to go on"
     )
     one.settle(first, 10, 0.2)
     one.settle(first, 10, 0.2)  # once is enough
     assert one.spent() == 0.2
     again = other.join(Estimate(10, 0.6))
-    assert other.attempt(again) == Granted()
+    assert other.attempt(again) == GRANTED
     other.settle(again, None, None)
     assert other.spent() == pytest.approx(0.8)
 
@@ -240,12 +238,12 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
 def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=9, max_cost=9))
     settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
-    assert (ledger.attempt(settled), ledger.attempt(lost)) == (Granted(), Granted())
+    assert (ledger.attempt(settled), ledger.attempt(lost)) == (GRANTED, GRANTED)
     ledger.settle(settled, 5, 0.25)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).values(started_at=1.0))
     last = ledger.join(LITTLE)
-    assert ledger.attempt(last) == Granted()
+    assert ledger.attempt(last) == GRANTED
     with ledger.engine.begin() as connection:
         assert connection.execute(select(func.count()).select_from(TICKETS)).scalar() == 1
     # A request of a process that died counts as spent.
