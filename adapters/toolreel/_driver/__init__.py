@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         Never,
         Ports,
         SystemClock,
+        ending_at,
+        time_left,
     )
     from toolreel._driver.ports import (
         Approver,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
         tell,
         withhold,
     )
-    from toolreel._driver.progress import EffectScopes
+    from toolreel._driver.progress import EffectScopes, LapTimes, Watches, record, watched
     from toolreel._driver.run_result import (
         OutcomeError,
         Run,
@@ -83,12 +85,8 @@ if TYPE_CHECKING:
         NOT_MEASURED,
         EffectTime,
         Lap,
-        LapTimes,
         Timing,
         duration,
-        ending_at,
-        record,
-        time_left,
     )
     from toolreel._driver.watch import (
         CONTEXTS,
@@ -96,11 +94,9 @@ if TYPE_CHECKING:
         Begun,
         Watch,
         Watcher,
-        Watches,
         current_trace,
         joined_trace,
         watch_logs,
-        watched,
     )
 else:
     from toolreel_core._lazy_names import face

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import Incoming, check_state, step_with_message
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -24,9 +24,8 @@ from toolreel._driver.ports import (
     secrets_of,
     withhold,
 )
-from toolreel._driver.progress import Answer, Progress
+from toolreel._driver.progress import Answer, Progress, check_state, step_with_message, watched
 from toolreel._driver.run_result import Run
-from toolreel._driver.watch import watched
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start

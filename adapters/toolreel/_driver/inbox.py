@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from toolreel._driver.ports import Journal, Wanted
-from toolreel._driver.run_result import Run
-from toolreel._driver.timing import record
+from toolreel._driver.ports import Wanted
 from toolreel_core._conversation import (
     Audio,
     File,
@@ -18,13 +16,11 @@ from toolreel_core._conversation import (
     Media,
     Said,
     media_type_in,
-    refusal,
     shown_parts,
     usual_media_type,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._loop import pending, step
-from toolreel_core._protocol import State, Step, UserSpoke, user_spoke
+from toolreel_core._protocol import UserSpoke, user_spoke
 
 
 class Incoming(Protocol):
@@ -72,30 +68,6 @@ def message_of(content: Said | UserSpoke) -> UserSpoke:
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")
     return event
-
-
-def check_state(state: object) -> None:
-    """Check that a driver was given the state of a run to go on with.
-
-    :raises ConfigError: if not; says what to write
-    """
-    if not isinstance(state, State):
-        kind = type(state).__name__
-        raise ConfigError(f"state: expected the state of a run, got {kind}; write run.state")
-
-
-def step_with_message(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
-    """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
-
-    :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
-    """
-    state = run.state if isinstance(run, Run) else run
-    check_state(state)
-    event = message_of(content)
-    if why := refusal(event.parts, state.present.provider):
-        raise ConfigError(f"content: {why}")
-    at = step(state, record(journal, None, event, None))
-    return Step(at.state, pending(at.state), at.notes)
 
 
 # Files as parts of messages: ``attach``.

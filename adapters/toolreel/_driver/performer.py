@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import assert_never
+from math import inf
+from typing import Final, assert_never
 
 from toolreel._driver.ports import (
     Approver,
@@ -27,7 +29,6 @@ from toolreel._driver.ports import (
     pieces_of,
     secrets_of,
 )
-from toolreel._driver.timing import time_left
 from toolreel._internal import MissingExtra
 from toolreel_core._protocol import (
     ApprovalGiven,
@@ -42,6 +43,26 @@ from toolreel_core._protocol import (
     WaitElapsed,
 )
 from toolreel_core._tools import failed, tool_not_implemented
+
+_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
+
+
+def time_left() -> float:
+    """Seconds until the run is over, at least 0; infinite if its time is not limited."""
+    return max(0.0, _ENDS_AT.get() - time.monotonic())
+
+
+@contextmanager
+def ending_at(moment: float) -> Generator[None]:
+    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
+
+    :param moment: on the clock of ``time.monotonic``
+    """
+    before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
+    try:
+        yield
+    finally:
+        _ENDS_AT.reset(before)
 
 
 class SystemClock:

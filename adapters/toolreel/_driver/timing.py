@@ -6,15 +6,11 @@ limits the time of a run is on the events (``at_ms``).
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel._driver.ports import Journal, Wanted
+from toolreel._driver.ports import Wanted
 from toolreel_core._protocol import CancelRequested, Event, RunTool, SendRequest, Wait
 
 EffectTimeKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
@@ -154,104 +150,3 @@ def duration(ms: int) -> str:
     if minutes < 60:
         return f"{minutes} min {seconds % 60} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
-
-
-def time_left() -> float:
-    """Seconds until the run is over, at least 0; infinite if its time is not limited."""
-    return max(0.0, _ENDS_AT.get() - time.monotonic())
-
-
-@contextmanager
-def ending_at(moment: float) -> Generator[None]:
-    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
-
-    :param moment: on the clock of ``time.monotonic``
-    """
-    before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
-    try:
-        yield
-    finally:
-        _ENDS_AT.reset(before)
-
-
-def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-    """Record an event, with its times in a journal that keeps them; the event that the run continues with.
-
-    A journal that keeps none has no method ``record_timed``.
-    """
-    if journal is None:
-        return event
-    timed: Callable[[Wanted | None, Event, Lap], Event | None] | None
-    timed = getattr(journal, "record_timed", None)
-    written = journal.record(effect, event) if timed is None or lap is None else timed(effect, event, lap)
-    return written or event
-
-
-class LapTimes:
-    """The times of what a driver performs, from its begin on.
-
-    The clock is that of the ports if it tells the time (``now``, in seconds), else the system's. A performer
-    that answers from a record has a method ``lap_of``: the recorded times of an effect that it has answered,
-    or ``None`` if it was performed just now. Effects that run together are started and stopped in threads of
-    their own, and taken by the driver, in its order.
-    """
-
-    def __init__(self, performer: object) -> None:
-        self._now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
-        self._recorded: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
-        self._began = self._now()
-        self._counted = 0
-        """The milliseconds since then that are in laps."""
-        self._times: dict[int, list[float]] = {}
-        """When each effect was started, when its first piece came, if it was streamed, and when it ended."""
-        self._took: list[EffectTime] = []
-
-    @property
-    def timing(self) -> Timing:
-        """The times so far."""
-        return Timing(tuple(self._took))
-
-    def start(self, effect: Wanted) -> None:
-        """Note that an effect begins."""
-        self._times[effect.ref] = [self._now()]
-
-    def arrive(self, effect: Wanted) -> bool:
-        """Note that a piece of a reply has come; whether it is the first."""
-        times = self._times[effect.ref]
-        if is_first := len(times) == 1:
-            times.append(self._now())
-        return is_first
-
-    def stop(self, effect: Wanted) -> None:
-        """Note that an effect has ended."""
-        self._times[effect.ref].append(self._now())
-
-    def take(self, effect: Wanted, event: Event, turn: int) -> Lap:
-        """The times of an effect that has ended, of the event that came of it, in this turn."""
-        started, *first, ended = self._times.pop(effect.ref)
-        lap = None if self._recorded is None else self._recorded(effect)
-        if lap is None:
-            first_ms = _ms(first[0] - started) if first else None
-            lap = Lap(_ms(ended - started), self._passed(ended), first_ms)
-        else:  # what follows goes on from here: reading a record takes a run no time
-            self._began, self._counted = ended, 0
-        self._took.append(EffectTime.of(effect, event, lap, turn))
-        return lap
-
-    def rest(self) -> Lap:
-        """The time since the last effect that ended: that of what is cancelled now."""
-        passed = self._passed(self._now())
-        return Lap(passed, passed)
-
-    def _passed(self, now: float) -> int:
-        # Less than 0: of several that ran together, one that was done before the others.
-        passed = max(0, _ms(now - self._began) - self._counted)
-        self._counted += passed
-        return passed
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)

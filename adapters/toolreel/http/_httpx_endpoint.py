@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from http.cookiejar import CookieJar
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
@@ -107,14 +108,15 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             over = transport or self._own_transport(self.address.url, **pool)
             client = cast("Any", self._client_type)(transport=over, cookies=_NoCookies())
         self._client: _Client = client
-        _target(self.address)  # what is wrong with it is told now
+        self._target = cache(lambda form: _target(address_in(form, self.address)))
+        self._target("chat_completions")  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        url, headers = _target(self.address)
+        url, headers = self._target("chat_completions")
         return self._sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
@@ -134,7 +136,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        url, headers = _target(address_in(request.form, self.address))
+        url, headers = self._target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
         left = exchange.left

@@ -468,11 +468,13 @@ class Incoming:
             rest = self._stream.close()[1]  # an unterminated last line
         elif self._effect.request.streamed and isinstance(event, ReplyReceived) and not self.over:
             rest = deltas_in(text, self._effect.request.form, whole=True)
-        tell(self._listener, rest)
+        if self._listener is not None:
+            tell(self._listener, rest)
         return (*held, *rest), event
 
     def _feed(self, text: str) -> tuple[Delta, ...]:
         self._passed.append(text)
         self._stream, deltas = self._stream.feed(text)
-        tell(self._listener, deltas)
+        if self._listener is not None:
+            tell(self._listener, deltas)
         return deltas
