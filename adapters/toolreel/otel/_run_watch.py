@@ -26,14 +26,18 @@ from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, 
 from toolreel.otel._attributes import (
     LABELS,
     Attributes,
+    captures_content,
+    parsed,
+    redacted,
     reply_attributes,
+    reply_content,
     request_attributes,
+    request_content,
     run_attributes,
     served_by,
     tool_attributes,
     tool_error,
 )
-from toolreel.otel._content import captures_content, parsed, redacted, reply_content, request_content
 from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
