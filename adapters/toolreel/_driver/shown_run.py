@@ -19,9 +19,9 @@ from toolreel._driver.stream_events import (
     ToolResult,
     ToolStarted,
 )
-from toolreel_core._jsontext import Json, partial_value
+from toolreel_core._jsontext import Json
 from toolreel_core._loop import received
-from toolreel_core._plan import ANSWER, ANSWER_TOOL, OutputSpec, Plan
+from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import (
     Event,
     ReplyReceived,
@@ -43,30 +43,15 @@ take time that is quadratic in its length."""
 _OPENERS: Final = ("{", "[", "`", "~")
 
 
-class _GrowingText:
-    """A text that arrives in pieces."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._length = self._next = 0
-
-    def add(self, piece: str) -> str | None:
-        """The whole text so far; ``None`` while it is not worth reading again."""
-        self._pieces.append(piece)
-        self._length += len(piece)
-        if self._length < self._next:
-            return None
-        self._next = self._length + self._length // _GROWTH
-        return "".join(self._pieces)
-
-
 class PartialAnswer:
     """The value of a typed answer, as far as the pieces of a reply make it."""
 
     def __init__(self, spec: OutputSpec) -> None:
         self._spec = spec
-        self._texts: defaultdict[int | None, _GrowingText] = defaultdict(_GrowingText)
+        self._texts: defaultdict[int | None, str] = defaultdict(str)
         """The text of the reply, and of each call of the final tool, by its place."""
+        self._next: defaultdict[int | None, int] = defaultdict(int)
+        """The length at which a text is read again."""
         self._shown: Json = None
 
     def after(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
@@ -76,9 +61,12 @@ class PartialAnswer:
             text = piece.text
         elif piece.name == self._spec.name:
             place, text = piece.index, piece.arguments
-        whole = self._texts[place].add(text) if text else None
+        self._texts[place] = whole = self._texts[place] + text
+        if not text or len(whole) < self._next[place]:
+            return ()
+        self._next[place] = len(whole) + len(whole) // _GROWTH
         # Words, such as "4 pins are left", have no object.
-        if whole is None or not (whole.lstrip().startswith(_OPENERS) or "{" in whole):
+        if not (whole.lstrip().startswith(_OPENERS) or "{" in whole):
             return ()
         value = self._spec.partial(whole)
         is_answer = self._spec.wrapped or isinstance(value, Mapping)
@@ -88,49 +76,12 @@ class PartialAnswer:
         return (PartialOutput(piece.turn, value),)
 
 
-class _ConstrainedText:
-    """What is shown of the text of one reply: the answer in it, and nothing of the calls of tools."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._output = plan.output
-        self._name = ANSWER_TOOL.name if plan.output is None else plan.output.name
-        self._head = ""
-        self._text = _GrowingText()
-        self._shown: Json = "" if plan.output is None else None
-        """The value of the answer, or its text, as it was shown last."""
-
-    def after(self, piece: TextDelta) -> tuple[TextDelta | PartialOutput, ...]:
-        """What to show after another piece; words that are no JSON are shown as they are."""
-        whole = self._text.add(piece.text)
-        self._head = self._head or piece.text.strip()
-        if self._head and not self._head.startswith("{"):
-            return (piece,)
-        call = None if whole is None else partial_value(whole)
-        if not isinstance(call, Mapping) or call.get("name") != self._name:
-            return ()
-        answer = call.get("arguments")
-        if not isinstance(answer, Mapping):
-            return ()
-        shown = self._shown
-        if self._output is not None:
-            value = self._output.value_so_far(answer)
-            if value is None or value == shown:
-                return ()
-            self._shown = value
-            return (PartialOutput(piece.turn, value),)
-        text = answer.get(ANSWER)
-        if not isinstance(text, str) or not isinstance(shown, str) or len(text) <= len(shown):
-            return ()
-        self._shown = text
-        return (TextDelta(piece.turn, text[len(shown) :]),)
-
-
 class _ShownReply:
     """The pieces of one reply that were shown."""
 
     def __init__(self, plan: Plan) -> None:
         self._answer = None if plan.output is None else PartialAnswer(plan.output)
-        self._constrained = _ConstrainedText(plan) if plan.constrains_calls else None
+        self._is_constrained = plan.constrains_calls
         self._text = ""
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
@@ -141,16 +92,13 @@ class _ShownReply:
     def pieces(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
         """The events for the next piece."""
         self._is_empty = False
-        shown: Sequence[ShownPiece]
         match delta.kind:
             case "content":
+                if self._is_constrained:  # JSON of a call; an answer in it is shown at the end
+                    return ()
+                self._text += delta.text
                 text = TextDelta(turn, delta.text)
-                if self._constrained is not None:
-                    shown = self._constrained.after(text)
-                else:
-                    shown = (text, *self._answer.after(text)) if self._answer else (text,)
-                self._text += "".join(each.text for each in shown if isinstance(each, TextDelta))
-                return shown
+                return (text, *self._answer.after(text)) if self._answer else (text,)
             case "reasoning":
                 return (ReasoningDelta(turn, delta.text),)
             case "tool_call":
@@ -183,13 +131,13 @@ class _ShownReply:
         if self._is_empty and isinstance(event, ReplyReceived):
             for delta in deltas_in(event.body, before.present.provider.wire_form, whole=True):
                 more += self.pieces(delta, turn)
-        if self._is_empty or not (self._text.strip() or self._constrained):
+        if self._is_empty or not (self._text.strip() or self._is_constrained):
             return more
         text = ""
         if isinstance(event, ReplyReceived) and not isinstance(after.phase, Waiting):
             text = received(event.body, before).reply.content
-        if self._constrained and text.startswith(self._text) and text != self._text:
-            more.append(TextDelta(turn, text[len(self._text) :]))
+        if self._is_constrained and text:
+            more.append(TextDelta(turn, text))
         elif self._text.strip() and text.strip() != self._text.strip():
             more.append(TextWithdrawn(turn, text))
         return more

@@ -14,7 +14,7 @@ from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Final, TypeAlias, cast, overload
+from typing import Final, Generic, TypeAlias, TypeVar, cast, overload
 
 from toolreel._driver import (
     AsyncEndpoint,
@@ -33,6 +33,7 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
 
+_Endpoint = TypeVar("_Endpoint")
 _POLL: Final = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
 _POLL_NEXT: Final = 1.0
@@ -110,10 +111,8 @@ def limited(endpoint: Endpoint | AsyncEndpoint, limits: Limits) -> LimitedEndpoi
 
 
 @dataclass(frozen=True, slots=True)
-class LimitedEndpoint:
-    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
-
-    endpoint: Endpoint
+class _Limited(Generic[_Endpoint]):
+    endpoint: _Endpoint
     ledger: Ledger
 
     @property
@@ -124,6 +123,11 @@ class LimitedEndpoint:
     def close(self) -> None:
         """Close the connections to the database."""
         self.ledger.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedEndpoint(_Limited[Endpoint]):
+    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Wait for the turn of the request, and send it."""
@@ -163,20 +167,8 @@ class LimitedEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncLimitedEndpoint:
+class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
     """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
-
-    endpoint: AsyncEndpoint
-    ledger: Ledger
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
-        return secrets_of(self.endpoint)
-
-    def close(self) -> None:
-        """Close the connections to the database."""
-        self.ledger.close()
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Wait for the turn of the request, and send it."""

@@ -103,3 +103,14 @@ def test_a_long_answer_is_not_read_again_at_each_piece() -> None:
         answer.after(TextDelta(1, piece))
     assert whole < sum(read) < 80 * whole  # at each piece: 4,000 times
     assert whole - read[-1] <= whole / 64
+
+
+def test_of_constrained_replies_the_answer_is_shown_at_its_end_and_nothing_of_the_json() -> None:
+    events = events_of(
+        streaming('{"name": "lo', 'ok", "arguments": {"at": "the sea"}}'),
+        streaming('{"name": "final_answer", "arg', 'uments": {"answer": "It is', " bl", 'ue."}}'),
+        output=None,
+        constrained_calls="response_format",
+    )
+    shown = [event for event in events if isinstance(event, TextDelta | TextWithdrawn)]
+    assert shown == [TextDelta(2, "It is blue.")]
