@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
-from http.cookiejar import CookieJar
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
 from toolreel._driver import Listener, ReplyPiece, apulled, pulled
@@ -51,13 +51,6 @@ _Transport = TypeVar("_Transport")
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
-
-
-class _NoCookies(CookieJar):
-    """A jar that keeps nothing: what a server tells one run must not show in the requests of another."""
-
-    def extract_cookies(self, response: object, request: object) -> None:
-        """Keep none."""
 
 
 class _HttpxEndpoint(Generic[_Client, _Transport]):
@@ -106,7 +99,9 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         if self._owns_client:
             pool = {"proxy": proxy, "http2": http2, "connections": connections}
             over = transport or self._own_transport(self.address.url, **pool)
-            client = cast("Any", self._client_type)(transport=over, cookies=_NoCookies())
+            # What a server tells one run must not show in the requests of another.
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+            client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
         self._client: _Client = client
         self._target = cache(lambda form: _target(address_in(form, self.address)))
         self._target("chat_completions")  # what is wrong with it is told now

@@ -16,7 +16,6 @@ import trio
 from tests.servers.chat_server import replying, serving
 from toolreel import Agent, AgentRun, Audio, ConfigError, File, Image, attach, replay, tool
 from toolreel._replay import Driver
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import read_journal
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import fold
@@ -113,24 +112,6 @@ def talked(agent: Agent[Any], driver: Driver, **settings: Any) -> AgentRun[Any]:
 def said_by_others(bodies: Sequence[bytes]) -> list[Json]:
     messages: list[Any] = json.loads(bodies[-1])["messages"]
     return [message for message in messages if message["role"] != "assistant"]
-
-
-async def asynchronously(url: str) -> AgentRun[Any]:
-    async with AsyncHttpEndpoint(url) as endpoint:
-        agent = Agent("m", endpoint=endpoint, tools=[screenshot])
-        return await (await agent.arun(FIRST)).areply(SECOND)
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_server_gets_the_same_on_every_endpoint(driver: Driver) -> None:
-    with serving(*map(replying, SCRIPT)) as server:
-        if (begin := DRIVERS[driver]) is None:
-            with HttpEndpoint(server.url) as endpoint:
-                run = talked(Agent("m", endpoint=endpoint, tools=[screenshot]), "sync")
-        else:
-            run = begin(lambda: asynchronously(server.url))
-        assert run.text == "A beep."
-        assert said_by_others([seen.body for seen in server.seen]) == BODIES
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
