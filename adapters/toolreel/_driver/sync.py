@@ -73,12 +73,10 @@ def go_on(
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
+    The other parameters are those of :func:`run`.
+
     :param state: the last state of the run, from :class:`~toolreel._driver.run_result.Run` or
-        ``toolreel_core.load``
-    :param performer: performs the pending effects and all that follow
-    :param journal: records the new events
-    :param observe: called with each new note
-    :param inbox: what the user says meanwhile
+        ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
     check_state(state)
@@ -98,14 +96,11 @@ def speak(
 
     To a run that has paused, the message is kept, its pending effects are performed (again), and the next
     request sends the message. The limits of the plan apply to each exchange separately; those that begin with
-    ``max_conversation_`` hold for all together.
+    ``max_conversation_`` hold for all together. The other parameters are those of :func:`run`.
 
     :param run: the run, or its last state, for example from ``toolreel_core.load_state``
     :param content: what the user says: a text, or texts, images, audio and files in a list
-    :param performer: performs the effects that follow
     :param journal: the journal of the conversation so far, still open or reopened; records the new events
-    :param observe: called with each new note
-    :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
@@ -126,11 +121,9 @@ def stream(
     is read from the server while you use an event. Closing the generator before its end closes the request
     and records a ``CancelRequested``.
 
-    :param plan: as for :func:`run`
-    :param performer: as for :func:`run`; pieces come from endpoints that have a method ``stream``, of others
-        the reply comes as a whole
-    :param journal: records the same events as for :func:`run`
-    :param inbox: what the user says meanwhile
+    The parameters are those of :func:`run`. Pieces come from endpoints that have a method ``stream``; of
+    others, the reply comes as a whole.
+
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
@@ -149,11 +142,7 @@ def stream_on(
 ) -> Generator[StreamEvent, None, None]:
     """Continue a run like :func:`go_on`, or with ``say`` like :func:`speak`, and yield what happens.
 
-    :param state: the last state of the run
-    :param performer: performs the pending effects and all that follow
     :param say: what the user says
-    :param journal: records the new events
-    :param inbox: what the user says meanwhile
     :returns: a generator as that of :func:`stream`
     """
     withhold(journal, secrets_of(performer))
