@@ -37,7 +37,6 @@ from toolreel._driver import Resting
 from toolreel._replay import story
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, load_state
-from toolreel_core._text_calls import MARKED
 
 
 def stock(part: str) -> int:
@@ -148,18 +147,6 @@ def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> N
     changed = agent(config=settings, options={"temperature": 0}).plan("hi")
     assert (changed.config.max_turns, changed.provider.id_style) == (5, "kimi")
     assert "temperature" in changed.options
-
-
-def test_a_list_adds_to_what_presets_and_defaults_have_unless_it_is_only() -> None:
-    assert agent(config={"text_dialects": ["react"]}).plan("hi").config.text_dialects == (*MARKED, "react")
-    for given, names in ((["web_*"], ("*", "web_*")), ({"only": ["web_*"]}, ("web_*",))):
-        narrowed = agent(preset="untrusted_content", config={"untrusted_tools": given})
-        assert narrowed.plan("hi").config.untrusted_tools == names
-    only = agent(config={"text_dialects": {"only": ["react"]}}).plan("hi").config
-    exact = agent(config=LoopConfig(text_dialects=("react",))).plan("hi").config
-    assert only.text_dialects == exact.text_dialects == ("react",)
-    with pytest.raises(ConfigError, match="there is no key 'onyl'; did you mean 'only'"):
-        agent(config={"text_dialects": {"onyl": ["react"]}}).plan("hi")
 
 
 SEVERAL: dict[str, Any] = {"options": {"parallel_tool_calls": True}}
