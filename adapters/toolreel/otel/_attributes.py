@@ -317,14 +317,15 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
     """What a request says: its messages and tools, by the names of their attributes."""
-    messages: Json = [_message(message) for message in effect.request.sent.outgoing]
-    tools: Json = [
-        {"type": "function", "name": tool.name, "description": tool.description}
-        for tool in plan.tools.definitions
-        if tool.exposed
-    ]
-    content = {"gen_ai.input.messages": messages}
-    return {**content, "gen_ai.tool.definitions": tools} if plan.sends_tools else content
+    messages: list[Json] = [_message(message) for message in effect.request.sent.outgoing]
+    content: dict[str, Json] = {"gen_ai.input.messages": messages}
+    if plan.sends_tools:
+        content["gen_ai.tool.definitions"] = [
+            {"type": "function", "name": tool.name, "description": tool.description}
+            for tool in plan.tools.definitions
+            if tool.exposed
+        ]
+    return content
 
 
 def reply_content(reply: Reply) -> dict[str, Json]:
