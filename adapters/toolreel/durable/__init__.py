@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
     from toolreel.durable._runs import (
-        OVER,
         Awaited,
         DurableRun,
         DurableRuns,
