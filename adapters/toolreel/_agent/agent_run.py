@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import (
+    AbstractAsyncContextManager,
     AbstractContextManager,
     aclosing,
     asynccontextmanager,
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from toolreel._agent.offered_tools import AsyncDecidingBy, DecidingBy
 from toolreel._driver import (
@@ -50,7 +51,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
 if TYPE_CHECKING:
-    from toolreel._agent.agent import Agent
     from toolreel._replay import Keeping, RecordedFiles, ResumedFiles
 
     _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
@@ -154,11 +154,28 @@ AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 """Everything that a streamed run of an agent yields."""
 
 
+class AgentPorts(Protocol):
+    """What runs need of their agent."""
+
+    def ports(self, transport: Any = None) -> AbstractContextManager[Ports]:  # noqa: ANN401 - of httpx, an extra
+        """The ports of a run."""
+        ...
+
+    def aports(self, transport: Any = None) -> AbstractAsyncContextManager[AsyncPorts]:  # noqa: ANN401 - see above
+        """The async version of :meth:`ports`."""
+        ...
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that its runs send, by name."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentRuns:
     """Performs the runs of an agent, one way; a run that rests goes on in the same way."""
 
-    agent: Agent[Any]
+    agent: AgentPorts
     output: Output[Any] | None = None
     journal: Journal | None = None
     observe: Observer | None = None

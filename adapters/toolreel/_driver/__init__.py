@@ -57,7 +57,15 @@ if TYPE_CHECKING:
         tell,
         withhold,
     )
-    from toolreel._driver.progress import EffectScopes, LapTimes, Watches, record, watched
+    from toolreel._driver.progress import (
+        WATCHERS,
+        EffectScopes,
+        LapTimes,
+        Watches,
+        record,
+        watch_logs,
+        watched,
+    )
     from toolreel._driver.run_result import (
         OutcomeError,
         Run,
@@ -90,13 +98,11 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.watch import (
         CONTEXTS,
-        WATCHERS,
         Begun,
         Watch,
         Watcher,
         current_trace,
         joined_trace,
-        watch_logs,
     )
 else:
     from toolreel_core._lazy_names import face

@@ -22,7 +22,7 @@ from toolreel._driver.performer import ending_at
 from toolreel._driver.ports import Journal, Observer, Wanted, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
-from toolreel._driver.watch import WATCHERS, Begun, Watch
+from toolreel._driver.watch import Begun, Watch, Watcher
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending, step
@@ -45,6 +45,15 @@ Answer: TypeAlias = tuple[Wanted, Event | None]
 """An effect with the event that answers it; ``None`` if an approver has not decided."""
 
 
+def watch_logs(begun: Begun) -> Watch:
+    """Log a run."""
+    from toolreel._driver.log_watch import LogWatch  # it imports what describes outcomes
+
+    return LogWatch(begun)
+
+
+WATCHERS: list[Watcher] = [watch_logs]
+"""What watches every run that begins from now on."""
 _NAME_BYTES: Final = 6
 """Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 

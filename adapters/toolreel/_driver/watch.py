@@ -61,17 +61,6 @@ Watcher: TypeAlias = Callable[[Begun], Watch]
 """Begins to watch a run."""
 
 
-def watch_logs(begun: Begun) -> Watch:
-    """Log a run."""
-    from toolreel._driver.log_watch import LogWatch  # it imports what describes outcomes
-
-    return LogWatch(begun)
-
-
-WATCHERS: list[Watcher] = [watch_logs]
-"""What watches every run that begins from now on."""
-
-
 class TraceContext(Protocol):
     """Writes the current trace, and joins one that was written elsewhere, so that another process can go on.
 
