@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from toolreel._driver.ports import (
     Approver,
@@ -170,10 +170,10 @@ class _AnyPorts:
     """What both kinds of ports do besides performing effects."""
 
     __slots__ = ()
-    endpoint: object
-    tools: object
-    approver: object
-    clock: object
+    endpoint: Any
+    tools: Any
+    approver: Any
+    clock: Any
 
     def __post_init__(self) -> None:
         check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
