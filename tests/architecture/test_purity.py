@@ -39,6 +39,7 @@ PURE = {
     "types",
     "typing",
     "unicodedata",
+    "urllib.parse",
 }
 EDGE = "toolreel_core.__main__"
 """The one module that performs I/O: it reads lines and writes their answers; see docs/decisions/0184."""

@@ -91,7 +91,7 @@ def gemini_subset(schema: Tree) -> Tree:
 
     If the root is a choice of objects, the result has the properties of all of them.
     """
-    root = with_all_of(inlined(schema, endless="cut"))
+    root = with_all_of(inlined(schema))
     return _gemini_type(with_properties_of(_branches_except_null(root), root), "object", nullable=False)
 
 
