@@ -38,7 +38,6 @@ PURE = {
     "textwrap",
     "types",
     "typing",
-    "unicodedata",
     "urllib.parse",
 }
 EDGE = "toolreel_core.__main__"

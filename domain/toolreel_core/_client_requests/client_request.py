@@ -59,12 +59,22 @@ class ClientRequest:
     """The form in which the client asks, and is answered."""
     own: Tree = field(default_factory=dict, repr=False)
     """The body as the client sent it, if it is in another form than chat completions."""
-    said: tuple[Said, ...] = field(default=(), repr=False)
+    read_from: tuple[Said, ...] = field(default=(), repr=False)
     """Its messages in both forms, then."""
     losses: tuple[Loss, ...] = ()
     """What another form can't say of it."""
     hints: tuple[str, ...] = ()
     """What another form leaves out of it."""
+
+    @property
+    def body(self) -> Tree:
+        """The body in the client's form."""
+        return self.own or self.tree
+
+    @property
+    def said(self) -> Sequence[Said]:
+        """What the client wrote at each place, and the messages that it is."""
+        return self.read_from or [Said((entry,), (as_tree(entry),)) for entry in self.entries]
 
     @property
     def entries(self) -> Sequence[Json]:

@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         Projection,
         arranged,
         free_id,
-        project,
+        projected,
         turn_begins,
     )
 else:

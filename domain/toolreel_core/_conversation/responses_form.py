@@ -40,7 +40,8 @@ def _message_items(message: Message) -> list[Json]:
             parts = [*map(_input_part, message.parts)]
             return [{"role": "user", "content": parts or message.content}]
         case AssistantMessage():
-            return _ITEMS.of(message)
+            # One whose only item may not go back is an empty text, since a message is at least one item.
+            return _ITEMS.of(message) or [_ITEMS.text("")]
         case ToolMessage():
             shown: list[Json] = [_input_part(Text(message.content)), *map(_input_part, message.parts)]
             output: Json = shown if message.parts else message.content

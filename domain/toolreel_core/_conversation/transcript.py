@@ -335,7 +335,8 @@ class Transcript:
         others = [entry.message for entry in outgoing]
         in_order, begins = tuple(others) == stored, turn_begins(others)
         for place, entry in enumerate(outgoing):
-            at = at._append_outgoing(entry, entry.message if in_order else None, fresh=place >= begins)
+            projection, sent = at.projection.of_arranged(entry, fresh=place >= begins)
+            at = at._append_written(sent, projection, entry.message if in_order else None)
         return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
 
     @property
@@ -408,13 +409,6 @@ class Transcript:
         return _shortened_to(
             _append_memos(self.stored, messages), [*StoredMessages(self.less), *messages], self.form
         )
-
-    def _append_outgoing(self, outgoing: Outgoing, message: Message | None, *, fresh: bool) -> Transcript:
-        """This transcript with a message that was arranged; see :meth:`_append_written`."""
-        projection, sent = self.projection.of(outgoing.message, fresh=fresh)
-        if outgoing.quirks:
-            sent = (*sent[:-1], sent[-1]._replace(quirks=(*outgoing.quirks, *sent[-1].quirks)))
-        return self._append_written(sent, projection, message)
 
     def _append_written(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None

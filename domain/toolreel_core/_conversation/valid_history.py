@@ -149,6 +149,13 @@ class Projection:
             case _:
                 assert_never(message)
 
+    def of_arranged(self, entry: Outgoing, *, fresh: bool) -> tuple[Projection, tuple[Outgoing, ...]]:
+        """Project a message that was :func:`arranged`; names what changed it with the last to go out."""
+        projection, sent = self.of(entry.message, fresh=fresh)
+        if entry.quirks and sent:
+            sent = (*sent[:-1], sent[-1]._replace(quirks=(*entry.quirks, *sent[-1].quirks)))
+        return projection, sent
+
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
         unknown = [self._unknown_result(number) for number in range(len(self.waiting))]
@@ -325,19 +332,22 @@ def turn_begins(messages: Sequence[Message]) -> int:
     return 0
 
 
-def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Message, ...]:
-    """The projection of a whole history.
+def projected(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
+    """What goes out for a whole history, in order.
 
-    >>> project([UserMessage("hi"), AssistantMessage(""), ToolMessage("call_1", "{}")])
-    (UserMessage(content='hi'),)
+    >>> [
+    ...     sent.message
+    ...     for sent in projected([UserMessage("hi"), AssistantMessage(""), ToolMessage("a", "{}")])
+    ... ]
+    [UserMessage(content='hi')]
     """
     projection, sent = Projection(provider), list[Outgoing]()
-    outgoing = [one.message for one in arranged(tuple(messages), provider)]
-    begins = turn_begins(outgoing)
-    for at, message in enumerate(outgoing):
-        projection, out = projection.of(message, fresh=at >= begins)
+    outgoing = arranged(tuple(messages), provider)
+    begins = turn_begins([entry.message for entry in outgoing])
+    for place, entry in enumerate(outgoing):
+        projection, out = projection.of_arranged(entry, fresh=place >= begins)
         sent += out
-    return tuple(one.message for one in (*sent, *projection.unanswered()))
+    return [*sent, *projection.unanswered()]
 
 
 def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:

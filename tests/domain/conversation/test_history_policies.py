@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples import IF_YOUR_OWN, complaint
+from tests.samples import IF_YOUR_OWN, complaint, project
 from toolreel_core._conversation import (
     AssistantMessage,
     Cost,
@@ -25,7 +25,6 @@ from toolreel_core._conversation import (
     history_policy,
     keep_newest_turns,
     policy_names,
-    project,
     reduced,
     register_history_policy,
     shorten_old_tool_results,

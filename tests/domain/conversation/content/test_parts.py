@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import strategies
-from tests.samples import complaint
+from tests.samples import complaint, project
 from toolreel_core._conversation import (
     FILE_TOKENS,
     IMAGE_TOKENS,
@@ -30,7 +30,6 @@ from toolreel_core._conversation import (
     messages_of,
     part_in,
     parts_of,
-    project,
     refusal,
     shown_content,
     shown_parts,
