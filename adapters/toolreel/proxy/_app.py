@@ -34,7 +34,7 @@ from toolreel.proxy._client import (
     request_in,
 )
 from toolreel.proxy._headers import passed_on
-from toolreel.proxy._journal_queue import Tell
+from toolreel.proxy._journals import Tell
 from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._reply import Replies
 from toolreel.proxy._settings import ProxySettings, Route, Routes

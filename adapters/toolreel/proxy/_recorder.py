@@ -29,8 +29,7 @@ from toolreel.cassette import (
     put_through,
 )
 from toolreel.proxy._conversations import Conversation, Conversations
-from toolreel.proxy._journal_queue import JournalQueue, Tell
-from toolreel.proxy._journals import JournalJob
+from toolreel.proxy._journals import JournalJob, JournalQueue, Tell
 from toolreel.proxy._settings import ProxySettings
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
@@ -191,7 +190,6 @@ class Recorder:
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
         atexit.unregister(self.close)
-        self._journals.begin_close()
         if self._conversations is not None:
             for each in self._conversations.take_all():
                 self._writer.end(each)
@@ -215,7 +213,7 @@ class Recorder:
         """Have the journals made of a conversation that rests."""
         if not conversation.withheld and conversation.recording.total:
             profile, settings = conversation.profile, _settings_of(self._settings.extras)
-            self._journals.add(JournalJob.of(conversation.name, conversation.path, profile, settings))
+            self._journals.add(JournalJob(conversation.name, conversation.path, profile, settings))
 
 
 def _settings_of(extras: Extras) -> dict[str, Any]:

@@ -182,38 +182,14 @@ _LOST: Final[Mapping[str, LossCode]] = {
     "top_logprobs": "logprobs",
     "web_search_options": "server_tool",
 }
-_HINTS: Final = frozenset(
-    {
-        "metadata",
-        "moderation",
-        "prediction",
-        "prompt_cache_key",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "seed",
-        "service_tier",
-        "store",
-        "verbosity",
-    }
-)
-_COMMON: Final = frozenset(
-    {
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "model",
-        "parallel_tool_calls",
-        "reasoning_effort",
-        "response_format",
-        "stream",
-        "stream_options",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "user",
-    }
-)
+_HINTS: Final = frozenset({
+    "metadata", "moderation", "prediction", "prompt_cache_key", "prompt_cache_retention",
+    "safety_identifier", "seed", "service_tier", "store", "verbosity",
+})  # fmt: skip
+_COMMON: Final = frozenset({
+    "max_completion_tokens", "max_tokens", "messages", "model", "parallel_tool_calls", "reasoning_effort",
+    "response_format", "stream", "stream_options", "temperature", "tool_choice", "tools", "top_p", "user",
+})  # fmt: skip
 """Options of chat completions that each form says."""
 _SAID_IN: Final[Mapping[WireForm, frozenset[str]]] = {
     # OpenAI knows the hints there, too, but most other servers of this form don't.

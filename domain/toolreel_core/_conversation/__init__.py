@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         usual_media_type,
     )
     from toolreel_core._conversation.history_policies import (
+        HISTORY_POLICIES,
         SUMMARIZE,
         Cost,
         HistoryPolicy,
@@ -53,18 +54,14 @@ if TYPE_CHECKING:
         keep_newest_turns,
         parted,
         passages,
-        policy_names,
         reduced,
-        register_history_policy,
         request_text,
         shorten_old_tool_results,
-        summarize_old_turns,
         summary_message,
         turns,
     )
     from toolreel_core._conversation.message import (
         AssistantMessage,
-        Items,
         Message,
         SentCall,
         SystemMessage,
@@ -80,11 +77,12 @@ if TYPE_CHECKING:
         Messages,
         Said,
         message_in,
+        messages_from,
         messages_of,
+        messages_to,
         user_message,
     )
-    from toolreel_core._conversation.messages_form import encoded
-    from toolreel_core._conversation.openai_messages import messages_from, messages_to
+    from toolreel_core._conversation.other_forms import MESSAGES_ITEMS, Items, messages_text, responses_texts
     from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
     from toolreel_core._conversation.transcript import (
         BLOCK,

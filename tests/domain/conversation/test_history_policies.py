@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples import IF_YOUR_OWN, complaint, project
+from tests.samples import complaint, project
 from toolreel_core._conversation import (
     AssistantMessage,
     Cost,
@@ -24,9 +24,7 @@ from toolreel_core._conversation import (
     drop_old_tool_turns,
     history_policy,
     keep_newest_turns,
-    policy_names,
     reduced,
-    register_history_policy,
     shorten_old_tool_results,
     turns,
     wire,
@@ -206,25 +204,6 @@ def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy
     assert after(policy, *history)[-4:] == (AGAIN, calling("a"), result("a"), nudge)
 
 
-def test_policies_are_found_by_name_and_listed() -> None:
-    assert tuple(map(history_policy, NAMES)) == SHIPPED
-    assert policy_names()[:3] == NAMES
-
-
-def test_users_add_their_own() -> None:
-    @register_history_policy("only_pinned")
-    def only_pinned(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-        assert excess == 1
-        assert cost(DONE) == 1
-        return tuple(turn for turn in history if turn.pinned)
-
-    assert history_policy("only_pinned") is only_pinned
-    assert "only_pinned" in policy_names()
-    assert reduced([TASK, DONE, AGAIN], ["only_pinned"], 1, one_each) == ((TASK,), ("only_pinned",))
-    said = complaint(ConfigError, lambda: register_history_policy("only_pinned")(only_pinned))
-    assert said == "there is a history policy 'only_pinned' already; choose another name"
-
-
 def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     act: list[Callable[[], object]] = [
         lambda: history_policy("keep_newest_turn"),
@@ -232,7 +211,7 @@ def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     ]
     for each in act:
         assert complaint(ConfigError, each) == (
-            f"there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'? {IF_YOUR_OWN}"
+            "there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'?"
         )
 
 

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._conversation import (
-    SUMMARIZE,
     AssistantMessage,
     Message,
     Passage,
@@ -20,7 +19,6 @@ from toolreel_core._conversation import (
     parted,
     passages,
     request_text,
-    summarize_old_turns,
     summary_message,
     turns,
 )
@@ -54,12 +52,6 @@ def test_a_summary_is_kept_by_the_other_policies_and_is_no_question() -> None:
     # The calls after a summary are no answers to it, so they need not go where one of them goes.
     work = turns([HI, EARLIER, *CALLED, *CALLED, *CALLED])
     assert flat(keep_newest_turns(work, 2, one_each)) == [HI, EARLIER, *CALLED, *CALLED]
-
-
-def test_the_policy_itself_changes_nothing() -> None:
-    history = turns([HI, SAID, AGAIN])
-    assert SUMMARIZE == "summarize_old_turns"
-    assert summarize_old_turns(history, MUCH, one_each) is history
 
 
 def test_a_summary_stands_for_what_the_newest_turns_leave_and_for_the_summary_before() -> None:
