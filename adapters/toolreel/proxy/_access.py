@@ -12,7 +12,7 @@ from toolreel._internal import Durations, histogram, log, log_error, metric
 from toolreel.proxy._chat import Done
 from toolreel.proxy._client import ClientAnswer, Receive, Scope, Send, Trouble, refused
 from toolreel.proxy._headers import is_foreign, shows
-from toolreel.proxy._journals import Tell
+from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
 from toolreel_core._jsontext import Json
 from toolreel_core._settings import WireForm
