@@ -60,9 +60,9 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
-        self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, Answer]]]] = {}
+        self._answers: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
+        """By the rules of their recording."""
         self._turn: Final[dict[tuple[str, bytes], int]] = {}
-        self._ruled: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
         self._asked: Final[list[tuple[Path, Exchange]]] = []
         for path in sorted(folder.glob("*.yaml")):
             recording = Recording.load(path)
@@ -78,14 +78,13 @@ class Shelf:
 
     def add(self, path: Path, exchange: Exchange, rules: tuple[Vary, ...] = ()) -> None:
         """Put an exchange on the shelf."""
-        answers = self._ruled.setdefault(rules, {}) if rules else self._answers
         key = _key(exchange.url, exchange.body, rules)
-        answers.setdefault(key, []).append((path, exchange.answer))
+        self._answers.setdefault(rules, {}).setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
 
     def find(self, url: str, body: bytes) -> tuple[Path, Answer] | None:
         """The next recorded answer to a request, and the cassette that it is from."""
-        for rules, answers in (((), self._answers), *self._ruled.items()):
+        for rules, answers in sorted(self._answers.items(), key=lambda each: bool(each[0])):
             key = _key(url, body, rules)
             if found := answers.get(key):
                 turn = self._turn.get(key, 0)
