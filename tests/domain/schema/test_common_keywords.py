@@ -114,10 +114,7 @@ def outcomes(schema: Json, *tried: Json) -> list[bool]:
     return said
 
 
-@pytest.mark.parametrize(
-    ("schema", "fitting", "others"),
-    worked("what fits is recognised"),
-)
+@pytest.mark.parametrize(("schema", "fitting", "others"), worked("what fits is recognised"))
 def test_what_fits_is_recognised(schema: Json, fitting: list[Json], others: list[Json]) -> None:
     assert outcomes(schema, *fitting, *others) == [True] * len(fitting) + [False] * len(others)
 
@@ -178,3 +175,11 @@ def test_any_other_schema_is_left_to_jsonschema(schema: Json) -> None:
 
 def test_a_schema_may_be_as_deep_as_it_may_be_for_jsonschema() -> None:
     assert outcomes(chain(MAX_LEVELS - 2), "text", 1) == [True, False]
+
+
+def test_a_value_that_takes_too_many_references_is_left_to_jsonschema() -> None:
+    parts: dict[str, Json] = {f"p{at}": {"$ref": f"#/$defs/p{at + 1}"} for at in range(1_000)}
+    named: dict[str, Json] = {f"a{at}": {"$ref": f"#/$defs/p{at}"} for at in reversed(range(1_000))}
+    schema = canonical({"properties": named, "$defs": {**parts, "p1000": {"type": "string"}}})
+    assert common_schema(schema) is not None
+    assert (fits_common(schema, {"a999": "x"}), fits_common(schema, {"a0": "x"})) == (True, False)

@@ -108,10 +108,7 @@ def root(schema: dict[str, Json]) -> str:
     return grammar_of(schema).splitlines()[0].removeprefix("root ::= ")
 
 
-@pytest.mark.parametrize(
-    ("schema", "rule"),
-    worked("what a schema lets a model write"),
-)
+@pytest.mark.parametrize(("schema", "rule"), worked("what a schema lets a model write"))
 def test_what_a_schema_lets_a_model_write(schema: dict[str, Json], rule: str) -> None:
     assert root(schema) == rule
 
