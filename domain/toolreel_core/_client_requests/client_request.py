@@ -136,18 +136,19 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     if form == "chat_completions":
         entries = [*map(as_tree, items_of(tree, "messages"))]
         return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
-    chat = messages_request.read(tree) if form == "messages" else responses_request.read(tree)
-    entries = [entry for said in chat.said for entry in said.chat]
+    read_form = messages_request.read if form == "messages" else responses_request.read
+    options, said, found = read_form(tree)
+    entries = [entry for each in said for entry in each.chat]
     return ClientRequest(
-        {**chat.options, "messages": entries},
+        {**options, "messages": entries},
         name,
         _read_messages(entries),
-        _tool_surface(canonical(finite(chat.options.get("tools")))),
+        _tool_surface(canonical(finite(options.get("tools")))),
         form,
         tree,
-        chat.said,
-        chat.losses,
-        chat.hints,
+        said,
+        tuple(found.losses),
+        tuple(found.hints),
     )
 
 

@@ -41,7 +41,7 @@ def read(tree: Tree) -> AsChat:
         if not is_empty(tree.get(key)):
             found.loss("server_tool", key)
     said = (*_system_messages(tree, found), *_chat_messages(tree, found))
-    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    return _chat_options(tree, found), said, found
 
 
 def _system_messages(tree: Tree, found: Findings) -> Iterator[Said]:

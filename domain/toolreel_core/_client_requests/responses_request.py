@@ -51,7 +51,7 @@ def read(tree: Tree) -> AsChat:
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
     said = (*opening, *_chat_messages(tree, found))
-    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    return _chat_options(tree, found), said, found
 
 
 def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:

@@ -10,15 +10,6 @@ its provider takes. ``transcript`` holds the encoded messages too, so that each 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._conversation.content_on_the_wire import (
-        fitted,
-        is_taken,
-        left_out,
-        part_in,
-        refusal,
-        wire_part,
-        with_digests,
-    )
     from toolreel_core._conversation.content_parts import (
         FILE_TOKENS,
         IMAGE_TOKENS,
@@ -31,12 +22,19 @@ if TYPE_CHECKING:
         Part,
         Text,
         blobs_of,
+        fitted,
+        is_taken,
+        left_out,
         media_type_in,
+        part_in,
+        refusal,
         shown_parts,
         source_of,
         text_of,
         tokens_with,
         usual_media_type,
+        wire_part,
+        with_digests,
     )
     from toolreel_core._conversation.history_policies import (
         HISTORY_POLICIES,
@@ -98,7 +96,6 @@ if TYPE_CHECKING:
     from toolreel_core._conversation.valid_history import (
         Outgoing,
         Projection,
-        arranged,
         free_id,
         projected,
         turn_begins,

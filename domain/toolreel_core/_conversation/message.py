@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, assert_never, cast
 
-from toolreel_core._conversation.content_on_the_wire import wire_part
-from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of
+from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of, wire_part
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
 

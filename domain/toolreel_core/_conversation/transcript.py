@@ -15,8 +15,7 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._conversation.content_on_the_wire import media_among, stored_content
-from toolreel_core._conversation.content_parts import tokens_with
+from toolreel_core._conversation.content_parts import media_among, stored_content, tokens_with
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,

@@ -51,8 +51,13 @@ def body_of(said: Completion) -> Tree:
 def _content_blocks(said: Completion) -> Sequence[Json]:
     if said.own:
         return _BLOCKS.of(said.message(whole_blocks(said.own)))
-    thought: list[Json] = [{"type": "thinking", "thinking": said.thought, "signature": ""}]
-    return [*(thought if said.thought else ()), *_BLOCKS.of(said.message(()))]
+    thought: list[Json] = [{**item_of("thinking", said.thought), "signature": ""}] if said.thought else []
+    return [*thought, *_BLOCKS.of(said.message(()))]
+
+
+def item_of(kind: str, text: str) -> Tree:
+    """A text or a thought as a block."""
+    return {"type": kind, kind: text}
 
 
 def _stop_reason(said: Completion) -> str:

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
+from toolreel_core._jsontext import Json, Tree, canonical, parse
 from toolreel_core._schema.patterns import is_linear, python_pattern, with_python_patterns
-from toolreel_core._schema.validation import MAX_LEVELS, BadReference, check_references, check_schema
+from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
 
 _ROUNDS: Final = 20
 """Maximum attempts; a schema with more faults is left out as a whole."""
-_DEEPEST: Final = MAX_LEVELS // 2 - 2
-"""Levels of schemas that are kept; each takes at most two levels of JSON."""
 _DEPENDENT: Final = {
     "properties": "additionalProperties",
     "patternProperties": "additionalProperties",
@@ -50,13 +48,10 @@ def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
     {'properties': {'a': {'type': 'string'}}}
     """
     left_out: dict[str, None] = {}
-    text = canonical(schema)
-    if deeper(text, MAX_LEVELS):
-        left_out[f"what nests deeper than {_DEEPEST} schemas"] = None
-        text = canonical(_truncate_nesting(schema, _DEEPEST))
-    tree: Any = parse(text)
-    loosened = bool(left_out)
+    tree: Any = parse(canonical(schema))
+    loosened = False
     try:
+        check_depth(canonical(schema))
         for _ in range(_ROUNDS):
             # One kind of fault at a time: references are looked up in a schema that is sound.
             found = [*_bad_patterns(tree)] or [*_bad_keywords(tree)] or [*_bad_references(tree)]
@@ -76,13 +71,6 @@ def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
     except (ConfigError, RecursionError) as error:
         return {"type": "object"}, (f"the whole schema: {error}",)
     return tree, tuple(left_out)
-
-
-def _truncate_nesting(schema: Json, levels: int) -> Json:
-    """The schema, with any value allowed for what nests deeper."""
-    if not isinstance(schema, Mapping):
-        return schema
-    return changed_within(schema, lambda part: _truncate_nesting(part, levels - 1)) if levels else {}
 
 
 def _bad_patterns(tree: Tree) -> Iterator[_Fault]:

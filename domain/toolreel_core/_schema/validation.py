@@ -360,8 +360,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see the module's docstring
     from referencing import Registry  # noqa: PLC0415
 
-    if deeper(schema, MAX_LEVELS):
-        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
+    check_depth(schema)
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
@@ -373,6 +372,15 @@ def _validator(schema: JsonText) -> Draft202012Validator:
             raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
         check_references(tree)
     return Draft202012Validator(tree, registry=Registry())
+
+
+def check_depth(schema: JsonText) -> None:
+    """Check that a schema does not nest too deeply for jsonschema.
+
+    :raises ConfigError: if it does
+    """
+    if deeper(schema, MAX_LEVELS):
+        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
 
 
 class BadReference(ConfigError):
