@@ -7,10 +7,12 @@ are followed, such as ``#/$defs/Node`` and ``#``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed
+from toolreel_core._lazy_pattern import lazy_pattern
 
 _SCHEMA: Final = frozenset({
     "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames",
@@ -78,10 +80,17 @@ def target_of(reference: Json, root: Tree) -> Json:
     >>> target_of("#/$defs/a~1b", {"$defs": {"a/b": True}})
     True
     """
-    from urllib.parse import unquote  # noqa: PLC0415 - few schemas have references
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return None
+    return pointed(root, _ESCAPED.sub(_unescaped, reference))
 
-    local = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
-    return pointed(root, unquote(str(reference))) if local else None
+
+_ESCAPED: Final = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
+"""Percent-encoded bytes of a reference; one character may take several."""
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
 _MOST_BYTES: Final = 200_000
