@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, assert_never, cast
 
-from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, projected
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
 from toolreel_core._loop.finish import exhausted_limit, noting
 from toolreel_core._loop.next_request import opening_notes, send_next_request
@@ -205,5 +205,5 @@ def _messages_bound_to_endpoint(state: State, after: int) -> int:
         return 0
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
-    sent = project(state.messages.outgoing, provider)
+    sent = [out.message for out in projected(state.messages.outgoing, provider)]
     return sum(any(demanded or is_signed(parse(text)) for text in _extras_of(message)) for message in sent)

@@ -261,8 +261,8 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
         running = _with_running(state, AwaitingTools((flight,), phase.waiting), _call_started(state, call))
         return Step(running, (run_tool(state, flight.ref, call),))
     denied = call_denied(call.name, event.reason)
-    rejected = noting(state, _call_rejected(state, call, denied))
-    return _record_results(rejected, [(call, failed(call.name, denied), ())], phase.waiting)
+    notes = (_call_rejected(state, call, denied),)
+    return _record_results(state, [(call, failed(call.name, denied), ())], phase.waiting, notes)
 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
@@ -280,13 +280,13 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     elapsed_ms = None if event.at_ms is None else max(0, event.at_ms - returned.since_ms)
     codes, size = tuple([error.code for error in result.errors]), len(result.text().encode())
     ended = CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)
-    state = noting(state, ended, *lost)
+    notes: tuple[Note, ...] = (ended, *lost)
     completed = replace(returned, result=result, parts=parts)
     running = tuple([completed if flight is returned else flight for flight in phase.running])
     results = [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
     if len(results) < len(running):
-        return Step(replace(state, phase=AwaitingTools(running, phase.waiting)), ())
-    return _record_results(state, results, phase.waiting)
+        return Step(noting(replace(state, phase=AwaitingTools(running, phase.waiting)), *notes), ())
+    return _record_results(state, results, phase.waiting, notes)
 
 
 def _taken_parts(
@@ -342,16 +342,23 @@ def _record_results(
     state: State,
     results: Iterable[tuple[ToolCall, Envelope, tuple[Media, ...]]],
     waiting: tuple[ToolCall, ...],
+    notes: tuple[Note, ...],
 ) -> Step:
     repetition: RepeatedCall | None = None
     for call, result, parts in results:
-        state, repeated = _record_result(state, call, result, parts)
-        repetition = repetition or repeated
+        state, repeated = _record_result(state, call, result, parts, notes)
+        repetition, notes = repetition or repeated, ()
     return finish_mid_turn(state, waiting, repetition) if repetition else run_calls(state, waiting)
 
 
 def _record_result(
-    state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...] = (), *, refused: bool = False
+    state: State,
+    call: ToolCall,
+    result: Envelope,
+    parts: tuple[Media, ...] = (),
+    notes: tuple[Note, ...] = (),
+    *,
+    refused: bool = False,
 ) -> tuple[State, RepeatedCall | None]:
     """The state with a result in its history, and the outcome if it was repeated too often.
 
@@ -359,7 +366,7 @@ def _record_result(
     """
     if is_final(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
-        return state.said(ToolMessage(call.id, result.text())), None
+        return noting(state.said(ToolMessage(call.id, result.text())), *notes), None
     config, tool = state.present.config, state.present.tools.by_name.get(call.name)
     name, turn = shown(call.name) if tool is None else tool.name, state.tally.turns
     # Counted without the warning: else the warning, which contains the count, would make each result differ
@@ -375,11 +382,11 @@ def _record_result(
     repeated = 0 if tool is not None and tool.polling else times
     if config.repetition_warn is not None and repeated >= config.repetition_warn:
         result = with_repetition_warning(result, times)
-        state = noting(state, CallRepeated(turn, shown(call.name), times))
+        notes = (*notes, CallRepeated(turn, shown(call.name), times))
     text, quirks = _rendered(result, config)
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     messages = state.messages.append(ToolMessage(call.id, text, parts=parts))
-    noted = (*state.noted, *[QuirkApplied(turn, quirk) for quirk in quirks])
+    noted = (*state.noted, *notes, *[QuirkApplied(turn, quirk) for quirk in quirks])
     stops = config.repetition_stop is not None and repeated >= config.repetition_stop
     outcome = RepeatedCall(shown(call.name), times) if stops else None
     return replace(state, messages=messages, tally=tally, memory=memory, noted=noted), outcome

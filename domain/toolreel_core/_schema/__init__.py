@@ -12,19 +12,13 @@ if TYPE_CHECKING:
         Violation,
         broken_places,
         check_schema,
-        compiled,
+        common_schema,
+        fits_common,
         refused_nulls,
         unknown_keys,
         violations,
     )
-    from toolreel_core._schema.walk import (
-        Place,
-        References,
-        changed_within,
-        inline_defs,
-        inlined,
-        schemas_in,
-    )
+    from toolreel_core._schema.walk import changed_within, inlined, schemas_in
 else:
     from toolreel_core._lazy_names import face
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, tree_at
-from toolreel_core._schema import changed_within, inline_defs
+from toolreel_core._schema import changed_within, inlined
 from toolreel_core._transforms.registry import Change, register_transform
 
 
@@ -29,7 +29,7 @@ def strip_function_descriptions(tool: Tree) -> Tree:
 )
 def schema_inline_defs(tool: Tree) -> Tree:
     """The tool with the references in its parameters written out."""
-    return _with_parameters(tool, inline_defs)
+    return _with_parameters(tool, inlined)
 
 
 @register_transform(
