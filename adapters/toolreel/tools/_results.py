@@ -10,8 +10,8 @@ from toolreel._driver import Resting, Run
 from toolreel._internal import OutputError
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
-from toolreel.tools._schema_of import Types
-from toolreel.tools._values import InvalidValue, plain
+from toolreel.tools._json_types import InvalidValue, Types
+from toolreel.tools._values import plain
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan import OutputSpec

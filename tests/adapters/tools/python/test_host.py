@@ -29,7 +29,7 @@ from toolreel.tools import (
     ToolError,
     ToolLike,
     current_call,
-    definition_of,
+    signature_of,
     tool,
 )
 from toolreel_core._errors import ConfigError
@@ -356,7 +356,7 @@ def count(run: RunContext[dict[str, int]], part: str) -> list[Json]:
 
 def test_a_tool_gets_what_its_host_was_given_and_the_model_learns_nothing_of_it() -> None:
     tools = PythonTools([count], deps={"pin": 4})
-    assert tools.surface.by_name["count"].parameters == definition_of(plain_count).parameters
+    assert tools.surface.by_name["count"].parameters == signature_of(plain_count).definition.parameters
     effect = replace(call("count", part="pin"), key="k", turn=2)
     assert tools.run(effect) == ToolReturned(4, '[4,"count","k",2,true]')
 

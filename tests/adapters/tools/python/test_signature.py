@@ -23,7 +23,7 @@ import pytest
 from pydantic import Field
 
 from tests.samples import complaint
-from toolreel.tools import RunContext, ToolError, definition_of, signature_of, untyped_arguments
+from toolreel.tools import RunContext, ToolError, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
 
@@ -89,7 +89,7 @@ def taking(hint: object, **default: object) -> Callable[..., None]:
 
 
 def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
-    tree = parse(definition_of(function).parameters)
+    tree = parse(signature_of(function).definition.parameters)
     assert isinstance(tree, Mapping)
     return tree
 
@@ -212,12 +212,12 @@ def test_an_async_function_is_described_like_any_other() -> None:
         """Fetch a page."""
         return url
 
-    assert definition_of(fetch).description == "Fetch a page."
+    assert signature_of(fetch).definition.description == "Fetch a page."
 
 
 def words_of(function: Callable[..., object]) -> tuple[str, dict[str, str | None]]:
     properties = schema_of(function)["properties"]
-    return definition_of(function).description, {
+    return signature_of(function).definition.description, {
         name: schema.get("description") for name, schema in properties.items()
     }
 
@@ -256,12 +256,12 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
     ],
 )
 def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> None:
-    assert complaint(ConfigError, lambda: definition_of(taking(hint))) == told
+    assert complaint(ConfigError, lambda: signature_of(taking(hint))) == told
 
 
 @pytest.mark.parametrize("default", [b"x", Threading(), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}])
 def test_a_default_that_is_not_json_is_refused(default: object) -> None:
-    told = complaint(ConfigError, lambda: definition_of(taking(Any, value=default)))
+    told = complaint(ConfigError, lambda: signature_of(taking(Any, value=default)))
     assert told.startswith(f"{VALUE}: its default ")
     assert told.endswith(" is not JSON; use None and decide inside")
 
@@ -270,7 +270,7 @@ def test_a_parameter_without_a_type_is_refused_with_an_example() -> None:
     def add(a: int, b) -> int:  # type: ignore[no-untyped-def] # noqa: ANN001 # pyright: ignore[reportMissingParameterType]
         return a + int(b)
 
-    assert complaint(ConfigError, lambda: definition_of(add)) == (
+    assert complaint(ConfigError, lambda: signature_of(add).definition) == (
         "tool 'add', parameter 'b': has no type; annotate it, for example `b: str`"
     )
 
@@ -281,7 +281,7 @@ def test_parameters_that_have_no_name_for_the_model_are_refused() -> None:
     def nameless(value: int, /) -> None: ...
 
     for function, name in ((many, "values"), (any_name, "values"), (nameless, "value")):
-        assert complaint(ConfigError, partial(definition_of, function)) == (
+        assert complaint(ConfigError, partial(signature_of, function)) == (
             f"tool {function.__name__!r}, parameter {name!r}: models pass arguments by name; "
             "make it a plain parameter"
         )
@@ -294,7 +294,7 @@ def test_annotations_that_cannot_be_read_are_refused() -> None:
         ("Colour.GREEN", "GREEN"),
         ("int + str", "unsupported operand"),
     ):
-        told = complaint(ConfigError, partial(definition_of, taking(hint)))
+        told = complaint(ConfigError, partial(signature_of, taking(hint)))
         assert told.startswith("tool 'tool': its annotations cannot be read: ")
         assert why in told
 
@@ -304,12 +304,12 @@ def test_what_has_no_name_is_no_tool() -> None:
         return a + b
 
     for nameless in (partial(lambda: add(1, 2)), Threading(), lambda: 1):
-        told = complaint(ConfigError, partial(definition_of, cast("Callable[..., object]", nameless)))
+        told = complaint(ConfigError, partial(signature_of, cast("Callable[..., object]", nameless)))
         assert told.endswith(" has no name that a model could call; give it one with def")
 
 
 def test_a_builtin_without_a_signature_is_to_be_wrapped() -> None:
-    assert complaint(ConfigError, lambda: definition_of(max)) == (
+    assert complaint(ConfigError, lambda: signature_of(max).definition) == (
         "tool 'max': no signature found for builtin <built-in function max>; "
         "wrap it in a function of your own"
     )
@@ -320,7 +320,7 @@ def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
         """Search."""
         return f"{key} {text} {limit}"
 
-    definition = definition_of(partial(search, "secret", limit=9))
+    definition = signature_of(partial(search, "secret", limit=9)).definition
     assert (definition.name, definition.description) == ("search", "Search.")
     assert "secret" not in definition.parameters
     assert schema_of(partial(search, "secret", limit=9)) == {
@@ -340,7 +340,7 @@ def test_a_decorator_with_wraps_changes_nothing() -> None:
     def wrapped(*args: object, **kwargs: object) -> object:
         return search(*args, **kwargs)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
-    assert definition_of(wrapped) == definition_of(search)
+    assert signature_of(wrapped).definition == signature_of(search).definition
 
 
 @pytest.mark.parametrize(

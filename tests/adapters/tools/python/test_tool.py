@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from toolreel._internal import ToolModuleError
-from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, definition_of, load_tools, tool
+from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, load_tools, signature_of, tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import ToolReturned
 from toolreel_core._tools import ToolDefinition
@@ -47,11 +47,11 @@ def test_a_marked_function_stays_what_it_is() -> None:
 
 
 def test_what_is_said_of_a_function_goes_into_its_definition() -> None:
-    assert Tool.of(count).definition == definition_of(count)
+    assert Tool.of(count).definition == signature_of(count).definition
     assert Tool.of(book).definition == ToolDefinition(
         "shop.book",
         "Book one.",
-        definition_of(book).parameters,
+        signature_of(book).definition.parameters,
         read_only=True,
         polling=True,
         needs_approval=True,
@@ -87,7 +87,7 @@ def test_a_host_takes_marked_functions_and_methods_as_they_are() -> None:
 
 
 def test_a_definition_that_the_signature_made_has_its_arguments_read() -> None:
-    assert PythonTools([Tool(definition_of(book), book)]).run(
+    assert PythonTools([Tool(signature_of(book).definition, book)]).run(
         call("book", part="pin", day="2026-11-22")
     ) == ToolReturned(4, '"pin 22.11."')
 
