@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         BoundedProcess,
         ProcessOutput,
         ProcessResult,
+        exit_words,
         inherited_environment,
     )
     from toolreel.tools._call_context import (

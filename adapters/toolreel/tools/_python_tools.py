@@ -28,7 +28,7 @@ from toolreel.tools._signature import Arguments, signature_of, summary_of, untyp
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import RunTool, Spent, ToolReturned, load_event
+from toolreel_core._protocol import RunTool, ToolReturned, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
 _MARK: Final = "__toolreel_tool__"
@@ -435,11 +435,7 @@ class Call:
     def _result_of_worker(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
-        spent = cast("Mapping[str, Any] | None", response.get("spent"))
-        bill = None if spent is None else Spent(**spent)
-        if event := response.get("event"):  # with images, audio or files
-            return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref, spent=bill)
-        return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
+        return replace(cast("ToolReturned", load_event(str(response["event"]))), ref=self._effect.ref)
 
     def failed(self, error: Exception) -> ToolReturned:
         """The event for an exception of the tool."""

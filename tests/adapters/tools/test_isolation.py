@@ -89,10 +89,10 @@ def test_what_it_raises_is_told_as_ever_and_its_trace_is_kept() -> None:
     ("function", "why"),
     [
         (things.die, "it gave no answer: its process was ended by SIGSEGV"),
-        (things.leave, "it gave no answer: its process ended with status 7"),
-        (things.stop, "it gave no answer: its process ended with status 3"),
+        (things.leave, "it gave no answer: its process ended with exit code 7"),
+        (things.stop, "it gave no answer: its process ended with exit code 3"),
         (things.signalled, "it gave no answer: its process was ended by signal 40"),
-        (things.speak, "it gave no answer: its process ended with status 0"),
+        (things.speak, "it gave no answer: its process ended with exit code 0"),
     ],
 )
 def test_a_process_that_ends_is_a_failure_of_its_tool_alone(
