@@ -63,11 +63,12 @@ def test_a_secret_is_not_written(project: Project, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_key_is_sent_and_not_recorded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLREEL_LIVE_KEY_ENV", "MY_MODEL_ACCESS")
     monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
     project.tests(ASKS)
     with serving(*SESSION) as server:
-        monkeypatch.setenv("TOOLREEL_LIVE_URL", server.url)
+        (project.path / "pyproject.toml").write_text(
+            f'[tool.toolreel]\nbase_url = "{server.url}"\napi_key_env = "MY_MODEL_ACCESS"\n'
+        )
         project.here("--reel=record").assert_outcomes(passed=1)
     assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer open-sesame-42"] * 2
     for name in project.files():
@@ -78,14 +79,13 @@ def test_recording_without_a_server_says_how_to_name_one(project: Project) -> No
     project.tests(ASKS)
     result = project.here("--reel=record")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*name its server with --reel-live-url URL, or in TOOLREEL_LIVE_URL"])
+    result.stdout.fnmatch_lines(["*name its server with --reel-live-url URL"])
 
 
 @pytest.mark.parametrize("key", [False, True])
 def test_a_server_that_wants_a_key_says_how_to_name_one(
     project: Project, key: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("TOOLREEL_LIVE_KEY_ENV", raising=False)
     monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
     project.tests(ASKS)
     options = ("--reel-live-key-env", "MY_MODEL_ACCESS") if key else ()

@@ -287,7 +287,7 @@ def test_swallowed():
         [
             "test_agent.py:10: there is no network in a replay, but this test wants to look up ex*.invalid.",
             "Send it through the reel (*); for a tool, replay its result (tools_in_replay=False);",
-            "or allow the host with the ini option reel_allowed_hosts.",
+            "or allow the host in allowed_hosts of [[]tool.toolreel[]] in pyproject.toml.",
             "To record: pytest test_agent.py::test_name --reel=record --reel-live-url URL",
             "test_agent.py:14: * wants to connect to 192.0.2.1.",
             "there is no network in a replay, but this test wanted to connect to 192.0.2.1",
@@ -330,10 +330,8 @@ def test_named():
         socket.getaddrinfo("db.invalid", 9)
 """
     )
-    project.run("-o", "reel_allowed_hosts=loopback *.invalid").assert_outcomes(passed=2)
-    result = project.here("-o", "reel_allowed_hosts=db.invalid", "-k", "loopback")
-    result.assert_outcomes(failed=1, deselected=1)
-    result.stdout.fnmatch_lines(["test_agent.py:13: *wants to look up localhost."])
+    (project.path / "pyproject.toml").write_text('[tool.toolreel]\nallowed_hosts = "*.invalid"\n')
+    project.here().assert_outcomes(passed=2)
 
 
 def test_the_network_is_back_after_the_test(project: Project) -> None:

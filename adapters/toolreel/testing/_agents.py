@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack
 from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import AsyncPorts, ImmediateClock, Incoming, InstantClock, Observer, Ports
 from toolreel._internal import EndpointConfigError
-from toolreel.testing._reel_recording import ReelJournal, ReelRecording, naming_exchange
+from toolreel.testing._reel import Reel
+from toolreel.testing._reel_journal import ReelJournal, naming_exchange
 from toolreel.tools import Tool
 from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class ReelAgent(Generic[Value_co]):
     """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
 
-    def __init__(self, agent: Agent[Value_co], reel: ReelRecording) -> None:
+    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
         if agent.endpoint is not None:
             raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
         self._agent = agent
@@ -72,13 +73,11 @@ class _InReel(Agent[Value_co]):
     """The agent of one run, with ports of its reel."""
 
     __slots__ = ("_journal", "_reel")
-    _reel: ReelRecording
+    _reel: Reel
     _journal: ReelJournal | None
 
     @classmethod
-    def of(
-        cls, agent: Agent[Value_co], reel: ReelRecording, journal: ReelJournal | None
-    ) -> _InReel[Value_co]:
+    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
         """The same agent in a reel."""
         settings: dict[str, Any] = {
             each.name: getattr(agent, each.name) for each in fields(agent) if each.init

@@ -24,10 +24,9 @@ from toolreel._internal import (
 )
 from toolreel._secrets import scrubbed, searched_for
 from toolreel.cassette import Vary
-from toolreel.testing._network_block import NetworkBlocked, network_blocked
+from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
-from toolreel.testing._reel import Reel
-from toolreel.testing._reel_recording import LiveSide
+from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._rule_report import RULES, GivenRule, project_rules, told
 from toolreel_core._errors import ReplayMismatch
 
@@ -76,10 +75,7 @@ def reel_of(item: pytest.Item) -> Reel:
     open_ = item.stash[_OPEN] = _Open(reel, given)
     item.stash[PASSED] = False
     if not recording:
-        hosts = [
-            *item.config.getini("reel_allowed_hosts"),
-            *_project_settings(item.config).texts("allowed_hosts"),
-        ]
+        hosts = (LOOPBACK, *_project_settings(item.config).texts("allowed_hosts"))
         open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
     return reel
 
@@ -184,7 +180,7 @@ def _project_settings(config: pytest.Config) -> ProjectSettings:
 def recordings_folder(config: pytest.Config) -> Path | None:
     """The folder of all recordings; ``None`` if they are next to each test file."""
     root = config.inipath.parent if config.inipath else config.rootpath
-    named = config.getini("reel_dir") or _project_settings(config).values.get("recordings")
+    named = _project_settings(config).values.get("recordings")
     return root / named if named else None
 
 
@@ -248,7 +244,7 @@ def _unfinished_text(item: pytest.Item) -> str:
     if open_.reel.wants_key:
         return (
             "The server refused a request without an API key: name the environment variable that holds it "
-            "with --reel-live-key-env NAME, or in TOOLREEL_LIVE_KEY_ENV."
+            "with --reel-live-key-env NAME."
         )
     try:
         open_.reel.finish()
@@ -300,6 +296,6 @@ def _command_to_record(item: pytest.Item) -> str:
 def _network_remedy(item: pytest.Item) -> str:
     return (
         "Send it through the reel (reel.run, reel.endpoint, reel.transport); for a tool, replay its result "
-        "(tools_in_replay=False);\nor allow the host with the ini option reel_allowed_hosts.\n"
+        "(tools_in_replay=False);\nor allow the host in allowed_hosts of [tool.toolreel] in pyproject.toml.\n"
         f"To record: {_command_to_record(item)}"
     )
