@@ -331,7 +331,7 @@ def test_named():
 """
     )
     (project.path / "pyproject.toml").write_text('[tool.toolreel]\nallowed_hosts = "*.invalid"\n')
-    project.here().assert_outcomes(passed=2)
+    project.run().assert_outcomes(passed=2)
 
 
 def test_the_network_is_back_after_the_test(project: Project) -> None:

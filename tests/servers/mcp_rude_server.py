@@ -1,6 +1,6 @@
 """An MCP server without manners, and without the SDK, so that it starts at once.
 
-It has one tool, whose call it answers in the way that its first argument names.
+It has one tool, whose call it answers in the way that the call or the first argument of the process names.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def note(*pids: int) -> None:
 def called(message: dict[str, Any]) -> None:
     if WAY == "words" and message["params"]["name"] == "do":
         sys.exit(7)
-    CALLS.get(WAY, done)(message)
+    CALLS.get(message["params"]["arguments"].get("way", WAY), done)(message)
 
 
 def announces(message: dict[str, Any]) -> None:
@@ -172,11 +172,11 @@ def notices(_: dict[str, Any]) -> None:
 
 
 def large(message: dict[str, Any]) -> None:
-    tell(message, text(MEGABYTE * int(sys.argv[2])))
+    tell(message, text(MEGABYTE * 2))
 
 
 def large_backwards(message: dict[str, Any]) -> None:
-    result = text(MEGABYTE * int(sys.argv[2]))
+    result = text(MEGABYTE * 2)
     print(json.dumps({"result": result, "jsonrpc": "2.0", "id": message["id"]}), flush=True)
 
 

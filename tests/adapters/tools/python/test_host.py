@@ -134,16 +134,10 @@ def deep() -> Json:
     return value
 
 
-MEDIA = "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text"
-
-
 @pytest.mark.parametrize(
     ("value", "why"),
     [
         (object(), "Object of type object is not JSON serializable; return what JSON can carry"),
-        (b"x", f"Object of type bytes is not JSON serializable; {MEDIA}"),
-        ((n for n in "ab"), "Object of type generator is not JSON serializable; return a list of "),
-        ({(1, 2): 3}, "keys must be str, int, float, bool or None, not tuple"),
         (math.nan, "Out of range float values are not JSON compliant"),
         (endless(), "Circular reference detected"),
         (deep(), "maximum recursion depth exceeded"),

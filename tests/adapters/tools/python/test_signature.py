@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum, IntEnum
-from functools import partial, wraps
+from functools import partial
 from typing import (
     Annotated,
     Any,
@@ -160,10 +160,27 @@ def test_a_typed_dict_knows_its_keys_even_where_annotations_are_postponed() -> N
         "required": ["name", "tags"],
         "additionalProperties": False,
     }
-
-
-def test_in_a_loose_typed_dict_only_what_is_marked_is_required() -> None:
     assert schema_of(taking(list[Loose]))["properties"]["value"]["items"]["required"] == ["right"]
+
+
+def test_words_at_the_type_or_in_a_field_win_over_the_docstring() -> None:
+    async def ping(
+        host: Annotated[str, "From the type."], port: int, text: str = Field(description="From the field.")
+    ) -> None:
+        """Ping.
+
+        Args:
+            host: From the docstring.
+            port: From the docstring.
+            text: From the docstring.
+        """
+
+    assert signature_of(ping).definition.description == "Ping."
+    assert {name: schema["description"] for name, schema in schema_of(ping)["properties"].items()} == {
+        "host": "From the type.",
+        "port": "From the docstring.",
+        "text": "From the field.",
+    }
 
 
 def test_parameters_keep_their_order_and_those_without_a_default_are_required() -> None:
@@ -183,13 +200,6 @@ def test_parameters_keep_their_order_and_those_without_a_default_are_required() 
     }
 
 
-def test_a_tool_without_parameters_takes_nothing() -> None:
-    def ping() -> str:
-        return "pong"
-
-    assert schema_of(ping) == {"type": "object", "properties": {}, "additionalProperties": False}
-
-
 @pytest.mark.parametrize(
     ("default", "stored"),
     [
@@ -205,37 +215,6 @@ def test_a_tool_without_parameters_takes_nothing() -> None:
 )
 def test_a_default_is_told(default: object, stored: Json) -> None:
     assert schema_of(taking(Any, value=default))["properties"]["value"] == {"default": stored}
-
-
-def test_an_async_function_is_described_like_any_other() -> None:
-    async def fetch(url: str) -> str:
-        """Fetch a page."""
-        return url
-
-    assert signature_of(fetch).definition.description == "Fetch a page."
-
-
-def words_of(function: Callable[..., object]) -> tuple[str, dict[str, str | None]]:
-    properties = schema_of(function)["properties"]
-    return signature_of(function).definition.description, {
-        name: schema.get("description") for name, schema in properties.items()
-    }
-
-
-def test_without_a_docstring_there_are_no_words() -> None:
-    assert words_of(taking(int)) == ("", {"value": None})
-
-
-def test_words_at_the_type_win_over_the_docstring() -> None:
-    def ping(host: Annotated[str, "From the type."], port: int) -> None:
-        """Ping.
-
-        Args:
-            host: From the docstring.
-            port: From the docstring.
-        """
-
-    assert words_of(ping)[1] == {"host": "From the type.", "port": "From the docstring."}
 
 
 VALUE = "tool 'tool', parameter 'value'"
@@ -295,6 +274,7 @@ def test_annotations_that_cannot_be_read_are_refused() -> None:
         ("int + str", "unsupported operand"),
     ):
         told = complaint(ConfigError, partial(signature_of, taking(hint)))
+        assert untyped_arguments(taking(hint)).context is None
         assert told.startswith("tool 'tool': its annotations cannot be read: ")
         assert why in told
 
@@ -331,18 +311,6 @@ def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
     }
 
 
-def test_a_decorator_with_wraps_changes_nothing() -> None:
-    def search(text: str, day: date) -> str:
-        """Search."""
-        return f"{text} {day}"
-
-    @wraps(search)
-    def wrapped(*args: object, **kwargs: object) -> object:
-        return search(*args, **kwargs)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-
-    assert signature_of(wrapped).definition == signature_of(search).definition
-
-
 @pytest.mark.parametrize(
     "hint",
     [
@@ -362,10 +330,6 @@ def test_a_run_context_is_never_told(hint: object) -> None:
     assert (arguments.context, list(arguments.kinds)) == ("run", ["part"])
     assert "run" not in definition.parameters
     assert untyped_arguments(count).context == "run"
-
-
-def test_annotations_that_cannot_be_read_name_no_context() -> None:
-    assert untyped_arguments(taking("Nowhere")).context is None
 
 
 def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
@@ -402,14 +366,3 @@ def test_a_default_that_a_field_of_pydantic_stands_for_is_filled_in() -> None:
     }
     arguments = signature_of(search).arguments
     assert arguments.read("search", {"text": "ab"}, None) == {"text": "ab", "limit": 3, "tags": []}
-
-
-def test_words_of_a_field_go_before_the_docstring() -> None:
-    def search(text: str = Field(description="From the field.")) -> None:
-        """Search.
-
-        Args:
-            text: From the docstring.
-        """
-
-    assert words_of(search)[1] == {"text": "From the field."}
