@@ -208,19 +208,19 @@ def test_a_session_that_plays_no_recording_reads_no_rules(project: Project) -> N
     [
         (
             TABLE + UNUSED.replace('"/m', '"m'),
-            "*pyproject.toml, line 6: tool.toolreel.vary?1?: at: 'metadata/trace' *",
+            "*pyproject.toml: tool.toolreel.vary?1?: at: 'metadata/trace' *",
         ),
         (
             UNUSED.replace("at =", "path ="),
-            "*line 2: tool.toolreel.vary?0?: 'path' is no part of a rule; there are at, *",
+            "*pyproject.toml: tool.toolreel.vary?0?: 'path' is no part of a rule; there are at, *",
         ),
         (
             "[tool.toolreel]\nvery = 1\n",
-            "*line 2: tool.toolreel.very: there is no setting 'very'; did you *",
+            "*pyproject.toml: tool.toolreel.very: there is no setting 'very'; did you *",
         ),
         (
             "[tool.toolreel]\nvary = 1\n",
-            "*line 2: tool.toolreel.vary: expected tables, ??tool.toolreel.vary??",
+            "*pyproject.toml: tool.toolreel.vary: expected tables, ??tool.toolreel.vary??",
         ),
     ],
 )

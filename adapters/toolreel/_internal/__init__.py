@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         EVERY,
         PYPROJECT,
         SERVER_KEYS,
-        SETTINGS_PLACE,
         SHARED_KEYS,
         ProjectSettings,
         project_settings,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
-    from toolreel._internal.toml_files import line_at, read_file, read_toml
+    from toolreel._internal.toml_files import read_file, read_toml
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:
     from toolreel_core._lazy_names import face

@@ -11,31 +11,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolreel._internal import (
     PYPROJECT,
-    SETTINGS_PLACE,
     AdapterError,
     VaryError,
     counted,
-    line_at,
     read_file,
     read_toml,
     settings_in,
 )
 from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
-
-_PLACE: Final = (*SETTINGS_PLACE, "vary")
-_TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
-"""The head of a rule in pyproject.toml, found without parsing the file."""
 
 
 def project_rules(root: Path) -> tuple[Vary, ...]:
@@ -47,7 +40,7 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
         pattern = "Now: [0-9-]{10} [0-9:]{5}"
         becomes = "Now: <time>"
 
-    :raises VaryError: if a rule cannot be used; names the line
+    :raises VaryError: if a rule cannot be used; names the place
     """
     path = root / PYPROJECT
     return _read_rules(path, path.stat().st_mtime_ns) if path.is_file() else ()
@@ -55,18 +48,9 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
 
 @lru_cache(maxsize=8)
 def _read_rules(path: Path, _changed: int) -> tuple[Vary, ...]:
-    text = read_file(path, VaryError, "is gone")
-    entries = read_toml(str(path), text, _entries_in, VaryError)
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if _TABLE.match(line)]
-    rules = []
-    for n, entry in enumerate(entries):
-        line = lines[n] if len(lines) == len(entries) else line_at(text, _PLACE)
-        rules.append(rule_of(entry, f"{path}, line {line}: tool.toolreel.vary[{n}]"))
-    return tuple(rules)
-
-
-def _entries_in(tree: dict[str, Any]) -> list[object]:
-    return list(settings_in(tree).get("vary", ()))
+    settings = read_toml(str(path), read_file(path, VaryError, "is gone"), settings_in, VaryError)
+    entries = enumerate(settings.get("vary", ()))
+    return tuple(rule_of(entry, f"{path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
 
 RULES: Final = "reel_rules"
