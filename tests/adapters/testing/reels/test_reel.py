@@ -60,7 +60,8 @@ def recorded(files: ReelFiles, runs: str, tool: Tool | Callable[..., object] = s
 def test_a_run_replays_with_its_approvals_and_its_tools(files: ReelFiles, runs: str) -> None:
     done = recorded(files, runs, GUARDED)
     assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
-    for tools in ([GUARDED], None):  # without tools, the journal answers for them
+    given: list[Tool | Callable[..., object]] = [GUARDED]
+    for tools in (given, None):  # without tools, the journal answers for them
         reel = Reel(files)
         assert held(reel, runs, asking(GUARDED), tools) == done
         reel.finish()
