@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import traceback
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,7 +133,8 @@ def readable(item: pytest.Item) -> Generator[None]:
         yield
     except BaseException as error:
         cause = _readable_cause(error)
-        if cause is None and _is_of_wider_scope(error):
+        is_failure = isinstance(error, pytest.fail.Exception)
+        if cause is None and is_failure and "scoped fixture reel with a" in str(error):
             raise pytest.fail.Exception(f"{error}\n\n{_ONE_TEST}", pytrace=False) from None
         if cause is None:
             raise
@@ -156,10 +157,6 @@ _ONE_TEST: Final = (
     "A fixture of a wider scope serves tests that may also run alone or in another order. Give it the scope\n"
     "function, or a recording of its own: with toolreel.cassette.use_cassette(path, mode='auto') as session."
 )
-
-
-def _is_of_wider_scope(error: BaseException) -> bool:
-    return isinstance(error, pytest.fail.Exception) and "scoped fixture reel with a" in str(error)
 
 
 def _live_side(config: pytest.Config) -> LiveSide:
@@ -266,7 +263,12 @@ def _readable_cause(error: BaseException) -> BaseException | None:
 
 
 def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
-    parts = [f"{place}: {cause}" if (place := _line_of_test(item, error)) else str(cause)]
+    parts, raised = [str(cause)], error
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    frames = [frame for each in (error, raised) for frame in traceback.extract_tb(each.__traceback__)]
+    if lines := [frame.lineno for frame in frames if Path(frame.filename) == item.path]:
+        parts = [f"{item.path.name}:{lines[-1]}: {cause}"]
     if cause is not error and not isinstance(error, BaseExceptionGroup):
         parts.append(f"(It reached the test as {type(error).__name__}: {error})")
     open_ = item.stash.get(_OPEN, None)
@@ -274,18 +276,6 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
         parts.append(f"To record: {_command_to_record(item)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
     return printable("\n".join(parts).replace(here, ""))
-
-
-def _line_of_test(item: pytest.Item, error: BaseException) -> str:
-    """The line of the test file that raised it."""
-    lines = [frame.lineno for frame in _frames_of(error) if Path(frame.filename) == item.path]
-    return f"{item.path.name}:{lines[-1]}" if lines else ""
-
-
-def _frames_of(error: BaseException) -> Iterator[traceback.FrameSummary]:
-    yield from traceback.extract_tb(error.__traceback__)
-    if isinstance(error, BaseExceptionGroup):
-        yield from _frames_of(error.exceptions[0])
 
 
 def _command_to_record(item: pytest.Item) -> str:

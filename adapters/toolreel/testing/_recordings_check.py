@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 from collections import Counter
@@ -82,7 +81,11 @@ def found_in(*paths: Path) -> Found:
     for path in paths:
         if not path.exists():
             raise CassetteError(f"{path}: there is no such file or folder")
-        files |= dict.fromkeys(_files_below(path) if path.is_dir() else [path])
+        if path.is_file():
+            files[path] = None
+        for here, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
+            files |= dict.fromkeys(Path(here, name) for name in sorted(names))
     cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _is_recording(path))}
     journals: dict[Path, list[Path]] = {}
     named = sorted(path for path in files if path.name.endswith(_JOURNAL))
@@ -97,12 +100,6 @@ def found_in(*paths: Path) -> Found:
     if found == Found((), (), ()):
         raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
     return found
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
-        yield from (Path(here, name) for name in sorted(names))
 
 
 def _is_recording(path: Path) -> bool:
@@ -170,6 +167,8 @@ _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])
 """The time of a reply, in seconds."""
 _CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
 """The version of our format at the head of a cassette."""
+_JOURNAL_VERSION: Final = re.compile(r'\{"toolreel_journal": ?([0-9]+)')
+"""The version of our format at the head of a journal."""
 _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 """A line that only stock cassettes of vcrpy have."""
 
@@ -331,7 +330,8 @@ class _Checker:
         try:
             return read_journal(path)
         except ToolreelError as error:
-            kind: Kind = "version" if _is_other_version(text) else "unreadable"
+            version = _JOURNAL_VERSION.match(text)
+            kind: Kind = "version" if version and int(version[1]) != VERSION else "unreadable"
             self._add_finding(path, kind, _without_file_name(path, str(error)))
         return None
 
@@ -368,14 +368,6 @@ def _replay_run(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     rehearsal.play(recorded.plan, journal=journal)
     rehearsal.finish()
     journal.check()
-
-
-def _is_other_version(text: str) -> bool:
-    try:
-        head = json.loads(text.partition("\n")[0])
-    except ValueError:
-        return False
-    return isinstance(head, dict) and head.get("toolreel_journal", VERSION) != VERSION
 
 
 def _without_file_name(path: Path, message: str) -> str:

@@ -275,7 +275,12 @@ class Reel:
         """
         for journal in self._journals:
             journal.refuse_secrets(self._known_secrets)
-        written = self._save_cassette()
+        written: tuple[Path, ...] = ()
+        if self._session is not None and self._session.recording.grown:
+            self._session.save(self._known_secrets)
+            written = (self.files.cassette,)
+        else:
+            self.files.cassette.unlink(missing_ok=True)
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
@@ -298,13 +303,6 @@ class Reel:
     @property
     def _known_secrets(self) -> dict[str, str]:
         return self.live.secrets | self._secrets
-
-    def _save_cassette(self) -> tuple[Path, ...]:
-        if self._session is None or not self._session.recording.grown:
-            self.files.cassette.unlink(missing_ok=True)
-            return ()
-        self._session.save(self._known_secrets)
-        return (self.files.cassette,)
 
     def _check_exists(self) -> None:
         if not self.recording and not self.files.exist:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -114,8 +115,18 @@ class RuleReport:
         left = [given for given, count in self._requests.items() if given.shared and not count]
         if not left:
             return []
-        others = [path for path in _recordings_below(folders) if path not in self._played]
-        fitting = {rule for path in others for rule in _fitting_rules(path, [given.rule for given in left])}
+        fitting = set[Vary]()
+        for path in (path for folder in folders for path in folder.rglob("*.yaml")):
+            try:
+                exchanges = [] if path in self._played else Recording.load(path).exchanges
+            except AdapterError:
+                continue
+            for given, exchange in product(left, exchanges):
+                try:
+                    fits = bool(put_through(exchange.body, [given.rule]).used)
+                except AdapterError:  # it fits so much that it would leave nothing to compare
+                    fits = True
+                fitting |= {given.rule} if fits else set()
         return [
             f"{given.text}: fits no request of any recording: correct or remove it"
             for given in sorted(left, key=lambda one: one.text)
@@ -133,26 +144,3 @@ def reel_folders(root: Path, skipped: Sequence[str]) -> Iterator[Path]:
         if _FOLDER in names:
             names.remove(_FOLDER)
             yield Path(folder) / _FOLDER
-
-
-def _recordings_below(folders: Iterable[Path]) -> Iterator[Path]:
-    for folder in folders:
-        yield from sorted(folder.rglob("*.yaml"))
-
-
-def _fitting_rules(path: Path, rules: Sequence[Vary]) -> Iterator[Vary]:
-    """The rules that fit a request of a recording; none if it cannot be read."""
-    try:
-        exchanges = Recording.load(path).exchanges
-    except AdapterError:
-        return
-    for rule in rules:
-        if any(_fits_body(rule, exchange.body) for exchange in exchanges):
-            yield rule
-
-
-def _fits_body(rule: Vary, body: bytes) -> bool:
-    try:
-        return bool(put_through(body, [rule]).used)
-    except AdapterError:
-        return True

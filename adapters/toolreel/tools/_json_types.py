@@ -528,7 +528,10 @@ def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTy
             if bound is None or callable(bound) or (name == "min_length" and not bound):
                 continue
             if name == "pattern":
-                _check_pattern(bound, place)
+                try:
+                    re.compile(bound)
+                except (re.error, TypeError) as error:
+                    raise ConfigError(f"{place}: the pattern {bound!r} cannot be used: {error}") from None
             if isinstance(bound, int | float | str):  # a bound on a date or a decimal is only checked
                 schema.update({keyword: bound for each, keyword in keywords.items() if each in kinds})
             checks.append((holds, bound, words.format(bound)))
@@ -557,13 +560,6 @@ def _json_types(schema: Mapping[str, Json]) -> set[str]:
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
         kinds |= _json_types(choice)
     return kinds | {"number" for kind in kinds if kind == "integer"}
-
-
-def _check_pattern(pattern: Any, place: str) -> None:  # noqa: ANN401
-    try:
-        re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise ConfigError(f"{place}: the pattern {pattern!r} cannot be used: {error}") from None
 
 
 def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401

@@ -241,7 +241,6 @@ def _line_of_error(error: BaseException) -> str:
 
 
 def _tools_in(value: object, name: str) -> list[ToolLike]:
-
     if isinstance(value, Toolbox):
         if value.has_settings:
             raise ToolModuleError(
@@ -293,10 +292,12 @@ class Toolbox:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
-        all_tools = [
-            tool if isinstance(tool, Tool) else Tool.of(tool)
-            for tool in _expect_tools(tools, type(self).__name__)
-        ]
+        if not hasattr(tools, "__iter__"):
+            host = type(self).__name__
+            raise ConfigError(
+                f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
+            )
+        all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
         removed = set(self.surface.masked)
@@ -336,14 +337,6 @@ class Toolbox:
         current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
         context = RunContext(self._deps, current, deadline, self._on_progress)
         return Call(self._tools_in[name], effect, context, seconds, self._on_error)
-
-
-def _expect_tools(tools: object, host: str) -> Iterable[ToolLike]:
-    if not isinstance(tools, Iterable):
-        raise ConfigError(
-            f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
-        )
-    return tools
 
 
 class Call:
@@ -512,24 +505,16 @@ class AsyncPythonTools(Toolbox):
 
 
 async def _result_of(call: Call, name: str) -> ToolReturned:
+    from asyncio import CancelledError, current_task  # not needed by sync tools
+
     try:
         return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))
-    except BaseException as error:
-        if not _is_own_cancellation(error):
+    except CancelledError as error:
+        # A tool let out the cancellation of a task of its own, if nobody cancelled the run. Trio's
+        # cancellations are of another class, and never leave the scope that was cancelled.
+        task = current_task()
+        if task is None or task.cancelling():
             raise
         escaped = RuntimeError(f"{name} let out the cancellation of a task of its own")
         escaped.__cause__ = error
         return call.failed(escaped)
-
-
-def _is_own_cancellation(error: BaseException) -> bool:
-    """Whether a tool let out the cancellation of a task of its own, while nobody cancelled the run.
-
-    Trio's cancellations never leave the scope that was cancelled.
-    """
-    import asyncio  # not needed by sync tools
-
-    if not isinstance(error, asyncio.CancelledError):
-        return False
-    task = asyncio.current_task()
-    return task is not None and not task.cancelling()

@@ -78,38 +78,34 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     :param strict: whether what does not follow the specification is an error
     :raises SkillError: with everything that is wrong with it
     """
-    text, warnings = text.replace("\r\n", "\n"), list[str]()
-    if not strict and (begun := text.removeprefix("\ufeff").lstrip()) != text:
+    text, problems = text.replace("\r\n", "\n"), list[str]()
+    if (begun := text.removeprefix("\ufeff").lstrip()) != text:
         text = begun
-        warnings.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
-    if not strict and not text.startswith(_MARK):
-        warnings.append(f"it has to begin with front matter, a line {_MARK!r}")
+        problems.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
+    if not text.startswith(_MARK):
+        problems.append(f"it has to begin with front matter, a line {_MARK!r}")
         text = f"{_MARK}\n{_MARK}\n{text}"
     head, body = _split_front_matter(text)
-    if not strict and not head.strip():
-        head = "{}"
     try:
-        fields = _parse_fields(head)
+        fields = _parse_fields(head if head.strip() else "{}")
     except SkillError as error:
-        if strict or (quoted := _quote_texts(head)) == head:
+        if (quoted := _quote_texts(head)) == head:
             raise
         fields = _parse_fields(quoted)
-        warnings.append(str(error))
+        problems.append(str(error))
     name = unicodedata.normalize("NFKC", _text_field(fields, "name"))
-    description = _text_field(fields, "description")
-    problems = [*_find_problems(fields, name, folder)]
-    if not strict:
-        name = _WORDS.sub("-", (name or folder).lower()).strip("-")
-        # The first line that is no heading says what a skill is for, where nothing else does.
-        lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
-        description = description or next(filter(None, lines), "")
+    problems += _find_problems(fields, name, folder)
+    name = _WORDS.sub("-", (name or folder).lower()).strip("-")
+    # The first line that is no heading says what a skill is for, where nothing else does.
+    lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
+    description = _text_field(fields, "description") or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
     front_matter = canonical(fields)
     if sound(front_matter) != front_matter:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
-    told = (*warnings, *problems)
-    return Manifest(name, description, _text_field(fields, "compatibility"), body, front_matter, told)
+    compatibility = _text_field(fields, "compatibility")
+    return Manifest(name, description, compatibility, body, front_matter, tuple(problems))
 
 
 def _quote_texts(head: str) -> str:
@@ -125,8 +121,7 @@ def _split_front_matter(text: str) -> tuple[str, str]:
     """The front matter and the body."""
     first, *lines = text.split("\n")
     if first.rstrip() != _MARK:
-        hint = " after a byte-order mark; save it without one" * first.startswith("\ufeff" + _MARK)
-        raise SkillError(f"it has to begin with front matter, a line '---'{hint}")
+        raise SkillError("it has to begin with front matter, a line '---'")
     end = next((at for at, line in enumerate(lines) if line.rstrip() == _MARK), None)
     if end is None:
         raise SkillError("its front matter is not closed; put a line '---' below it")

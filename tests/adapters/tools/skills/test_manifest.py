@@ -153,10 +153,14 @@ def test_every_value_is_a_text() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("# Forms", "it has to begin with front matter, a line '---'"),
         (
-            "\ufeff---\n",
-            "it has to begin with front matter, a line '---' after a byte-order mark; save it without one",
+            "# Forms",
+            "it has to begin with front matter, a line '---'; name: it is missing; "
+            "description: it is missing",
+        ),
+        (
+            "\ufeff" + front(),
+            "it has to begin with front matter; a byte-order mark or blanks stand before it",
         ),
         ("---\nname: x\n", "its front matter is not closed; put a line '---' below it"),
         (
