@@ -390,43 +390,47 @@ def _skill_places(folder: Path) -> list[tuple[Path, bool]]:
         what = "it is not a folder" if folder.exists() else "there is no such folder"
         raise SkillError(f"{folder}: {what}; correct --skills, or the path that was given")
     places: list[tuple[Path, bool]] = []
-    pending, count = [(folder, 0, False)], 0
-    while pending:
-        at, depth, linked = pending.pop()
-        count += 1
+    for count, (here, folders, _) in enumerate(_visible_entries(folder), 1):
         if count > _MAX_FOLDERS:
             raise SkillError(f"{folder}: more than {_MAX_FOLDERS} folders; name the one with the skills")
-        if _manifest_name(at) is not None:
-            places.append((at, linked))
-        elif depth < _MAX_DEPTH and not linked:
-            inner = [entry for entry in reversed(_sorted_entries(at)) if entry.is_dir()]
-            pending += [(at / entry.name, depth + 1, entry.is_symlink()) for entry in inner]
+        if _manifest_name(here) is not None:
+            places.append((here, False))
+            folders.clear()
+        elif len(here.relative_to(folder).parts) == _MAX_DEPTH:
+            folders.clear()
+        for link in (here / name for name in folders if (here / name).is_symlink()):
+            places += [(link, True)] if _manifest_name(link) is not None else []
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
-    return places
+    return sorted(places)
 
 
 def _skill_files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
     files: list[SkillFile] = []
-    pending = [folder]
-    while pending:
-        at = pending.pop()
-        for entry in _sorted_entries(at):
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(at / entry.name)
-            elif entry.is_file(follow_symlinks=False):
-                path = (at / entry.name).relative_to(folder).as_posix()
-                files += [SkillFile(path, entry.stat(follow_symlinks=False).st_size)] * (path != manifest)
-        if len(files) + len(pending) > _MAX_FILES:
+    for count, (here, folders, names) in enumerate(_visible_entries(folder)):
+        if count + len(folders) + len(files) + len(names) > _MAX_FILES:
             raise SkillError(f"its folder has more than {_MAX_FILES} files; a skill has a few dozen")
+        for path in (here / name for name in names):
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode) and path != folder / manifest:
+                files.append(SkillFile(path.relative_to(folder).as_posix(), found.st_size))
     return tuple(sorted(files, key=lambda file: file.path))
 
 
-def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
-    """The entries of a folder, sorted by name, without hidden ones and names that are not UTF-8."""
-    try:
-        with os.scandir(folder) as entries:
-            names = {entry.name: entry for entry in entries if sound(entry.name) == entry.name}
-    except OSError as error:
-        raise SkillError(f"{folder}: cannot be read: {error.strerror}") from None
-    return [names[name] for name in sorted(names) if name[0] != "." and name not in _SKIPPED_FOLDERS]
+def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """The folders below one, with the names of the folders and files in each, as :func:`os.walk` has them.
+
+    Links are not followed; hidden entries and names that are not UTF-8 are left out.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise SkillError(f"{error.filename}: cannot be read: {error.strerror}")
+
+    def visible(names: list[str]) -> list[str]:
+        return sorted(
+            name for name in names if name[0] != "." and name not in _SKIPPED_FOLDERS and sound(name) == name
+        )
+
+    for here, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = visible(folders)
+        yield Path(here), folders, visible(names)
