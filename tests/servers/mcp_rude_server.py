@@ -26,8 +26,6 @@ def main() -> None:
         message = json.loads(line)
         if "id" in message:
             ANSWERS.get(message["method"], unknown)(message)
-    if WAY == "stays":
-        time.sleep(60)
 
 
 def unknown(message: dict[str, Any]) -> None:
@@ -92,11 +90,7 @@ def begin() -> None:
         sys.exit("no such database")
     elif WAY == "noted":
         note(os.getpid())
-    elif WAY == "stays":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        note(os.getpid(), child.pid)
-    elif WAY in ("strays", "floods_with_strays"):
+    elif WAY == "strays":
         stray()
     elif WAY == "strays_mute":
         stray()
@@ -230,7 +224,6 @@ CALLS: Final[Mapping[str, Way]] = {
     "keeps_announcing": keeps_announcing,
     "once": lambda _: sys.exit(7),
     "floods": floods,
-    "floods_with_strays": floods,
     "large": large,
     "large_backwards": large_backwards,
     "never": never,

@@ -289,19 +289,17 @@ class _Conversation:
                 message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
             except (TypeError, ValueError):
                 messages += self._replace(each, line)
-            else:
-                messages += self._as_asked(message)
+                continue
+            if isinstance(message, types.JSONRPCResponse):
+                self._pending.discard(message.id)
+            elif isinstance(message, types.JSONRPCError):
+                # Without an id, the server could not read which request it was.
+                answered = self._lose(None) if message.id is None else {message.id}
+                self._pending -= answered
+                messages += [message.model_copy(update={"id": request}) for request in answered]
+                continue
+            messages.append(message)
         return messages
-
-    def _as_asked(self, message: types.JSONRPCMessage) -> list[types.JSONRPCMessage]:
-        """The message; the id of a response as it was in its request."""
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            if isinstance(message.id, str) and message.id.isdecimal() and message.id not in self._pending:
-                message.id = int(message.id)
-            if message.id is None:  # the server could not read which request it was
-                return [message.model_copy(update={"id": each}) for each in self._lose(None)]
-            self._pending.discard(message.id)
-        return [message]
 
     def _replace(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
         """The errors that replace a response that cannot be read."""
@@ -426,17 +424,15 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
             if len(content) > limit:
                 content = _encode_message(too_large_error(request_id))
                 break
-        if not response.is_error:
-            content = _with_request_id(content, request_id)
         # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
         # the protocol says, or with 400, as the examples of the TypeScript SDK do.
-        elif (
+        if (
             MCP_SESSION_ID in request.headers
             and response.status_code in _REJECTED
             and (response.status_code == 404 or b"session" in content.lower())
         ):
             refusal = replacing_error(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
-        elif not kind.startswith("application/json"):
+        elif response.is_error and not kind.startswith("application/json"):
             why = f"it answered with HTTP status {response.status_code}"
             refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
     # Not response.aclose(), after which the new body could not be read either.
@@ -450,15 +446,6 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
 
 def _encode_message(message: types.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-
-
-def _with_request_id(body: bytes, request_id: types.RequestId | None) -> bytes:
-    """The body, with the id of its request: the SDK waits for the same one, of the same type."""
-    with suppress(ValueError):
-        message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
-        if getattr(message, "id", None) != request_id:
-            return _encode_message(message.model_copy(update={"id": request_id}))
-    return body
 
 
 LISTED_SCHEMA: Final = "toolreel/inputSchema"

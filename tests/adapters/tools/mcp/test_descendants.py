@@ -14,7 +14,7 @@ import pytest
 from tests.adapters.tools.processes import alive
 from tests.patience import eventually
 from tests.samples import complaint
-from tests.servers.mcp_servers_here import called, codes, data, rude
+from tests.servers.mcp_servers_here import called, data, rude
 from toolreel._internal import McpServerError
 from toolreel.tools.mcp import McpTools, running_processes, with_descendants
 
@@ -74,10 +74,3 @@ def test_the_same_for_a_server_that_is_killed_at_its_deadline(tmp_path: Path) ->
         if pids_in(noted):
             break
     eventually(lambda: all_gone(pids_in(noted)), "the server and what it started have ended")
-
-
-def test_the_same_for_a_server_that_is_killed_because_it_floods(tmp_path: Path) -> None:
-    noted = tmp_path / "pids"
-    with McpTools([rude("floods_with_strays", str(noted), max_message_bytes=10_000)]) as tools:
-        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_UNAVAILABLE"]
-        eventually(lambda: all_gone(pids_in(noted)), "the server and what it started have ended")
