@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._internal import visible_text
     from toolreel._internal.browser import show
+    from toolreel._internal.daemon_thread import in_thread
     from toolreel._internal.errors import (
         AdapterError,
         CassetteError,

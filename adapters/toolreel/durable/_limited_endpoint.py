@@ -25,10 +25,10 @@ from toolreel._driver import (
     secrets_of,
     time_left,
 )
-from toolreel._internal import MissingExtra
+from toolreel._internal import MissingExtra, in_thread
 from toolreel.durable._account_limits import Limits
 from toolreel.durable._ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
-from toolreel.tools import awaited, in_thread
+from toolreel.tools import awaited
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         spending,
     )
     from toolreel.tools._docstrings import parse_docstring
-    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
+    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
     from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
-from toolreel._internal import MissingExtra, ToolModuleError
+from toolreel._internal import MissingExtra, ToolModuleError, in_thread
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
@@ -21,7 +21,7 @@ from toolreel.tools._call_context import (
     ignore_progress,
     running,
 )
-from toolreel.tools._hosts import awaited, in_thread
+from toolreel.tools._hosts import awaited
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
