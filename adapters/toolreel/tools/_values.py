@@ -88,7 +88,7 @@ def _to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
         return value.label
     for kinds, write in _TEXTS:
         if isinstance(value, kinds):
-            return write(value)
+            return write(cast("Any", value))
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:
         return _to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
     if (named := _named_fields(value)) is not None:
