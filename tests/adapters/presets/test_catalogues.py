@@ -54,26 +54,18 @@ def test_a_catalogue_of_ones_own_goes_over_the_shipped_one(own: Path) -> None:
     )
 
 
-def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(tmp_path: Path) -> None:
+def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = [tmp_path / f"{turns}.toml" for turns in (1, 2, 3)]
     for turns, path in enumerate(paths, 1):
         path.write_text(f"[preset.mine.config]\nmax_turns = {turns}\n")
     environ = {CATALOGUE_VARIABLE: os.pathsep.join(map(str, paths[:2]))}
     found = [with_files(given, environ).get("mine").config for given in ([], [paths[2]])]
     assert found == ['{"max_turns":2}', '{"max_turns":3}']
-
-
-def test_the_environment_of_the_process_counts_unless_another_is_given(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(CATALOGUE_VARIABLE, str(own))
+    monkeypatch.setenv(CATALOGUE_VARIABLE, environ[CATALOGUE_VARIABLE])
     assert "mine" in with_files().names
-    assert "mine" not in with_files(environ={}).names
-
-
-def test_the_shipped_collection_is_read_once() -> None:
-    assert shipped() is shipped()
-    assert with_files([], {}) is shipped()
+    assert with_files(environ={}) is shipped() is shipped()
 
 
 def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
