@@ -133,14 +133,7 @@ def _named_fields(value: object) -> Mapping[object, object] | None:
 
 
 def _key_text(key: object) -> str:
-    match key:
-        case Enum():
-            return _key_text(key.value)
-        case str():
-            return key
-        case None | bool() | int() | float():
-            return str(canonical(key))
-        case date() | UUID():
-            return str(plain(key))
-        case _:
-            raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+    value = plain(key)
+    if isinstance(value, Mapping | list):
+        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+    return value if isinstance(value, str) else str(canonical(value))
