@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, Unpack
 
+from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import (
     Approver,
     AsyncApprover,
@@ -27,6 +28,7 @@ from toolreel._driver import (
     AsyncToolHost,
     ImmediateClock,
     ImmediateEndpoint,
+    Incoming,
     InstantClock,
     Later,
     Observer,
@@ -47,14 +49,14 @@ from toolreel.cassette import Recording, Session, StoredResponse, Vary, distinct
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel_journal import ReelJournal, naming_exchange
-from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, ToolLike
+from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, Tool, ToolLike
+from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
+from toolreel_core._tools import ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel._agent import Agent, Value_co
     from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
-    from toolreel.testing._agents import ReelAgent
 
 try:
     import httpx
@@ -340,8 +342,6 @@ class Reel:
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        from toolreel.testing._agents import ReelAgent  # most reels have none
-
         return ReelAgent(agent, self)
 
     def run(
@@ -489,3 +489,96 @@ def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
     if recording and tools is None and plan.tools.definitions:
         names = ", ".join(plan.tools.names)
         raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")
+
+
+class ReelAgent(Generic[Value_co]):
+    """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
+
+    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
+        if agent.endpoint is not None:
+            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
+        self._agent = agent
+        self._reel = reel
+
+    def run(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """Run; ``reply`` goes on with the conversation, in the same recording."""
+        agent, journal = self._begin_reel(prompt)
+        return agent.run(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    async def arun(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """The async version of :meth:`run`."""
+        agent, journal = self._begin_reel(prompt)
+        return await agent.arun(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    def stream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> Generator[AgentEvent[Value_co], None, None]:
+        """Run like :meth:`run`, and yield what there is to show."""
+        agent, journal = self._begin_reel(prompt, streams=True)
+        return agent.stream(prompt, journal=journal, inbox=inbox)
+
+    def astream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`stream`."""
+        agent, journal = self._begin_reel(prompt, streams=True)
+        return agent.astream(prompt, journal=journal, inbox=inbox)
+
+    def as_tool(self, name: str = "ask_agent", description: str = "", **flags: Unpack[ToolFlags]) -> Tool:
+        """This agent as a tool of another; its requests are in the same cassette."""
+        return _InReel.of(self._agent, self._reel, None).as_tool(name, description, **flags)
+
+    def _begin_reel(
+        self, prompt: Messages, *, streams: bool = False
+    ) -> tuple[_InReel[Value_co], ReelJournal]:
+        journal = self._reel.journal(self._agent.plan(prompt, streams=streams))
+        return _InReel.of(self._agent, self._reel, journal), journal
+
+
+class _InReel(Agent[Value_co]):
+    """The agent of one run, with ports of its reel."""
+
+    __slots__ = ("_journal", "_reel")
+    _reel: Reel
+    _journal: ReelJournal | None
+
+    @classmethod
+    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
+        """The same agent in a reel."""
+        settings: dict[str, Any] = {
+            each.name: getattr(agent, each.name) for each in fields(agent) if each.init
+        }
+        made = cls(**settings)
+        # Agents are frozen.
+        object.__setattr__(made, "_reel", reel)
+        object.__setattr__(made, "_journal", journal)
+        if reel.recording:
+            reel.keep_secret(made.secrets)
+        return made
+
+    @contextmanager
+    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
+        with super().ports(transport or self._reel.transport) as ports, naming_exchange(self._journal):
+            yield ports if self._reel.recording else replace(ports, clock=InstantClock())
+
+    @asynccontextmanager
+    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
+        async with super().aports(transport or self._reel.async_transport) as ports:
+            with naming_exchange(self._journal):
+                recording = self._reel.recording
+                yield ports if recording else replace(ports, clock=ImmediateClock(InstantClock()))
+
+    def _connection(self) -> dict[str, Any]:
+        """The server of the reel, if it has one; while recording else that of the agent."""
+        reel = self._reel
+        if reel.recording and not reel.live.base_url:
+            try:
+                return super()._connection()
+            except EndpointConfigError as error:
+                raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
+        key = reel.live.api_key_env if reel.recording else None
+        return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}
