@@ -9,7 +9,7 @@ recorded conversation ends; the next request that does not continue it begins an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
@@ -181,7 +181,7 @@ class _Tape:
             case "exact":
                 was, now = canonical_body(exchange.body), body
             case "conversation":
-                asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
+                asked = replace(exchange, pieces=(body,))
                 both = (self._recorded_request(self.at)[0], _request_content(asked)[0])
                 was, now = (canonical(one).encode() for one in both)
             case "replies":

@@ -157,9 +157,9 @@ def _open_taped_endpoint(
     if cassette is None:
         return None, None
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel.cassette import replaying
+    from toolreel.cassette import use_cassette
 
-    tape = stack.enter_context(replaying(cassette))
+    tape = stack.enter_context(use_cassette(cassette)).recording
     return TapedEndpoint(tape), tape
 
 

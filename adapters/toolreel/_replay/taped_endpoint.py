@@ -17,7 +17,6 @@ from toolreel.cassette import (
     StoredResponse,
     is_stream,
     pieces_of,
-    refuse_unreadable,
 )
 from toolreel.http import (
     MAX_RESPONSE_BYTES,
@@ -97,8 +96,6 @@ class TapedEndpoint:
             yield _failure_of_break(effect.ref, stored)
             return
         headers = _response_headers(stored)
-        if "content-encoding" in headers:
-            refuse_unreadable(stored, self._recording.path)
         rest: tuple[Delta, ...] = ()
         event: ReplyReceived | RequestFailed
         try:

@@ -25,18 +25,15 @@ if TYPE_CHECKING:
         read_rules,
         rules_in,
     )
-    from toolreel._secrets.scan import Leak, candidates, leaks, secrets_in
+    from toolreel._secrets.scan import Leak, leaks, secrets_in
     from toolreel._secrets.scanned_texts import (
-        HarmlessTexts,
         SharedBeginnings,
         body_texts,
-        harmless_texts,
-        interaction_texts,
         leaks_at,
         line_texts,
-        new_leaks,
         refuse_secrets_in_blobs,
         refuse_secrets_in_line,
+        request_texts,
         tree_texts,
         unseen,
     )

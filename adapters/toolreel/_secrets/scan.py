@@ -13,16 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import SecretRules, Shape, rules_in, shaped
+from toolreel._secrets.rules import SecretRules, rules_in, shaped
 from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
-_BATCH: Final = 65_536
-"""Characters that are looked at together, so that a long session is not copied as a whole."""
-_BETWEEN: Final = "\n"
-"""Stands between texts. No shape's end asks for more than that a word ends there, so what matches in a text
-also matches where others stand around it; patterns of a project may ask for anything."""
 _EXCERPT: Final = 40
 
 
@@ -111,58 +106,28 @@ def _leaks_at(text: str, spans: list[_Span]) -> Iterator[Leak]:
         before, here = before + f"[{span.kind}]", span.end
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What may be in a number of texts, from one look at all of them together, before each is searched.
+def narrowed(
+    texts: Collection[str], known: Mapping[str, str], rules: SecretRules
+) -> tuple[dict[str, str], SecretRules]:
+    """The known values and the rules without those that are in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
-    each kind of secret. A kind that is ruled out here has no match in any of the texts.
+    each kind of secret. So all texts are looked at together first.
     """
-
-    known: Mapping[str, str]
-    """Known values by name."""
-    rules: SecretRules
-    """With only those shapes that may match."""
-
-    def __bool__(self) -> bool:
-        return bool(self.known or self.rules.shapes)
-
-
-def candidates(texts: Collection[str], known: Mapping[str, str], rules: SecretRules) -> Candidates:
-    """What may be in some texts.
-
-    :param known: secret values by name
-    """
-    whole = _BETWEEN.join(texts)
-    found = {name: value for name, value in known.items() if _occurs_in(whole, value.strip())}
-    # Patterns match Base64 by chance, and take long for megabytes of it.
-    if "data:" in whole:
-        whole = _BETWEEN.join(text for text in texts if not BLOB.fullmatch(text))
-    return Candidates(found, replace(rules, shapes=tuple(_shapes_that_may_match(whole, rules.shapes))))
-
-
-def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Texts with their places, as many at once as are looked at together."""
-    batch, size = list[tuple[str, str]](), 0
-    for one in texts:
-        batch.append(one)
-        size += len(one[1])
-        if size > _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _occurs_in(whole: str, value: str) -> bool:
-    return bool(value) and any(spelling in whole for spelling in spellings(value))
-
-
-def _shapes_that_may_match(whole: str, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    whole = "\n".join(texts)
+    found = {
+        name: value
+        for name, value in known.items()
+        if value.strip() and any(spelling in whole for spelling in spellings(value.strip()))
+    }
+    if "data:" in whole:  # patterns match Base64 by chance, and take long for megabytes of it
+        whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
     lowered = whole.lower()
-    for shape in shapes:
-        for hint in shape.hints:
-            if hint in lowered:
-                if shape.may_match_in(whole):
-                    yield shape
-                break
+    # No shape of ours asks for more than that a word ends at its end, so what matches in a text also matches
+    # where others stand around it; the patterns of a project may ask for anything, and have no hint.
+    shapes = (
+        shape
+        for shape in rules.shapes
+        if not shape.hints or (any(map(lowered.__contains__, shape.hints)) and shape.pattern.search(whole))
+    )
+    return found, replace(rules, shapes=tuple(shapes))

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from toolreel._internal import SecretFound
 from toolreel._secrets.rules import SecretRules, names_a_secret, rules_in
-from toolreel._secrets.scan import Leak, batches, candidates, leaks
+from toolreel._secrets.scan import Leak, leaks, narrowed
 from toolreel._secrets.scrubbing import as_ascii, put_together, readings
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, quote, read
@@ -88,26 +87,6 @@ _NESTED: Final = 4
 """Maximum levels of JSON in JSON strings."""
 _JSON_BEGINS: Final = frozenset({"{", "[", '"'})
 _ARRAYS: Final = (list, tuple)
-_LONGEST_HARMLESS: Final = 8_192
-"""Longer texts are replies and results, which do not come again."""
-_HARMLESS_ROOM: Final = 1_000_000
-"""Characters that are remembered before all are forgotten, so that memory does not grow with the runs."""
-
-
-def interaction_texts(entry: Mapping[str, Any], beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    """The texts of an interaction of a cassette, with bodies as bytes.
-
-    :param beginnings: of the requests scanned before; messages that they share are not scanned again
-    """
-    request, response = entry["request"], entry.get("response", {})
-    yield "request.uri", request["uri"]
-    yield "response.status.message", response.get("status", {}).get("message", "")
-    yield "error.message", entry.get("error", {}).get("message", "")
-    for part, of in (("request", request), ("response", response)):
-        for name, values in of.get("headers", {}).items():
-            yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
-    yield from _request_texts("request.body", request["body"] or b"", beginnings)
-    yield from body_texts("response.body", response.get("body", b""))
 
 
 def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
@@ -152,56 +131,12 @@ def leaks_at(
 
     :param seen: texts scanned before, which are skipped; new ones are added
     """
-    rules = rules_in() if rules is None else rules
-    for batch in batches(unseen(texts, set() if seen is None else seen)):
-        if not (held := candidates([text for _, text in batch], known, rules)):
-            continue
-        for place, text in batch:
-            for leak in leaks(text, held.known, held.rules):
+    found = [*unseen(texts, set() if seen is None else seen)]
+    known, rules = narrowed([text for _, text in found], known, rules_in() if rules is None else rules)
+    if known or rules.shapes:
+        for place, text in found:
+            for leak in leaks(text, known, rules):
                 yield place, leak
-
-
-class HarmlessTexts:
-    """Texts without a secret, with all that is packed in them; threads may share it.
-
-    Most lines of journals have texts in common: names of fields, the instructions and tools of an agent, the
-    settings of its plan. A text is harmless as to known values and rules, so it is remembered for just those.
-    """
-
-    def __init__(self) -> None:
-        self._texts: set[str] = set()
-        self._size = 0
-
-    def others(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The texts, with their places, that are not remembered."""
-        known = self._texts
-        return [one for one in texts if one[1] not in known]
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Remember texts in which nothing was found."""
-        new = {text for text in texts if len(text) <= _LONGEST_HARMLESS}
-        self._size += sum(map(len, new))
-        if self._size > _HARMLESS_ROOM:
-            self._texts, self._size = set(), 0
-        self._texts |= new
-
-
-@lru_cache(maxsize=8)
-def harmless_texts(_known: tuple[tuple[str, str], ...], _rules: SecretRules) -> HarmlessTexts:
-    """What is remembered for these known values and rules, by all that write journals in this process."""
-    return HarmlessTexts()
-
-
-def new_leaks(texts: Iterable[tuple[str, str]], known: Mapping[str, str]) -> Iterator[tuple[str, Leak]]:
-    """The leaks in the texts of a line; those that other lines had without a leak are not searched again."""
-    rules = rules_in()
-    harmless = harmless_texts(tuple(sorted(known.items())), rules)
-    others, found = harmless.others(texts), False
-    for one in leaks_at(others, known, rules):
-        found = True
-        yield one
-    if not found:
-        harmless.add(text for _, text in others)
 
 
 def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
@@ -224,7 +159,7 @@ def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> N
 
     :raises SecretFound: names location and kind, never the secret itself
     """
-    for place, leak in new_leaks(line_texts(line), known):
+    for place, leak in leaks_at(line_texts(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
@@ -237,19 +172,19 @@ def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], whe
     :raises SecretFound: names the place and the variable, never the secret itself
     """
     for blob in blobs:
-        if name := _secret_in(blob.data, known):
-            raise SecretFound(
-                f"{where}: not written, {blob!r} holds the value of {name}; "
-                "keep secrets out of what is attached"
-            )
+        for name, value in known.items():
+            if value.encode("utf-8", "replace") in blob.data:
+                raise SecretFound(
+                    f"{where}: not written, {blob!r} holds the value of {name}; "
+                    "keep secrets out of what is attached"
+                )
 
 
-def _secret_in(data: bytes, known: Mapping[str, str]) -> str:
-    """The name of a secret whose value is in these bytes; empty if none is."""
-    return next((name for name, value in known.items() if value.encode("utf-8", "replace") in data), "")
+def request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
+    """The texts of the body of a request.
 
-
-def _request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
+    :param beginnings: of the requests before; messages that they share are left out
+    """
     short, same = beginnings.without(body)
     text = short.decode("utf-8", "replace")
     tree = read(text).value_or(None)

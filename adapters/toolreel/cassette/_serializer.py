@@ -15,16 +15,24 @@ import hashlib
 import random
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import RLock
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, check_version
-from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
-from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS
+from toolreel.cassette._bodies import BodyReader, BodyWriter, body_form, resolved
+from toolreel.cassette._stored_exchange import (
+    CANCELLED,
+    CLOSED,
+    KINDS,
+    Break,
+    Exchange,
+    StoredResponse,
+    by_name,
+)
 from toolreel.cassette._vary import Vary, rule_of, stored
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 
@@ -177,167 +185,141 @@ VERSION: Final = 1
 
 _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
-_Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
 
-Interaction: TypeAlias = dict[str, Any]
-"""A ``request`` (method, uri, headers, body), its ``response`` (status, headers, body), and its ``error``."""
 
-
-def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
+def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     """The text of a cassette, checked to read back the same.
 
     :raises CassetteError: if it would not
     """
-    plain = [_with_body_bytes(entry) for entry in interactions]
     writer = BodyWriter()
-    for interaction in plain:
-        writer.announce(interaction["request"]["body"])
+    for exchange in exchanges:
+        writer.announce(exchange.body)
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.stored,
-        "interactions": [_write_interaction(entry, writer, n) for n, entry in enumerate(plain)],
+        "interactions": [_written(exchange, writer, n) for n, exchange in enumerate(exchanges)],
         **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
     header_read, read = document(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
-    for n, (before, after) in enumerate(zip(plain, map(_with_body_bytes, read), strict=True), 1):
-        if before != after:
+    for before, after in zip(exchanges, read, strict=True):
+        if replace(before, pieces=(before.body,)) != replace(after, pieces=(after.body,)):
             raise CassetteError(
-                f"interaction {n}: does not come back from YAML as it was; nothing was written. "
+                f"{before.name}: does not come back from YAML as it was; nothing was written. "
                 "This is a defect of toolreel: please report it with this interaction"
             )
     return text
 
 
-def in_one_piece(entry: Interaction) -> Interaction:
-    """The interaction with its request's body as bytes."""
-    request = entry["request"]
-    return {**entry, "request": {**request, "body": as_bytes(request["body"])}}
+def _written(exchange: Exchange, writer: BodyWriter, index: int) -> dict[str, Any]:
+    """An exchange as it is written; an empty body is left out."""
+    request: dict[str, Any] = {
+        "method": exchange.method,
+        "uri": exchange.url,
+        "headers": {name: [*values] for name, values in exchange.headers.items()},
+    }
+    if exchange.body:
+        request["body"] = writer.request(index)
+    parts = {"request": request}
+    if isinstance(answer := exchange.answer, StoredResponse):
+        status = {"code": answer.status, "message": answer.reason}
+        parts["response"] = {"status": status, "headers": by_name(answer.headers)}
+        if answer.body:
+            parts["response"]["body"] = body_form(answer.body)
+    if broke := exchange.broke:
+        parts["error"] = {"kind": broke.kind, "message": broke.message}
+    return parts
 
 
-def as_bytes(body: Body | None) -> bytes:
-    """A body in one piece."""
-    if isinstance(body, tuple):
-        return b"".join(body)
-    return body.encode() if isinstance(body, str) else body or b""
-
-
-def document(cassette_string: str) -> tuple[Header, list[Interaction]]:
-    """The header and the interactions in a text, with bodies of conversations in pieces.
+def document(text: str) -> tuple[Header, list[Exchange]]:
+    """The header and the exchanges in a text, with bodies of conversations in pieces.
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    tree = _parse_yaml(cassette_string)
-    if "blobs" in tree or BLOB_TAG in cassette_string:
-        resolved(tree["interactions"], tree.get("blobs", {}))
-    reader = BodyReader()
-    entries = _check_type(tree["interactions"], list, "interactions")
-    read = [_read_interaction(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
-    return header_of(tree), read
-
-
-def _parse_yaml(cassette_string: str) -> Mapping[str, Any]:
-    """The top of a file, checked."""
-    tree: Mapping[str, Any] = _check_type(load_yaml(cassette_string), dict, "the top of the file")
+    tree: Mapping[str, Any] = _check_type(load_yaml(text), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
     check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")
-    return _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    if "blobs" in tree or BLOB_TAG in text:
+        resolved(tree["interactions"], tree.get("blobs", {}))
+    reader = BodyReader()
+    entries = _check_type(tree["interactions"], list, "interactions")
+    return header_of(tree), [_read_exchange(entry, reader, n) for n, entry in enumerate(entries, 1)]
 
 
-def _with_body_bytes(entry: Interaction) -> Interaction:
-    """An interaction in the form that is compared and written: bodies are bytes."""
-    whole = in_one_piece(entry)
-    if "response" not in entry:
-        return whole
-    return {**whole, "response": {**entry["response"], "body": as_bytes(entry["response"]["body"])}}
-
-
-def _write_interaction(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
-    """An interaction as it is written; an empty body is omitted."""
-    parts: Interaction = {part: dict(tree) for part, tree in entry.items()}
-    if parts["request"].pop("body"):
-        parts["request"]["body"] = writer.request(index)
-    if body := parts.get("response", {}).pop("body", b""):
-        parts["response"]["body"] = writer.response(body)
-    return parts
-
-
-def _read_interaction(entry: object, reader: BodyReader, place: str) -> Interaction:
-    parts = _check_mapping(entry, place, {"request"}, {"response", "error"})
-    if not parts.keys() & {"response", "error"}:
-        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    read = {"request": _read_request(parts["request"], reader, place)}
+def _read_exchange(entry: object, reader: BodyReader, number: int) -> Exchange:
+    place = f"interaction {number}"
+    parts = _check_mapping(entry, place, {"request"}, ("response", "error"))
+    request = _check_mapping(parts["request"], f"{place}: request", {"method", "uri", "headers"}, ("body",))
+    broke = _read_error(parts["error"], f"{place}: error") if "error" in parts else None
     if "response" in parts:
-        read["response"] = _read_response(parts["response"], reader, place)
-    if "error" in parts:
-        read["error"] = _read_error(parts["error"], f"{place}: error")
-    return read
+        answer: StoredResponse | Break = _read_response(parts["response"], broke, f"{place}: response")
+    elif broke:
+        answer = broke
+    else:
+        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
+    pieces: tuple[bytes, ...] = ()
+    if "body" in request:
+        where = f"{place}: request.body"
+        pieces = reader.request(_check_type(request["body"], dict, where), where)
+    return Exchange(
+        number,
+        _check_type(request["method"], str, f"{place}: request.method"),
+        _check_type(request["uri"], str, f"{place}: request.uri"),
+        _read_headers(request["headers"], f"{place}: request.headers"),
+        pieces,
+        answer,
+    )
 
 
-def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    request = _check_mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
-    return {
-        "method": _check_type(request["method"], str, f"{place}: request.method"),
-        "uri": _check_type(request["uri"], str, f"{place}: request.uri"),
-        "body": _read_body(request, reader.request, f"{place}: request"),
-        "headers": _read_headers(request["headers"], f"{place}: request.headers"),
-    }
+def _read_response(part: object, broke: Break | None, place: str) -> StoredResponse:
+    response = _check_mapping(part, place, {"status", "headers"}, ("body",))
+    status = _check_mapping(response["status"], f"{place}.status", {"code", "message"})
+    headers = _read_headers(response["headers"], f"{place}.headers")
+    body = b""
+    if "body" in response:
+        body = BodyReader.response(_check_type(response["body"], dict, f"{place}.body"), f"{place}.body")
+    return StoredResponse(
+        _check_type(status["code"], int, f"{place}.status.code"),
+        _check_type(status["message"], str, f"{place}.status.message"),
+        tuple((name, value) for name, values in headers.items() for value in values),
+        body,
+        broke,
+    )
 
 
-def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    response = _check_mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
-    status = _check_mapping(response["status"], f"{place}: response.status", {"code", "message"})
-    return {
-        "status": {
-            "code": _check_type(status["code"], int, f"{place}: response.status.code"),
-            "message": _check_type(status["message"], str, f"{place}: response.status.message"),
-        },
-        "headers": _read_headers(response["headers"], f"{place}: response.headers"),
-        "body": as_bytes(_read_body(response, reader.response, f"{place}: response")),
-    }
-
-
-def _read_error(part: object, place: str) -> dict[str, str]:
+def _read_error(part: object, place: str) -> Break:
     """The ``error`` of a failed exchange."""
     error = _check_mapping(part, place, {"kind", "message"})
-    failure = {key: _check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message")}
-    if failure["kind"] not in (*KINDS, CLOSED, CANCELLED):
+    kind, message = (_check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message"))
+    if kind not in (*KINDS, CLOSED, CANCELLED):
         raise CassetteError(
-            f"{place}.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
-            f"{_RERECORD}"
+            f"{place}.kind: expected the name of an httpx.TransportError, found {kind!r}: {_RERECORD}"
         )
-    return failure
-
-
-def _read_body(
-    part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str
-) -> _Form | None:
-    if "body" not in part:
-        return None
-    return read(_check_type(part["body"], dict, f"{place}.body"), f"{place}.body")
+    return Break(kind, message)
 
 
 def _read_headers(headers: object, place: str) -> dict[str, list[str]]:
-    lists = {
-        name: _check_type(values, list, f"{place}.{name}")
-        for name, values in _check_type(headers, dict, place).items()
-    }
     return {
-        name: [_check_type(value, str, f"{place}.{name}") for value in values]
-        for name, values in lists.items()
+        name: [
+            _check_type(value, str, f"{place}.{name}")
+            for value in _check_type(values, list, f"{place}.{name}")
+        ]
+        for name, values in _check_type(headers, dict, place).items()
     }
 
 
 def _check_mapping(
-    value: object, place: str, needed: frozenset[str] | set[str], optional: Iterable[str] = ()
+    value: object, place: str, needed: set[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Check that a value is a mapping with these keys."""
     mapping = _check_type(value, dict, place)

@@ -29,16 +29,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._transports import (
-    AsyncExtendTransport,
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    ExtendTransport,
-    RecordTransport,
-    ReplayTransport,
-)
+from toolreel.cassette._transports import AsyncCassetteTransport, CassetteTransport
 from toolreel.cassette._vary import Vary
-from toolreel.http import AsyncPlainTransport, PlainTransport
 from toolreel_core._config_checks import check_choice
 
 try:
@@ -52,21 +44,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 """How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""
 
-Way: TypeAlias = Literal["replay", "record", "extend"]
-"""A mode after ``auto`` has been resolved."""
-
 MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
-
-
-def way_of(mode: Mode, *, there: bool) -> Way:
-    """Resolve ``auto``.
-
-    >>> way_of("auto", there=True), way_of("auto", there=False)
-    ('replay', 'record')
-    """
-    if mode == "auto":
-        return "replay" if there else "record"
-    return mode
 
 
 class Session:
@@ -75,9 +53,8 @@ class Session:
     Give each client a transport of its own: ``httpx.Client(transport=session.transport())``.
     """
 
-    def __init__(self, recording: Recording, way: Way) -> None:
+    def __init__(self, recording: Recording) -> None:
         self.recording: Final = recording
-        self.way: Final = way
 
     @classmethod
     def of(
@@ -96,9 +73,10 @@ class Session:
         :raises ConfigError: if there is no such mode
         """
         check_choice("mode", mode, MODES)
-        way = way_of(mode, there=os.path.lexists(path))
+        if mode == "auto":
+            mode = "replay" if os.path.lexists(path) else "record"
         opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
-        return cls(opened[way](path, vary, shared), way)
+        return cls(opened[mode](path, vary, shared))
 
     @property
     def fits(self) -> Mapping[Vary, int]:
@@ -136,17 +114,11 @@ class Session:
         :param inner: the transport to the network, unused in a replay. By default, requests go out as
             those of a plain ``httpx.Client`` do, through the proxy that the environment names
         """
-        if self.way == "replay":
-            return ReplayTransport(self.recording)
-        kind = RecordTransport if self.way == "record" else ExtendTransport
-        return kind(self.recording, inner or PlainTransport())
+        return CassetteTransport(self.recording, inner)
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        if self.way == "replay":
-            return AsyncReplayTransport(self.recording)
-        kind = AsyncRecordTransport if self.way == "record" else AsyncExtendTransport
-        return kind(self.recording, inner or AsyncPlainTransport())
+        return AsyncCassetteTransport(self.recording, inner)
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""

@@ -22,7 +22,7 @@ from typing import IO, Any, Final, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
-from toolreel._secrets import new_leaks, tree_texts
+from toolreel._secrets import leaks_at, tree_texts
 from toolreel.cassette import Recording, replace_file
 from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
@@ -269,7 +269,7 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
     """The record, without any text that came from outside if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
-    if not any(new_leaks(texts, secrets)):
+    if not any(leaks_at(texts, secrets)):
         return record
 
     def withheld(verdict: Verdict) -> Verdict:

@@ -15,7 +15,7 @@ import httpx
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import (
     RERECORD,
-    AsyncRecordTransport,
+    AsyncCassetteTransport,
     Break,
     Exchange,
     Recording,
@@ -153,7 +153,7 @@ class Recorder:
     ) -> httpx.AsyncBaseTransport:
         """What performs the exchanges of a request."""
         if conversation is not None:
-            inner = AsyncRecordTransport(
+            inner = AsyncCassetteTransport(
                 conversation.recording, inner, limit=self._settings.limits.response_bytes
             )
         return (

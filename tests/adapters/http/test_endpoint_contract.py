@@ -23,14 +23,7 @@ from tests.servers.chat_server import Answer, asking, chunk, replying, serving, 
 from toolreel._driver import AsyncEndpoint, AsyncPerformer, Endpoint, ImmediateEndpoint, Performer
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import AsyncRehearsal, Rehearsal, TapedEndpoint
-from toolreel.cassette import (
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    RecordTransport,
-    ReplayTransport,
-    recording,
-    replaying,
-)
+from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation import UserMessage
@@ -81,10 +74,10 @@ async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
 def recorded(scene: Scene) -> Generator[Endpoint]:
     with (
         serving(*(answer for _, answer in scene.script)) as server,
-        recording(scene.cassette) as tape,
+        use_cassette(scene.cassette, "record") as session,
         HttpEndpoint(
             server.url,
-            transport=RecordTransport(tape, httpx.HTTPTransport()),
+            transport=session.transport(httpx.HTTPTransport()),
             on_delta=scene.heard.append,
         ) as endpoint,
     ):
@@ -94,8 +87,11 @@ def recorded(scene: Scene) -> Generator[Endpoint]:
 
 @asynccontextmanager
 async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server, recording(scene.cassette) as tape:
-        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
+    with (
+        serving(*(answer for _, answer in scene.script)) as server,
+        use_cassette(scene.cassette, "record") as session,
+    ):
+        transport = session.async_transport(httpx.AsyncHTTPTransport())
         async with AsyncHttpEndpoint(
             server.url, transport=transport, on_delta=scene.heard.append
         ) as endpoint:
@@ -112,8 +108,8 @@ def record(scene: Scene) -> None:
 @contextmanager
 def replayed(scene: Scene) -> Generator[Endpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        transport = ReplayTransport(tape)
+    with use_cassette(scene.cassette) as session:
+        transport = session.transport()
         with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 
@@ -121,15 +117,15 @@ def replayed(scene: Scene) -> Generator[Endpoint]:
 @contextmanager
 def taped(scene: Scene) -> Generator[Endpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        yield TapedEndpoint(tape, on_delta=scene.heard.append)
+    with use_cassette(scene.cassette) as session:
+        yield TapedEndpoint(session.recording, on_delta=scene.heard.append)
 
 
 @asynccontextmanager
 async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        transport = AsyncReplayTransport(tape)
+    with use_cassette(scene.cassette) as session:
+        transport = session.async_transport()
         async with AsyncHttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 

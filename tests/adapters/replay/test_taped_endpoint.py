@@ -20,15 +20,15 @@ from tests.servers.chat_server import (
 from toolreel._driver import Endpoint
 from toolreel._internal import CassetteError
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import Recording, RecordTransport, ReplayTransport, StoredResponse, recording
+from toolreel.cassette import CassetteTransport, Recording, StoredResponse, use_cassette
 from toolreel.cassette import _transports as cassette_replayed
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 
 
 def recorded(path: Path, url: str, patience: float = 5.0) -> None:
-    with recording(path) as tape:
-        transport = RecordTransport(tape, httpx.HTTPTransport())
+    with use_cassette(path, "record") as session:
+        transport = session.transport(httpx.HTTPTransport())
         timeout = httpx.Timeout(5, read=patience)
         with HttpEndpoint(url, transport=transport, timeout=timeout, stall_timeout=STALL) as endpoint:
             endpoint.send(asking())
@@ -54,7 +54,7 @@ def test_each_far_side_is_the_event_that_it_is_through_httpx(tmp_path: Path) -> 
             recorded(path, server.url, 0.05 if far_side.answer.delay else 5)
         if path.exists():  # what the client itself gave up stays in the journal
             kept += 1
-            through = ReplayTransport(Recording.load(path))
+            through = CassetteTransport(Recording.load(path))
             with HttpEndpoint(server.url, transport=through, max_response_bytes=LIMIT) as endpoint:
                 expected = told(endpoint)
             for listener in (None, ignore):  # who is told of each piece has it taken in piece by piece

@@ -12,24 +12,17 @@ from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS
 from tests.adapters.secrets.slow_scan import slow_body_texts, slow_leaks, slow_line_texts
-from toolreel._internal import SecretFound
 from toolreel._secrets import (
     EMAIL,
     SHAPES,
-    HarmlessTexts,
     SecretRules,
     body_texts,
-    candidates,
-    harmless_texts,
     leaks,
     leaks_at,
     line_texts,
-    new_leaks,
     read_rules,
-    refuse_secrets_in_line,
     tree_texts,
 )
-from toolreel_core._jsontext import canonical
 
 KNOWN = {"STAFF": "quiet-horse/ÄB 17", "PIN": "1234 5678"}
 RULES = SecretRules(shapes=(*SHAPES, EMAIL))
@@ -85,35 +78,12 @@ def test_so_has_a_body(value: object, known: Mapping[str, str]) -> None:
     ]
 
 
-@given(st.lists(VALUES, max_size=3), KNOWNS)
-def test_what_is_remembered_of_other_lines_hides_no_leak(
-    values: list[object], known: Mapping[str, str]
-) -> None:
-    harmless_texts.cache_clear()
-    for value in (*values, *values):
-        line = canonical(json.loads(json.dumps(value)))
-        expected = [*slow_leaks(slow_line_texts(line), known, SecretRules())]
-        assert [*new_leaks(line_texts(line), known)] == expected
-        if line[0] in "{[":
-            assert [*new_leaks(tree_texts(json.loads(line)), known)] == expected
-
-
-@given(st.lists(TEXTS, max_size=6), KNOWNS, RULE_SETS)
-def test_what_no_candidate_is_left_for_is_in_no_text(
-    texts: list[str], known: Mapping[str, str], rules: SecretRules
-) -> None:
-    held = candidates(texts, known, rules)
-    assert [leaks(text, held.known, held.rules) for text in texts] == [
-        leaks(text, known, rules) for text in texts
-    ]
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_secret_is_a_candidate_wherever_it_stands_among_others(kind: str) -> None:
+def test_a_secret_is_found_wherever_it_stands_among_others(kind: str) -> None:
     text = KINDS[kind].text
-    for texts in ([text], ["word", text, "word"], [*INNOCENT, text, *INNOCENT], [text, text]):
-        held = candidates(texts, {}, SecretRules())
-        assert leaks(text, {}, held.rules) == leaks(text, {}, SecretRules()) != ()
+    for texts in ([text], ["word", text, "word"], [*INNOCENT, text, *INNOCENT]):
+        found = leaks_at((("", one) for one in texts), {})
+        assert {leak.kind for _, leak in found} == {leak.kind for leak in leaks(text, {})} != set()
 
 
 def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(tmp_path: Path) -> None:
@@ -122,30 +92,3 @@ def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(tmp_path: Path) ->
     rules = read_rules(path)
     ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {}, rules)
     assert (place, leak.kind) == ("[1]", "staff number")
-
-
-def test_a_shape_that_matches_has_its_inner_part() -> None:
-    quick = [shape for shape in SHAPES if shape.inner]
-    assert {shape.kind for shape in quick} == {"password", "key or token"}
-    for planted in KINDS.values():
-        for shape in quick:
-            if shape.pattern.search(planted.text):
-                assert shape.inner is not None
-                assert shape.inner.search(planted.text)
-
-
-def test_texts_are_harmless_for_the_values_that_are_known() -> None:
-    line = '{"a":"the quiet horse"}'
-    refuse_secrets_in_line(line, {}, "here")
-    with pytest.raises(SecretFound, match="value of ANIMAL"):
-        refuse_secrets_in_line(line, {"ANIMAL": "quiet horse"}, "here")
-    refuse_secrets_in_line(line, {}, "here")
-
-
-def test_what_is_remembered_has_a_limit() -> None:
-    kept = HarmlessTexts()
-    kept.add(["a", "b" * 8_000, "c" * 9_000])
-    assert kept.others([("", "a"), ("", "b" * 8_000), ("at", "c" * 9_000)]) == [("at", "c" * 9_000)]
-    for number in range(200):
-        kept.add([f"{number}" + "d" * 8_000])
-    assert kept.others([("", "a")]) == [("", "a")]
