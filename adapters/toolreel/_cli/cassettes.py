@@ -23,7 +23,6 @@ from toolreel._cli.shared_option import shared_settings
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
-from toolreel._replay import COMPARISONS, Comparison
 from toolreel._secrets import known_secrets, leaks
 from toolreel.testing import ReelFiles
 from toolreel.tools import load_tools
@@ -152,23 +151,16 @@ def check_command(
     "the cassette; without journals, a plan inferred from the requests.",
 )
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
-@click.option(
-    "--compare",
-    type=click.Choice(COMPARISONS),
-    help="How a recorded request must match toolreel's own: byte-identical (the default with a plan), "
-    "equal in content, or not at all.",
-)
 @preset_options
 @settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @json_option
 @reporting
-def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+def journal_command(
     file: Path,
     plan_file: Path | None,
     tool_names: tuple[str, ...],
-    compare: Comparison | None,
     presets: PresetChoice,
     settings: tuple[str, ...],
     name: str | None,
@@ -199,12 +191,11 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
             tape,
             plans=plans,
             tools=PythonTools(tools) if tools else None,
-            compare=compare,
             preset=presets.preset(),
             settings={**chosen.config, **chosen.provider},
         )
     for was, now in zip(beside, runs, strict=False):
-        if was.text != now.recorded.text and compare in {None, "exact"}:
+        if was.text != now.recorded.text:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
     saved = _save_journals(runs, ReelFiles(target), overwrite=overwrite) if target else ()
     _show_journals(runs, saved, identical=bool(beside), as_machine=as_machine)

@@ -19,20 +19,16 @@ if TYPE_CHECKING:
     from toolreel._replay.forked_run import (
         Beginning,
         Changes,
-        Counterfactual,
         EventLog,
         Forked,
         Stop,
         beginning,
-        counterfactual,
         fork,
     )
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-    from toolreel._replay.list_server import Facts, Found, ListServer, RecordingList, facts_of
+    from toolreel._replay.list_server import ListServer, RecordingList
     from toolreel._replay.note_lines import note_line, warnings_of
     from toolreel._replay.recordings import (
-        COMPARISONS,
-        Comparison,
         Keeping,
         RecordedFiles,
         ResumedFiles,

@@ -157,7 +157,7 @@ class Reel(ReelRecording):
         if isinstance(performer, _AsyncLive | AsyncRehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
         if isinstance(performer, Rehearsal):
-            performer.skip_message()
+            performer.next_message()
         with naming_exchange(talk.journal):
             done = speak(run, content, performer, journal=talk.journal, observe=observe)
             return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
@@ -169,7 +169,7 @@ class Reel(ReelRecording):
         if isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
         if isinstance(performer, AsyncRehearsal):
-            performer.skip_message()
+            performer.next_message()
         with naming_exchange(talk.journal):
             async with _live_performer(self, performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)

@@ -46,7 +46,7 @@ def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_pat
         ("cassettes", "journal", str(session), *WORKSPACE, "--json"),
         ("cassettes", "journal", copy, "--plan", "plan.json", "--out", "alone"),
         ("cassettes", "journal", copy, "--plan", str(companion(session)), "--out", "alone", "--overwrite"),
-        ("cassettes", "journal", copy, "--compare", "conversation", "--preset", "qwen2_5_coder", "--json"),
+        ("cassettes", "journal", copy, "--preset", "qwen2_5_coder", "--json"),
     ]
     shown, real, by_plan, by_journal, inferred = said_by_each(commands, tmp_path)
     assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
