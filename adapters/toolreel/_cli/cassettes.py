@@ -295,27 +295,24 @@ def export_command(
     return 0
 
 
-_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+_SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
 @click.command("import", epilog=EPILOG)
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option(
-    "--redact", is_flag=True, help="Replace secrets in bodies by placeholders, instead of refusing."
-)
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @secrets_option
 @json_option
 @reporting
 def import_command(
-    source: Path, target: Path, redact: bool, overwrite: bool, secret_rules: Path | None, as_machine: bool
+    source: Path, target: Path, overwrite: bool, secret_rules: Path | None, as_machine: bool
 ) -> int:
-    """Convert cassettes of stock vcrpy (YAML or JSON): IN is a file or a folder, and OUT likewise.
+    """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 
     Requests and responses are kept byte-identical, except for headers that cassettes do not store and
     for keys in headers and URLs, which are removed. A secret in a body is refused, with its
-    place, unless --redact replaces it.
+    place.
 
     Exits with 1 if a file of a folder could not be imported; the others are.
 
@@ -329,7 +326,7 @@ def import_command(
     refused: dict[Path, AdapterError] = {}
     for old, new in _source_and_target(source, target):
         try:
-            done.append(import_cassette(old, new, overwrite=overwrite, redact=redact, rules=rules))
+            done.append(import_cassette(old, new, overwrite=overwrite, rules=rules))
         except AdapterError as error:
             if not source.is_dir():
                 raise
@@ -340,14 +337,10 @@ def import_command(
         return FAILED if refused else 0
     for one in done:
         labelled(out, "imported", f"{one.source} → {one.target}: {counted(one.interactions, 'interaction')}")
-        if one.others:
-            labelled(out, "", f"kept, though no chat completions: {', '.join(one.others)}", "dim")
         if one.left_out:
             labelled(out, "", f"left out: {', '.join(one.left_out)}", "dim")
         if one.scrubbed:
             labelled(out, "", f"struck out: keys in {counted(one.scrubbed, 'URL')}", "dim")
-        for kind, number in one.redacted.items():
-            labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
         labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(one.target))}", "dim")
     for refusal in refused.values():
         complain(str(refusal))

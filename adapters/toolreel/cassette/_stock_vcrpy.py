@@ -1,11 +1,11 @@
 """Convert cassettes of stock vcrpy to ours, and ours to those of stock vcrpy.
 
-Cassettes of stock vcrpy, in YAML or JSON, are untrusted input:
+Cassettes of stock vcrpy are untrusted input:
 
 =====================  ========================================================================
 a file may have        we read
 =====================  ========================================================================
-bodies                 text, ``!!binary``, ``{string: ...}``, ``{base64_string: ...}``, nothing
+bodies                 text, ``!!binary``, ``{string: ...}``, nothing
 headers                lists or single values
 responses              ``status: {code, message}``, or ``status_code`` and ``content`` as older
                        releases wrote them for httpx
@@ -16,31 +16,15 @@ anything else          its key is reported, and it is left out
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import os
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from toolreel._internal import CassetteError, MissingExtra, SecretFound
-from toolreel._secrets import (
-    SecretRules,
-    body_texts,
-    known_secrets,
-    rules_in,
-    scrubbed_url,
-    secrets_in,
-    secrets_sent,
-    spellings,
-    unseen,
-)
+from toolreel._internal import CassetteError, MissingExtra
+from toolreel._secrets import SecretRules, known_secrets, rules_in, scrubbed_url
 from toolreel.cassette._file import cassette_text, read_cassette, replace_file
-from toolreel.cassette._lookup import request_name
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._serializer import Header
 from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, by_name, is_stored
@@ -79,11 +63,6 @@ def _parse_file(path: Path) -> object:
         raise CassetteError(f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise CassetteError(f"not UTF-8 at byte {error.start}") from None
-    if path.suffix == ".json":
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise CassetteError(f"not JSON: {error}") from None
     try:
         return load_yaml(text, whole=False)
     except CassetteError as error:
@@ -158,11 +137,6 @@ def _read_body(body: object, place: str) -> bytes:
                 raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from None
         case {"string": inner}:
             return _read_body(inner, place)
-        case {"base64_string": str() as text}:
-            try:
-                return base64.b64decode(text)
-            except binascii.Error as error:
-                raise CassetteError(f"{place}: {error}") from None
         case {}:
             return b""
         case _:
@@ -183,9 +157,6 @@ def _check(value: object, kind: type[_Kind], place: str) -> _Kind:
     return value
 
 
-_CHAT: Final = "/chat/completions"
-
-
 @dataclass(frozen=True, slots=True)
 class Imported:
     """The result for one file."""
@@ -193,14 +164,10 @@ class Imported:
     source: Path
     target: Path
     interactions: int
-    others: tuple[str, ...]
-    """Requests other than chat completions, each once; they are kept too."""
     left_out: tuple[str, ...]
     """Names of headers and unknown keys that our cassettes do not store."""
     scrubbed: int
     """The number of URLs in which a user, a password or a key was masked."""
-    redacted: Mapping[str, int]
-    """The number of different secrets of each kind that were replaced with placeholders."""
 
 
 def import_cassette(
@@ -208,7 +175,6 @@ def import_cassette(
     target: Path | str,
     *,
     overwrite: bool = False,
-    redact: bool = False,
     known: Mapping[str, str] | None = None,
     rules: SecretRules | None = None,
 ) -> Imported:
@@ -216,7 +182,6 @@ def import_cassette(
 
     Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
 
-    :param redact: whether a secret in a body is replaced with a placeholder, the same one everywhere
     :param known: secret values by name; by default, those in the environment variables
     :raises SecretFound: if a secret would be written; names the interaction and the place
     :raises CassetteError: if the source cannot be read or is invalid, or the target exists
@@ -229,27 +194,17 @@ def import_cassette(
         raise CassetteError(f"{source}: {error}") from error
     rules = rules_in() if rules is None else rules
     known = known_secrets(os.environ, rules) if known is None else known
-    hidden = _placeholders(exchanges, known, rules) if redact else {}
     new = Recording.blank(target)
     for one in exchanges:
-        body = _replace_secrets(one.body, hidden)
-        answer = one.answer
-        if isinstance(answer, StoredResponse):
-            answer = replace(answer, body=_replace_secrets(answer.body, hidden))
-        new.append(one.method, one.url, _one_value_each(one), body, answer)
-    try:
-        new.save(known, rules)
-    except SecretFound as found:
-        raise SecretFound(f"{found}, or have it replaced (--redact)") from None
-    names = [request_name(one.method, one.url) for one in exchanges]
+        headers = {name: values[-1] for name, values in one.headers.items()}
+        new.append(one.method, one.url, headers, one.body, one.answer)
+    new.save(known, rules)
     return Imported(
         source,
         target,
         len(exchanges),
-        tuple(dict.fromkeys(name for name in names if _CHAT not in name)),
         _losses(exchanges, unknown),
         sum(scrubbed_url(one.url) != one.url for one in exchanges),
-        dict(Counter(kind for kind, _ in hidden.values())),
     )
 
 
@@ -258,10 +213,6 @@ def _check_free(target: Path, verb: str, *, overwrite: bool) -> None:
         raise CassetteError(
             f"{target}: exists already: {verb} under another name, or overwrite it (--overwrite)"
         )
-
-
-def _one_value_each(exchange: Exchange) -> dict[str, str]:
-    return {name: values[-1] for name, values in exchange.headers.items() if values}
 
 
 def decoded(response: StoredResponse) -> StoredResponse:
@@ -281,44 +232,6 @@ def decoded(response: StoredResponse) -> StoredResponse:
     except UnicodeDecodeError:
         return response
     return replace(response, headers=headers)
-
-
-def _placeholders(
-    exchanges: Iterable[Exchange], known: Mapping[str, str], rules: SecretRules
-) -> dict[str, tuple[str, str]]:
-    """The kind and the placeholder of each secret in a body."""
-    found: dict[str, tuple[str, str]] = {}
-    numbers: Counter[str] = Counter()
-    sent: dict[str, str] = {}
-    seen: set[str] = set()
-    for one in exchanges:
-        sent |= secrets_sent(one.url, _one_value_each(one))
-    for one in exchanges:
-        answered = one.answer.body if isinstance(one.answer, StoredResponse) else b""
-        for body in (one.body, answered):
-            for _, text in unseen(body_texts("", body), seen):
-                for kind, secret in secrets_in(text, {**known, **sent}, rules):
-                    if secret not in found:
-                        numbers[kind] += 1
-                        found[secret] = kind, _placeholder(kind, numbers[kind])
-    return found
-
-
-def _placeholder(kind: str, number: int) -> str:
-    """The placeholder for a secret, in characters that need no escape.
-
-    >>> _placeholder("API key", 2)
-    'REDACTED-API-key-2'
-    """
-    return f"REDACTED-{re.sub('[^A-Za-z0-9]+', '-', kind).strip('-')}-{number}"
-
-
-def _replace_secrets(body: bytes, hidden: Mapping[str, tuple[str, str]]) -> bytes:
-    """The body with placeholders; the longest secret first, since one may contain another."""
-    for secret in sorted(hidden, key=len, reverse=True):
-        for written in spellings(secret):
-            body = body.replace(written.encode("utf-8", "surrogateescape"), hidden[secret][1].encode())
-    return body
 
 
 def _losses(exchanges: Iterable[Exchange], unknown: Iterable[str]) -> tuple[str, ...]:
