@@ -79,9 +79,7 @@ def talk(client: httpx.Client, url: str, said: tuple[str, ...]) -> list[tuple[in
     return [(answer.status_code, answer.headers["content-type"], answer.content) for answer in got]
 
 
-def stock(
-    path: Path, server: ChatServer, *said: str, decoded: bool = False
-) -> list[tuple[int, str, bytes]]:
+def stock(path: Path, server: ChatServer, *said: str, decoded: bool = False) -> list[tuple[int, str, bytes]]:
     """Record a session with stock vcrpy."""
     recorder = vcr.VCR(record_mode=RecordMode.ALL, decode_compressed_response=decoded)
     with recorder.use_cassette(str(path)), httpx.Client() as client:

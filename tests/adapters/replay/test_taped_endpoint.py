@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.samples import complaint
 from tests.servers.chat_server import (
@@ -18,10 +17,8 @@ from tests.servers.chat_server import (
     serving,
 )
 from toolreel._driver import Endpoint
-from toolreel._internal import CassetteError
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import CassetteTransport, Recording, StoredResponse, use_cassette
-from toolreel.cassette import _transports as cassette_replayed
+from toolreel.cassette import CassetteTransport, Recording, use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 
@@ -76,18 +73,3 @@ def test_a_request_that_was_not_recorded_is_a_mismatch(tmp_path: Path) -> None:
         recorded(tmp_path / "a.yaml", server.url)
     endpoint = TapedEndpoint(Recording.load(tmp_path / "a.yaml"))
     assert re.search("a.yaml", complaint(ReplayMismatch, lambda: endpoint.send(asking("something else"))))
-
-
-def test_a_body_that_nobody_here_can_decode_names_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tape = Recording.blank(tmp_path / "a.yaml")
-    headers = (("content-encoding", "br"), ("content-encoding", "gzip"))
-    body = asking().request.body.encode()
-    tape.append(
-        "POST", "http://127.0.0.1/v1/chat/completions", {}, body, StoredResponse(200, "OK", headers, b"x")
-    )
-    tape.save({})
-    monkeypatch.setattr(cassette_replayed, "find_spec", lambda _: None)
-    endpoint = TapedEndpoint(Recording.load(tape.path))
-    assert "pip install brotli" in complaint(CassetteError, lambda: endpoint.send(asking()))
