@@ -122,7 +122,7 @@ class RecordedFiles(_Files[FileJournal]):
             else:
                 self.journal.discard()
             return ()
-        if not self.tape.recording.total:
+        if not self.tape.total:
             self._path.unlink(missing_ok=True)
             return (self.journal.path,)
         return (self._path, self.journal.path)
@@ -220,8 +220,8 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
             effect = traced.effect
             if isinstance(effect, SendRequest):
                 exchange = exchange_of(effect)
-                if came_whole(traced.record.event) or session.recording.breaks(*exchange):
-                    session.recording.play(*exchange)
+                if came_whole(traced.record.event) or session.breaks(*exchange):
+                    session.play(*exchange)
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None

@@ -159,7 +159,7 @@ def _open_taped_endpoint(
     from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel.cassette import use_cassette
 
-    tape = stack.enter_context(use_cassette(cassette)).recording
+    tape = stack.enter_context(use_cassette(cassette))
     return TapedEndpoint(tape), tape
 
 

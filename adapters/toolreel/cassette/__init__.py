@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         first_change,
         varying,
     )
-    from toolreel.cassette._serializer import FrozenValues, Header, document, header_of, serialize
+    from toolreel.cassette._serializer import Header, document, header_of, serialize
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
     from toolreel.cassette._stock_vcrpy import (
         Exported,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import random
+import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, RLock
 from typing import Final, Self
+from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import SecretRules, scrubbed, scrubbed_body, searched_for, secrets_sent
@@ -23,7 +28,7 @@ from toolreel.cassette._lookup import (
     mismatch_text,
     request_name,
 )
-from toolreel.cassette._serializer import FrozenValues, Header
+from toolreel.cassette._serializer import Header
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -57,15 +62,17 @@ class Recording:
         self.replays: Final = replays
         """Whether this recording is only replayed."""
         self._exchanges: Final = [*exchanges]
-        self._lock: Final = Lock()
+        self._lock: Final = RLock()
         self.rules: Final = RulesInUse(distinct(header.vary, vary), shared)
         """What may vary in requests."""
         try:
             self._unplayed: Final = Unplayed([*map(self._recorded_key, exchanges)])
         except VaryError as error:
             raise VaryError(f"{path}: {error}") from None
-        self.frozen: Final = FrozenValues(header, draws=not replays, name=str(path))
-        """Time, ids and random numbers of the session, the same in each replay."""
+        self.header = header
+        """What the file says, with the time and the seed that this session has drawn."""
+        self._ids: Final[Counter[str]] = Counter()
+        self._random: random.Random | None = None
         self.under_way: Final[dict[object, Callable[[], None]]] = {}
         """While recording: what to call for each exchange that the client has left at the end."""
         self.over: Final = Event()
@@ -78,7 +85,7 @@ class Recording:
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
-    ) -> Recording:
+    ) -> Self:
         """The recording in a file, for a replay.
 
         :raises CassetteError: if the file is missing, unreadable or invalid
@@ -88,7 +95,7 @@ class Recording:
         return cls(exchanges, header, path, vary, shared, replays=True)
 
     @classmethod
-    def of_text(cls, text: str, path: str | os.PathLike[str]) -> Recording:
+    def of_text(cls, text: str, path: str | os.PathLike[str]) -> Self:
         """The recording in a text, such as one of several in a file, for a replay.
 
         :param path: what errors call it
@@ -113,7 +120,7 @@ class Recording:
     @classmethod
     def extended(
         cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
-    ) -> Recording:
+    ) -> Self:
         """The recording in a file, to be replayed and then extended; empty if there is no file.
 
         :raises CassetteError: if the file exists, and is unreadable or invalid
@@ -122,6 +129,56 @@ class Recording:
             return cls.blank(path, vary, shared)
         header, exchanges = read_cassette(Path(path))
         return cls(exchanges, header, path, vary, shared)
+
+    @property
+    def now(self) -> datetime:
+        """The time of the recording, in UTC and whole seconds; the same in each replay.
+
+        :raises CassetteError: in a replay of a session that didn't ask for it
+        """
+        with self._lock:
+            if self.header.now is None:
+                self._check_may_draw("now")
+                self.header = replace(self.header, now=datetime.now(UTC).replace(microsecond=0))
+            assert self.header.now is not None  # noqa: S101 - drawn above
+            return self.header.now
+
+    def new_id(self, name: str = "") -> str:
+        """A new id, a UUID; a replay makes the same ids again.
+
+        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
+            once, each with a name of its own, get the same ids in any order
+        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
+        """
+        with self._lock:
+            seed = self._seed("new_id()")
+            self._ids[name] += 1
+            material = f"{seed}:{self._ids[name]}:{name}"
+        return str(UUID(bytes=sha256(material.encode()).digest()[:16], version=4))
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
+
+        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
+        """
+        with self._lock:
+            if self._random is None:
+                self._random = random.Random(self._seed("random"))  # noqa: S311 - repeatable, not secret
+            return self._random
+
+    def _seed(self, wanted: str) -> int:
+        if self.header.seed is None:
+            self._check_may_draw(wanted)
+            self.header = replace(self.header, seed=secrets.randbelow(2**32))
+        assert self.header.seed is not None  # noqa: S101 - drawn above
+        return self.header.seed
+
+    def _check_may_draw(self, wanted: str) -> None:
+        if self.replays:
+            raise CassetteError(
+                f"{self.path}: was recorded by a session that did not use {wanted}: record it again"
+            )
 
     @property
     def total(self) -> int:
@@ -136,7 +193,7 @@ class Recording:
     @property
     def grown(self) -> bool:
         """Whether exchanges were added, or values drawn that have to be the same in each replay."""
-        return self.total > self._recorded or self.frozen.header != self._header
+        return self.total > self._recorded or self.header != self._header
 
     @property
     def unplayed(self) -> tuple[int, ...]:
@@ -252,25 +309,25 @@ class Recording:
 
     def save(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
-    ) -> None:
-        """Write the cassette atomically: the old file stays until the new one is on disk.
+    ) -> bool:
+        """Write the cassette atomically if anything was recorded; returns whether it was written.
 
         Besides ``known_secrets``, credentials that the client has sent are searched, since a server may echo
         them.
 
         :param known_secrets: secret values by name; by default, those in the environment variables
         :param secret_rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
-        :raises SecretFound: if the recording contains a secret; nothing is written
-        :raises CassetteError: if the file cannot be written
+        :raises SecretFound: if the recording contains a secret; the old file stays
+        :raises CassetteError: if the file cannot be written; the old file stays
         """
-        if self.replays:
-            raise CassetteError(f"{self.path}: is being replayed: there is nothing new to save")
-        try:
-            text = self.text(known_secrets, secret_rules)
-        except CassetteError as error:
-            raise type(error)(f"{self.path}: {error}") from error
-        replace_file(self.path, text.encode())
-        log("cassette", "info", "cassette_saved", {"path": self.path})
+        if self.grown:
+            try:
+                text = self.text(known_secrets, secret_rules)
+            except CassetteError as error:
+                raise type(error)(f"{self.path}: {error}") from error
+            replace_file(self.path, text.encode())
+            log("cassette", "info", "cassette_saved", {"path": self.path})
+        return self.grown
 
     def text(
         self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
@@ -278,7 +335,7 @@ class Recording:
         """The text that :meth:`save` writes, with the same parameters and errors."""
         known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
         with self._lock:
-            return cassette_text(self.frozen.header, self._exchanges, {**known, **self._sent}, secret_rules)
+            return cassette_text(self.header, self._exchanges, {**known, **self._sent}, secret_rules)
 
     def _recorded_key(self, exchange: Exchange) -> RequestKey:
         name, pieces = request_name(exchange.method, exchange.url), exchange.pieces

@@ -21,10 +21,8 @@ and tasks do not affect each other, and any number of clients may share a sessio
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
@@ -47,14 +45,11 @@ Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
 
 
-class Session:
+class Session(Recording):
     """One cassette in use, from :func:`use_cassette`; makes transports for HTTP clients.
 
     Give each client a transport of its own: ``httpx.Client(transport=session.transport())``.
     """
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording: Final = recording
 
     @classmethod
     def of(
@@ -75,38 +70,8 @@ class Session:
         check_choice("mode", mode, MODES)
         if mode == "auto":
             mode = "replay" if os.path.lexists(path) else "record"
-        opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
-        return cls(opened[mode](path, vary, shared))
-
-    @property
-    def fits(self) -> Mapping[Vary, int]:
-        """For each rule about what may vary, the number of requests so far that it fits."""
-        return self.recording.rules.fits
-
-    @property
-    def now(self) -> datetime:
-        """The time of the recording, in UTC and whole seconds; the same in each replay.
-
-        :raises CassetteError: in a replay of a session that didn't ask for it
-        """
-        return self.recording.frozen.now
-
-    def new_id(self, name: str = "") -> str:
-        """A new id, a UUID; a replay makes the same ids again.
-
-        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
-            once, each with a name of its own, get the same ids in any order
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
-        """
-        return self.recording.frozen.new_id(name)
-
-    @property
-    def random(self) -> random.Random:
-        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
-
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
-        """
-        return self.recording.frozen.random
+        opened = {"replay": cls.load, "record": cls.blank, "extend": cls.extended}
+        return opened[mode](path, vary, shared)
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
@@ -114,11 +79,11 @@ class Session:
         :param inner: the transport to the network, unused in a replay. By default, requests go out as
             those of a plain ``httpx.Client`` do, through the proxy that the environment names
         """
-        return CassetteTransport(self.recording, inner)
+        return CassetteTransport(self, inner)
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        return AsyncCassetteTransport(self.recording, inner)
+        return AsyncCassetteTransport(self, inner)
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
@@ -131,23 +96,6 @@ class Session:
         from toolreel.cassette._httpx2 import AsyncHttpx2Transport
 
         return AsyncHttpx2Transport(self.async_transport(inner))
-
-    def finish(self) -> None:
-        """End the session, and check that every recorded interaction was requested.
-
-        :raises toolreel.ReplayMismatch: if one was not, or a request was not in the recording
-        """
-        self.recording.finish()
-
-    def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
-        """Write the file if anything was recorded; returns whether it was written.
-
-        :raises SecretFound: if the recording contains a secret; the old file stays
-        :raises CassetteError: if the file cannot be written
-        """
-        if self.recording.grown:
-            self.recording.save(known_secrets)
-        return self.recording.grown
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import IO, Any, Final, Self
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import leaks_at, tree_texts
-from toolreel.cassette import Recording, replace_file
+from toolreel.cassette import Session, replace_file
 from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree
@@ -299,7 +299,7 @@ def _storage_errors(path: Path) -> Generator[None]:
         raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def recording_of(folder: Path, name: str) -> Recording:
+def recording_of(folder: Path, name: str) -> Session:
     """The recording of a run, for a replay.
 
     :param name: the path of the cassette, relative to the directory of the results
@@ -307,7 +307,7 @@ def recording_of(folder: Path, name: str) -> Recording:
     """
     path = folder / name
     try:
-        return Recording.of_text(recording_bytes(folder, name).decode(), path)
+        return Session.of_text(recording_bytes(folder, name).decode(), path)
     except UnicodeDecodeError as error:
         raise CassetteError(
             f"{path}: not UTF-8 at byte {error.start}, so no cassette: record again"

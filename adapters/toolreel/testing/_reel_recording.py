@@ -231,7 +231,7 @@ class ReelRecording:
     @property
     def fits(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
-        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
+        return self._session.rules.fits if self._session else dict.fromkeys(self._shared, 0)
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -282,7 +282,7 @@ class ReelRecording:
         for journal in self._journals:
             journal.check(whole=False)
         if self._session:
-            self._session.recording.check()
+            self._session.check()
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -325,7 +325,7 @@ class ReelRecording:
         """Whether the live server refused a request that had no key."""
         if not self.recording or self.live.api_key_env or self._session is None:
             return False
-        answers = (exchange.answer for exchange in self._session.recording.exchanges)
+        answers = (exchange.answer for exchange in self._session.exchanges)
         return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
 
     def close(self) -> None:
@@ -338,7 +338,7 @@ class ReelRecording:
         return self.live.secrets | self._secrets
 
     def _save_cassette(self) -> tuple[Path, ...]:
-        if self._session is None or not self._session.recording.grown:
+        if self._session is None or not self._session.grown:
             self.files.cassette.unlink(missing_ok=True)
             return ()
         self._session.save(self._known_secrets)
@@ -369,7 +369,7 @@ class ReelRecording:
 
     def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
-        return self._open_session().recording if self.files.cassette.exists() else None
+        return self._open_session() if self.files.cassette.exists() else None
 
 
 @dataclass(frozen=True, slots=True)

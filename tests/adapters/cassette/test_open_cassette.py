@@ -125,8 +125,6 @@ def test_a_recording_is_either_filled_or_played(tmp_path: Path) -> None:
     assert (blank.replays, tape.replays) == (False, True)
     with pytest.raises(CassetteError, match="is being replayed, so nothing can be recorded in it"):
         tape.append("POST", CHAT, {}, b"1", OK)
-    with pytest.raises(CassetteError, match="there is nothing new to save"):
-        tape.save()
 
 
 def test_a_miss_in_a_long_recording_looks_at_the_next_ones_only(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_events_end_with_any_empty_line(end: str, path: Path) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
 def test_a_bomb_is_not_recorded(encoding: str, path: Path) -> None:
     with serving(bomb(64, encoding)) as server, use_cassette(path, "record") as session:
-        transport = CassetteTransport(session.recording, httpx.HTTPTransport(), limit=LIMIT)
+        transport = CassetteTransport(session, httpx.HTTPTransport(), limit=LIMIT)
         with httpx.Client(transport=transport) as client, pytest.raises(TooLarge):
             client.post(server.url, json={})
     assert not path.exists()

@@ -118,7 +118,7 @@ def replayed(scene: Scene) -> Generator[Endpoint]:
 def taped(scene: Scene) -> Generator[Endpoint]:
     record(scene)
     with use_cassette(scene.cassette) as session:
-        yield TapedEndpoint(session.recording, on_delta=scene.heard.append)
+        yield TapedEndpoint(session, on_delta=scene.heard.append)
 
 
 @asynccontextmanager

@@ -64,12 +64,12 @@ def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
 
 def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
     with serving(Answer(bytes(LIMIT + 1))) as server, use_cassette(tmp_path / "a.yaml", "record") as session:
-        transport = CassetteTransport(session.recording, httpx.HTTPTransport(), limit=LIMIT)
+        transport = CassetteTransport(session, httpx.HTTPTransport(), limit=LIMIT)
         with HttpEndpoint(server.url, transport=transport) as endpoint:
             event = endpoint.send(asking())
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.status) == ("too_large", None)
-    assert session.recording.total == 0
+    assert session.total == 0
 
 
 @each

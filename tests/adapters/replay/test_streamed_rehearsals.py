@@ -74,9 +74,7 @@ def test_a_cassette_shows_it_too(tmp_path: Path) -> None:
         with endpoint:
             shown += stream(wanted, Ports(endpoint, TOOLS), journal=journal)
     with use_cassette(tmp_path / "tape.yaml") as session:
-        rehearsal = Rehearsal(
-            parse_journal(journal.text), endpoint=TapedEndpoint(session.recording), tools=TOOLS
-        )
+        rehearsal = Rehearsal(parse_journal(journal.text), endpoint=TapedEndpoint(session), tools=TOOLS)
         assert list(stream(wanted, rehearsal)) == shown
 
 
