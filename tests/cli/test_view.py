@@ -82,7 +82,7 @@ def test_a_recording_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "suffix"),
-    [("openai", "messages.json"), ("markdown", "md"), ("inspect", "inspect.json"), ("vcrpy", "vcr.yaml")],
+    [("openai", "messages.json"), ("markdown", "md"), ("inspect", "inspect.json")],
 )
 def test_an_export_replaces_no_file(
     form: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -97,11 +97,3 @@ def test_an_export_replaces_no_file(
     assert "overwrite" in again.stderr
     assert CliRunner().invoke(export_command, [*command, "--overwrite"]).exit_code == 0
     assert written.read_bytes() == before
-
-
-def test_vcrpy_takes_a_cassette(tmp_path: Path) -> None:
-    journal = tmp_path / "x.journal.jsonl"
-    journal.write_bytes(cassette("chat").with_suffix("").with_suffix(".5b.journal.jsonl").read_bytes())
-    done = CliRunner().invoke(export_command, [str(journal), "--format", "vcrpy"])
-    assert done.exit_code == 2
-    assert "there is none next to this journal" in done.stderr

@@ -11,9 +11,8 @@ import click
 from toolreel._cli.console import labelled, out
 from toolreel._cli.errors import EPILOG, json_option, reporting, say
 from toolreel._cli.options import Command
-from toolreel._cli.run_options import rules_of, secrets_option
-from toolreel._internal import AdapterError, CassetteError
-from toolreel._journal import Recorded, opened, recording_files
+from toolreel._internal import AdapterError
+from toolreel._journal import Recorded, opened
 from toolreel._replay import SUFFIXES, Format, exported, retrace
 
 RunFormat: TypeAlias = Literal["journal"] | Format
@@ -59,21 +58,12 @@ def export_options(
 @click.command("export", epilog=EPILOG)
 @click.argument("file", metavar="NAME")
 @export_options(
-    (*RUN_FORMATS, "vcrpy"),
-    "openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample. "
-    "vcrpy: a cassette that stock vcrpy replays; `toolreel cassettes export` has more options.",
+    RUN_FORMATS,
+    "openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample.",
 )
-@secrets_option
 @json_option
 @reporting
-def export_command(
-    file: str,
-    form: Literal["vcrpy"] | Format,
-    target: Path | None,
-    overwrite: bool,
-    secret_rules: Path | None,
-    as_machine: bool,
-) -> int:
+def export_command(file: str, form: Format, target: Path | None, overwrite: bool, as_machine: bool) -> int:
     """Write a recorded run in the format of another tool: NAME is a recording, or a journal.
 
     \b
@@ -81,16 +71,7 @@ def export_command(
     toolreel export hello --format openai -o messages.json
     """
     stem = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
-    if form != "vcrpy":
-        return write_run(opened(file), form, stem, target, overwrite=overwrite, as_machine=as_machine)
-    from toolreel.cassette import export_cassette
-
-    cassette, journal = recording_files(Path(file))
-    if cassette is None:
-        raise CassetteError(f"{journal}: vcrpy takes a cassette, and there is none next to this journal")
-    path = target or Path(f"{stem}.vcr.yaml")
-    export_cassette(cassette, path, overwrite=overwrite, rules=rules_of(secret_rules))
-    return _print_export(path, form, stem, as_machine=as_machine)
+    return write_run(opened(file), form, stem, target, overwrite=overwrite, as_machine=as_machine)
 
 
 def write_run(
@@ -113,10 +94,6 @@ def write_run(
         raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
     except OSError as error:
         raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
-    return _print_export(path, form, name, as_machine=as_machine)
-
-
-def _print_export(path: Path, form: str, name: str, *, as_machine: bool) -> int:
     if as_machine:
         return say({"file": str(path), "format": form})
     labelled(out, "exported", f"{name} → {path}")
