@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._secrets.known_values import (
         Secret,
-        is_secret_parameter,
         key_as_secret,
         key_notice,
         known_secrets,
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
         spellings,
     )
     from toolreel._secrets.rules import (
-        EMAIL,
-        SHAPES,
         VARIABLE,
         SecretRules,
-        names_a_secret,
         read_rules,
         rules_in,
     )
@@ -35,14 +31,11 @@ if TYPE_CHECKING:
         refuse_secrets_in_line,
         request_texts,
         tree_texts,
-        unseen,
     )
     from toolreel._secrets.scrubbing import (
         RunningBodyScrub,
         RunningScrub,
-        as_ascii,
         put_together,
-        readings,
         scrubbed,
         scrubbed_body,
         searched_for,

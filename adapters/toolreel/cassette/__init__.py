@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         Exchange,
         StoredResponse,
         is_stored,
-        stored_exchange,
     )
     from toolreel.cassette._transports import (
         AsyncCassetteTransport,

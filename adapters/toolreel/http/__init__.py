@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
         DEADLINE,
-        PACKAGES,
         BodyError,
         BoundedDecoder,
         Exchange,
