@@ -38,6 +38,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import Record, Recorded, is_withheld
+from toolreel._replay.trace import joined
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -240,8 +241,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = run(plan, self, journal=journal, observe=observe, inbox=self)
         while said := self.next_message():
-            more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
+            done = joined(done, speak(done, said, self, journal=journal, observe=observe, inbox=self))
         return done
 
     def perform(self, effect: Wanted) -> Event | None:
@@ -285,8 +285,7 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
         while said := self.next_message():
-            more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
+            done = joined(done, await aspeak(done, said, self, journal=journal, observe=observe, inbox=self))
         return done
 
     async def perform(self, effect: Wanted) -> Event | None:
