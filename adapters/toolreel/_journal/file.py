@@ -10,11 +10,12 @@ A journal that could not be written keeps the name ``<path>.part``: its run has 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import AdapterError, JournalError, SecretFound
@@ -31,8 +32,12 @@ from toolreel._journal.format import (
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, ToolReturned, blob_lines, blobs_in, header_line
+
+_BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
+"""A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 
 class _Lines:
@@ -276,8 +281,8 @@ class ReopenedJournal(_Lines):
             self._file.forget()
             raise
         self._events = len(self.recorded.records)
-        values = (self.recorded.plan, *self.recorded.events)
-        self._blobs |= {digest for value in values for digest in blob_lines(value)}
+        # Also those whose event was not written any more.
+        self._blobs |= {*_BLOB_LINE.findall(self.recorded.text)}
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _read_recorded(self) -> Recorded:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError
@@ -22,12 +22,27 @@ from toolreel._replay.recordings import (
     plan_in,
 )
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette import Exchange, Recording, canonical_body, drift, endpoint
+from toolreel.cassette import (
+    CANCELLED,
+    CLOSED,
+    Break,
+    CassetteTransport,
+    Exchange,
+    Recording,
+    StoredResponse,
+    canonical_body,
+    drift,
+    endpoint,
+    replayed,
+)
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, canonical, items_of
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
 from toolreel_core._settings import PATHS, form_of
+
+if TYPE_CHECKING:
+    import httpx
 
 _ENDED: Final = "the recorded client asked no further"
 _NO_PRESET: Final = Preset()
@@ -108,7 +123,8 @@ class _Tape:
             raise JournalError(
                 f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
             )
-        self._endpoint: Final = TapedEndpoint(recording)
+        self._answers: Final = _StoredAnswer(recording)
+        self._endpoint: Final = TapedEndpoint(recording, transport=self._answers)
         self.began = 0
         """Index of the first exchange of this run."""
         self._results = 0
@@ -157,7 +173,10 @@ class _Tape:
         self._check_request(exchange, effect.request.body.encode())
         self.at += 1
         self._results = 0
-        return self._endpoint.answer(effect, exchange.answer)
+        if exchange.broke and exchange.broke.kind == CANCELLED:
+            return events.RequestFailed(effect.ref, "timeout", CANCELLED)
+        self._answers.stored = exchange.answer
+        return self._endpoint.send(effect)
 
     def _has_next_exchange(self) -> bool:
         """Whether the next exchange belongs to this run."""
@@ -202,6 +221,18 @@ class _Tape:
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
         )
+
+
+class _StoredAnswer(CassetteTransport):
+    """Gives one stored answer, whatever is asked; what the client closed ends there."""
+
+    stored: StoredResponse | Break
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        stored = self.stored
+        if isinstance(stored, StoredResponse) and stored.broke and stored.broke.kind == CLOSED:
+            stored = replace(stored, broke=None)
+        return replayed(stored, self._recording.path, request)
 
 
 def _is_completion(exchange: Exchange) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         looks_like_stock,
     )
     from toolreel.cassette._stored_exchange import (
+        CANCELLED,
         CLOSED,
         KINDS,
         Break,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
         AsyncCassetteTransport,
         CassetteTransport,
         areplayed,
-        is_stream,
-        pieces_of,
         replayed,
     )
     from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
         BodyError,
         BoundedDecoder,
         Exchange,
-        Incoming,
-        Intake,
         Stalled,
         TooLarge,
         UndecodableBody,

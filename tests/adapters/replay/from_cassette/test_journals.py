@@ -240,11 +240,11 @@ def test_what_no_run_can_hold_is_named_with_its_place(path: Path) -> None:
         ({"messages": [{"role": "critic"}]}, "messages[0].role: expected one of system, developer, user"),
         ({"messages": [7]}, "messages[0].role: expected one of system, developer, user"),
         (
-            {"messages": [{"role": "user"}], "tools": [7]},
+            {"messages": [{"role": "user", "content": "hi"}], "tools": [7]},
             "interaction 1: not a function that a model may call",
         ),
         (
-            {"messages": [{"role": "user"}], "tools": [{"function": {"name": "a b"}}]},
+            {"messages": [{"role": "user", "content": "hi"}], "tools": [{"function": {"name": "a b"}}]},
             "interaction 1: ",
         ),
     ]
