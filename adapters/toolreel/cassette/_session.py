@@ -1,22 +1,4 @@
-"""``use_cassette``: record the session of an HTTP client once, and replay it without a network.
-
->>> import httpx
->>> def ask(base_url):  # doctest: +SKIP
-...     with use_cassette("cassettes/question.yaml", mode="auto") as session:
-...         with httpx.Client(transport=session.transport()) as client:
-...             return client.post(f"{base_url}/chat/completions", json={...}).json()
-
-==========  ===============================================================================================
-``replay``  the default: answers from the file, no network; a request that is not in the file, or an
-            interaction that was not requested, raises ``ReplayMismatch``
-``record``  records a new session; the old file is replaced only if the session succeeds
-``auto``    ``replay`` if the file exists, else ``record``
-``extend``  replays the file, then continues over the network and records; saved if the session succeeds
-==========  ===============================================================================================
-
-A session succeeds if its block ends without an exception. Nothing is patched: sessions in different threads
-and tasks do not affect each other, and any number of clients may share a session.
-"""
+"""``use_cassette``: record the session of an HTTP client once, and replay it without a network."""
 
 from __future__ import annotations
 
