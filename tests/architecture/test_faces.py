@@ -21,10 +21,7 @@ SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skil
 LOADER = "toolreel_core._lazy_names"
 """What the faces themselves are made with."""
 PATCHED = {
-    "tests/adapters/cassette/test_yaml.py": {
-        "toolreel._internal.safe_yaml",
-        "toolreel.cassette._yaml",
-    },
+    "tests/adapters/cassette/test_yaml.py": {"toolreel.cassette._yaml"},
     "tests/adapters/http/test_httpx_endpoint.py": {
         "toolreel.http._httpx_endpoint",
         "toolreel.http._transport_pool",
