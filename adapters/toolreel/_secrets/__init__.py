@@ -21,15 +21,17 @@ if TYPE_CHECKING:
         read_rules,
         rules_in,
     )
-    from toolreel._secrets.scan import Leak, leaks, secrets_in
-    from toolreel._secrets.scanned_texts import (
+    from toolreel._secrets.scan import (
+        Leak,
         SharedBeginnings,
         body_texts,
+        leaks,
         leaks_at,
         line_texts,
         refuse_secrets_in_blobs,
         refuse_secrets_in_line,
         request_texts,
+        secrets_in,
         tree_texts,
     )
     from toolreel._secrets.scrubbing import (

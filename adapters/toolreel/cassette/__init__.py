@@ -9,21 +9,32 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.cassette import _serializer
-    from toolreel.cassette._file import leaks_in_exchanges, read_cassette, replace_file
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-    from toolreel.cassette._lookup import RERECORD, RequestKey, Unplayed, canonical_body, endpoint
-    from toolreel.cassette._open_cassette import Recording
-    from toolreel.cassette._request_diff import (
+    from toolreel.cassette._lookup import (
         ABSENT,
+        RERECORD,
         Change,
+        RequestKey,
+        Unplayed,
+        canonical_body,
         changes,
         clipped,
         difference,
         drift,
+        endpoint,
         first_change,
         varying,
     )
-    from toolreel.cassette._serializer import Header, document, header_of, serialize
+    from toolreel.cassette._open_cassette import Recording
+    from toolreel.cassette._serializer import (
+        Header,
+        document,
+        header_of,
+        leaks_in_exchanges,
+        read_cassette,
+        replace_file,
+        serialize,
+    )
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
     from toolreel.cassette._stock_vcrpy import (
         Exported,

@@ -8,17 +8,248 @@ endpoint do not matter, so that a session replays under another base URL. Where 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice, zip_longest
+from re import Match
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
-from toolreel.cassette._request_diff import difference, drift
 from toolreel.cassette._stored_exchange import Exchange
-from toolreel_core._jsontext import canonical, read
+from toolreel_core._conversation import with_digests
+from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._lazy_pattern import lazy_pattern
+
+# The differences between a request and the recorded one: changed places, and a short diff.
+
+
+ABSENT: Final = "(absent)"
+"""Stands for a value that one side does not have."""
+
+_DIFF_LINES: Final = 40
+"""Maximum lines of a diff in a message."""
+
+_DIFF_WINDOW: Final = 400
+"""Lines that are compared, from the first difference on; difflib takes quadratic time or worse."""
+
+_LINE: Final = 160
+"""Maximum characters of a line in a diff."""
+
+_BEFORE: Final = 30
+_AFTER: Final = 70
+
+
+_HINTED: Final = 50
+"""Differences above which nobody asks whether all of them are dates or ids."""
+
+_MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_VARYING: Final = lazy_pattern(
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?"
+    rf"|(?:\d{{1,2}}\.? )?\b(?:{_MONTHS})[a-z]{{0,6}}\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}}\b)?"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\b|\b[12]\d{9}(?:\d{3})?(?:\.\d{1,7})?\b"
+    r"|(?P<word>[\w-]{8,})"
+)
+"""Dates and times in prompts (ISO 8601, 28.11.2026, 9:15, in words, seconds since 1970), and words that may
+be ids, such as a UUID."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference between two JSON values."""
+
+    place: str
+    """Where, as in ``messages[2].content``; empty for the whole value."""
+    old: str
+    """The canonical text of what was recorded there, or :data:`ABSENT`."""
+    new: str
+    """The canonical text of what is there now, or :data:`ABSENT`."""
+
+
+def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
+    """All differences between two JSON values, in the order of the new one.
+
+    >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
+    ['a', 'b[1]']
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        yield from _diff_members(old, new, place)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _diff_items(old, new, place)
+    elif (was := canonical(old)) != (now := canonical(new)):
+        yield Change(place, was, now)
+
+
+def first_change(old: Json, new: Json, place: str = "") -> Change | None:
+    """The first difference between two JSON values; ``None`` if they are equal.
+
+    >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
+    Change(place='messages[0].content', old='"a"', new='"b"')
+    >>> first_change({"n": 1}, {"n": 1.0})
+    Change(place='n', old='1', new='1.0')
+    """
+    return next(changes(old, new, place), None)
+
+
+def drift(recorded: bytes, request: bytes) -> str:
+    """The first difference between two bodies and a short diff, as text.
+
+    >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
+    first change: temperature
+      recorded: 0
+      request:  1
+    --- recorded
+    +++ request
+    @@
+     {
+    -  "temperature": 0
+    +  "temperature": 1
+     }
+    """
+    old, new = recorded.decode(errors="backslashreplace"), request.decode(errors="backslashreplace")
+    return either(
+        read(old)
+        .bind(lambda before: read(new).map(lambda after: _json_changes(before, after)))
+        .alt(
+            lambda _: "\n".join(
+                [*_two_sides("the body", old, new), *_unified_diff(old.splitlines(), new.splitlines())]
+            )
+        )
+    )
+
+
+def _json_changes(before: Json, after: Json) -> str:
+    before, after = with_digests(before), with_digests(after)
+    found = [*islice(changes(before, after), _HINTED)]
+    if not found:
+        return "the bodies are the same JSON"
+    lines = _two_sides(found[0].place or "the whole body", found[0].old, found[0].new)
+    advice = varying(found)
+    return "\n".join(
+        [*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after)), *([advice] if advice else [])]
+    )
+
+
+def varying(found: Sequence[Change]) -> str:
+    """What to do if the differences are such as any two sessions have; else empty.
+
+    >>> varying([Change("messages[0].content", '"It is 2026-11-27."', '"It is 2026-11-28."')])[:24]
+    'Only dates or ids differ'
+    >>> varying([Change("temperature", "0", "1")])
+    ''
+    """
+    alike = (_VARYING.sub(_mask_varying, each.old) == _VARYING.sub(_mask_varying, each.new) for each in found)
+    if not found or len(found) >= _HINTED or not all(alike):
+        return ""
+    return (
+        "Only dates or ids differ: take them from reel.now and reel.new_id, which a session has too, or say "
+        'with Vary where requests may differ. See "What may vary" in docs/recordings.md.'
+    )
+
+
+def _mask_varying(found: Match[str]) -> str:
+    """A placeholder for a date or an id; a long word without a digit is neither."""
+    is_word = found.lastgroup == "word" and not any(letter.isdecimal() for letter in found[0])
+    return found[0] if is_word else "<varies>"
+
+
+def agreement(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two bodies, in bytes.
+
+    >>> agreement(b"abcd", b"abxd")
+    2
+    """
+    # Bisection with slices: comparing bytes one by one in Python is far slower.
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def difference(one: bytes, other: bytes) -> int:
+    """The number of bytes between the common prefix and the common suffix of two bodies.
+
+    >>> difference(b"abcde", b"abxxde")
+    2
+    """
+    common = agreement(one, other) + agreement(one[::-1], other[::-1])
+    return max(len(one), len(other)) - min(common, len(one), len(other))
+
+
+def _diff_members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
+    alike = True  # the order of keys is reported only where nothing else differs
+    for key in [*new, *(key for key in old if key not in new)]:
+        where = f"{place}.{key}" if place else key
+        if key not in old or key not in new:
+            alike = False
+            yield Change(where, _text_at(old, key), _text_at(new, key))
+            continue
+        for change in changes(old[key], new[key], where):
+            alike = False
+            yield change
+    if alike and [*old] != [*new]:
+        yield Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
+
+
+def _text_at(value: Mapping[str, Json], key: str) -> str:
+    return canonical(value[key]) if key in value else ABSENT
+
+
+def _diff_items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
+    for index, (was, now) in enumerate(zip(old, new, strict=False)):
+        yield from changes(was, now, f"{place}[{index}]")
+    shared = min(len(old), len(new))
+    for index, was in enumerate(old[shared:], shared):
+        yield Change(f"{place}[{index}]", canonical(was), ABSENT)
+    for index, now in enumerate(new[shared:], shared):
+        yield Change(f"{place}[{index}]", ABSENT, canonical(now))
+
+
+def clipped(old: str, new: str) -> tuple[str, str]:
+    """Two texts, each shortened to a line around their first difference."""
+    # UTF-32 has four bytes for every character, so that bytes convert to characters.
+    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
+    return _excerpt_around(old, start), _excerpt_around(new, start)
+
+
+def _two_sides(place: str, old: str, new: str) -> list[str]:
+    was, now = clipped(old, new)
+    return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
+
+
+def _excerpt_around(text: str, start: int) -> str:
+    """The part of the text around a place, in one line."""
+    end = start + _BEFORE + _AFTER
+    return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
+
+
+def _pretty_lines(value: Json) -> list[str]:
+    return json.dumps(value, ensure_ascii=False, indent=2).splitlines()
+
+
+def _unified_diff(old: list[str], new: list[str]) -> Iterator[str]:
+    """A unified diff from the first difference on, shortened to a screen."""
+    first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
+    start = max(0, first - 3)
+    window = slice(start, start + _DIFF_WINDOW)
+    lines = unified_diff(old[window], new[window], "recorded", "request", lineterm="")
+    for line in islice(lines, _DIFF_LINES):
+        if line.startswith("@@"):
+            yield "@@"  # without line numbers, which would count from the start of the window
+        else:
+            yield line if len(line) <= _LINE else line[:_LINE] + "…"
+    if next(lines, None) is not None:
+        yield "…"
+
 
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
 """Method and endpoint, and the body as it is compared, in pieces; how it is split does not matter."""

@@ -19,7 +19,6 @@ from uuid import UUID
 from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import SecretRules, scrubbed, scrubbed_body, searched_for, secrets_sent
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette._file import cassette_text, parse_cassette, read_cassette, replace_file
 from toolreel.cassette._lookup import (
     RERECORD,
     RequestKey,
@@ -28,7 +27,7 @@ from toolreel.cassette._lookup import (
     mismatch_text,
     request_name,
 )
-from toolreel.cassette._serializer import Header
+from toolreel.cassette._serializer import Header, cassette_text, parse_cassette, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,

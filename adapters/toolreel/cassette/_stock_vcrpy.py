@@ -24,9 +24,8 @@ from typing import Any, Final, TypeVar
 
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import SecretRules, known_secrets, rules_in, scrubbed_url
-from toolreel.cassette._file import cassette_text, read_cassette, replace_file
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._serializer import Header
+from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, by_name, is_stored
 from toolreel.cassette._transports import BODY_LIMIT, is_stream
 from toolreel.cassette._yaml import load_yaml
