@@ -18,12 +18,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import leaks_at, tree_texts
-from toolreel.cassette import Session, replace_file
+from toolreel.cassette import replace_file
 from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree
@@ -39,6 +39,9 @@ from toolreel_core.evals import (
     record_tree,
     trials_of,
 )
+
+if TYPE_CHECKING:
+    from toolreel.cassette import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +308,8 @@ def recording_of(folder: Path, name: str) -> Session:
     :param name: the path of the cassette, relative to the directory of the results
     :raises CassetteError: if there is none, or it cannot be read or trusted
     """
+    from toolreel.cassette import Session  # imports httpx
+
     path = folder / name
     try:
         return Session.of_text(recording_bytes(folder, name).decode(), path)
