@@ -22,10 +22,6 @@ LOADER = "toolreel_core._lazy_names"
 """What the faces themselves are made with."""
 PATCHED = {
     "tests/adapters/cassette/test_yaml.py": {"toolreel.cassette._yaml"},
-    "tests/adapters/http/test_httpx_endpoint.py": {
-        "toolreel.http._httpx_endpoint",
-        "toolreel.http._transport_pool",
-    },
     "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",

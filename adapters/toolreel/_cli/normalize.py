@@ -25,9 +25,9 @@ from toolreel_core._replies import (
     WORDS,
     ArgumentError,
     Reply,
+    as_chat,
     finish_of,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._schema import violations
 from toolreel_core._settings import LoopConfig
@@ -146,9 +146,11 @@ def _normalize_case(case: Mapping[str, Json], config: LoopConfig) -> Reply:
         )
     if not isinstance(raw, str):
         raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
-    whole, codes = unstreamed(raw) if case.get("stream") else (raw, ())
-    reply = normalize_reply(whole, tools=surface, config=config)
-    return replace(reply, warnings=(*codes, *reply.warnings))
+    if not case.get("stream"):
+        return normalize_reply(raw, tools=surface, config=config)
+    read = as_chat(raw)
+    reply = normalize_reply(read.body, tools=surface, config=config)
+    return replace(reply, warnings=(*read.codes, *reply.warnings))
 
 
 def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:

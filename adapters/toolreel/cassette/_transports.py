@@ -27,14 +27,7 @@ from typing import Final, cast
 from toolreel._internal import MissingExtra, log
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
-from toolreel.http import (
-    CREDENTIALS,
-    AsyncPlainTransport,
-    BodyError,
-    BoundedDecoder,
-    PlainTransport,
-    UndecodableBody,
-)
+from toolreel.http import CREDENTIALS, BodyError, BoundedDecoder, UndecodableBody
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
@@ -342,7 +335,11 @@ class CassetteTransport(httpx.BaseTransport):
         self, recording: Recording, inner: httpx.BaseTransport | None = None, *, limit: int = BODY_LIMIT
     ) -> None:
         self._recording = recording
-        self._inner = inner or PlainTransport()
+        if inner is None:
+            from toolreel.http import PlainTransport
+
+            inner = PlainTransport()
+        self._inner = inner
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -377,7 +374,11 @@ class AsyncCassetteTransport(httpx.AsyncBaseTransport):
         self, recording: Recording, inner: httpx.AsyncBaseTransport | None = None, *, limit: int = BODY_LIMIT
     ) -> None:
         self._recording = recording
-        self._inner = inner or AsyncPlainTransport()
+        if inner is None:
+            from toolreel.http import AsyncPlainTransport
+
+            inner = AsyncPlainTransport()
+        self._inner = inner
         self._limit = limit
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
