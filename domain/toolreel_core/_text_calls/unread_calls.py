@@ -312,7 +312,7 @@ def without_end_markers(text: str) -> str:
 
     One that stands in a sentence is what the answer is about.
     """
-    return _split_end_markers(text)[0] if text.rstrip().endswith((">", "]")) else text
+    return _split_end_markers(text)[0]
 
 
 def names_a_tool(text: str, known: Collection[str]) -> bool:
