@@ -113,7 +113,7 @@ class ChatEvents(Events):
         return not _CALLS.isdisjoint({*said, self.choice.get("finish_reason")})
 
     def body(self) -> Tree:
-        """The body as if it had not been streamed."""
+        """The body as if it had not been streamed, without an error."""
         message = joined(self.deltas, self.message)
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
@@ -122,8 +122,7 @@ class ChatEvents(Events):
         further: list[Json] = [{"index": 1, **announced}] if self.others else []
         began = bool(self.deltas or self.message or self.choice)
         listed = [choice, *further] if began else []
-        error: Tree = {"error": self.failure} if self.failure else {}
-        return {"object": "chat.completion", **error, **self.head, "choices": listed}
+        return {"object": "chat.completion", **self.head, "choices": listed}
 
 
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:

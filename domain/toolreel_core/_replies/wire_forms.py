@@ -270,12 +270,13 @@ class Stream:
         events, body = closed.events, closed.events.body()
         # ``[DONE]`` completes a chat completion without a finish reason.
         complete = events.complete or (closed.done and isinstance(events, ChatEvents))
-        if not events.failure and not complete:
-            return {**body, "error": {"code": STREAM_CUT, "message": _CUT_SHORT}}
+        error = events.failure
+        if not error and not complete:
+            error = {"code": STREAM_CUT, "message": _CUT_SHORT}
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
-        if not events.failure and closed.lost and events.calls():
-            return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}
-        return body
+        elif not error and closed.lost and events.calls():
+            error = {"code": STREAM_CUT, "message": _LOST}
+        return {**body, "error": error} if error else body
 
     def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
         at = self
