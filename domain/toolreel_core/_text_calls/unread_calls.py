@@ -297,9 +297,6 @@ def looks_like_a_call(
 
 def has_markup(outside: str) -> bool:
     """Whether a text that is not quoted has the markup of a call, or the end of one."""
-    marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
-    if not marked:
-        return False
     # Closing tags at the end of a plain answer are noise.
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
