@@ -74,11 +74,11 @@ class ChatEvents(Events):
                 delta, message = _NOTHING, whole
         # Calls may be next to a delta without any, in its choice or in the chunk.
         misplaced = None if delta.get("tool_calls") else mine.get("tool_calls") or event.get("tool_calls")
-        begun = not self.misplaced and any(each.get("tool_calls") for each in self.deltas)
-        if misplaced and begun:
+        apart = self.misplaced
+        if misplaced and not apart and any(each.get("tool_calls") for each in self.deltas):
             message = {**message, "tool_calls": misplaced}  # inside a delta before: here they are said again
         elif misplaced:
-            delta = {**delta, "tool_calls": misplaced}
+            delta, apart = {**delta, "tool_calls": misplaced}, True
         shown = deltas_of(delta)
         if message:
             told = self.kinds.union(each.kind for each in shown)
@@ -96,7 +96,7 @@ class ChatEvents(Events):
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             message={**self.message, **{key: value for key, value in message.items() if value}},
-            misplaced=self.misplaced or bool(misplaced and not begun),
+            misplaced=apart,
             spelled=self.spelled or isinstance(mine.get("delta"), Mapping),
             kinds=self.kinds.union(each.kind for each in shown),
             others=self.others or len(choices) > len(first),
