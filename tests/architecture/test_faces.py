@@ -27,10 +27,6 @@ PATCHED = {
         "toolreel._internal.safe_yaml",
         "toolreel.cassette._yaml",
     },
-    "tests/adapters/http/test_httpx_endpoint.py": {
-        "toolreel.http._httpx_endpoint",
-        "toolreel.http._transport_pool",
-    },
     "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",
@@ -48,15 +44,10 @@ PATCHED = {
         "toolreel.tools._hosts",
     },
     "tests/docs/codes_page.py": {"toolreel_core._tools.results"},
-    "tests/domain/conversation/wire_forms/test_forms.py": {
-        "toolreel_core._conversation.messages_form",
-        "toolreel_core._conversation.responses_form",
-    },
     "tests/domain/loop/context/test_conversations_with_summaries.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_conversation.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},
-    "tests/domain/proxy/asked.py": {"toolreel_core._proxy.upstream_request"},
     "tests/domain/tools/test_faults.py": {"toolreel_core._tools.results"},
     "tests/domain/transforms/test_registry.py": {"toolreel_core._transforms.registry"},
     "tests/evals/test_real_tools.py": {"toolreel.evals._runner.real_tools"},

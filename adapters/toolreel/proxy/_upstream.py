@@ -18,7 +18,6 @@ from toolreel.http import (
     UndecodableBody,
     async_chunks_of,
     async_trace,
-    broken,
     failure_event,
     hang_up,
     within,
@@ -40,18 +39,6 @@ class Sent:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     method: str = "POST"
-
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """Sends requests through a transport, which may record or replay them."""
-
-    transport: httpx.AsyncBaseTransport
-    limits: Limits
-
-    def pieces(self, sent: Sent) -> Pieces:
-        """The text of a success as it arrives, and last the event for the whole."""
-        return Pieces(self.transport, self.limits, sent)
 
 
 class Pieces:
@@ -118,7 +105,7 @@ class Pieces:
             return await self._ended(replace(event, message=scrubbed(event.message, self._secrets)))
         except (Stalled, TooLarge, UndecodableBody) as error:
             status = self._incoming.response.status_code if self._incoming else None
-            return await self._ended(broken(0, status, error))
+            return await self._ended(error.event(0, status))
 
     def _take(self, piece: str) -> str:
         self._passed.append(piece)
