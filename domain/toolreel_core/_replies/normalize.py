@@ -167,7 +167,8 @@ def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], readi
         choice, calls=said.calls, content=said.content, refusal=refusal, oddities=structured.oddities
     )
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
-    odd = (*odd, "THINK_TAGS_IN_CONTENT") if has_think_tags(said.content) else odd
+    if said.content and has_think_tags(said.content):
+        odd = (*odd, "THINK_TAGS_IN_CONTENT")
     return Reply(
         verdict.calls,
         said.content,
