@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._results import Header
 from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
 from toolreel.presets import with_files
@@ -60,7 +60,7 @@ def planned(
         default those of this process
     :param flags: command-line option by place in the plan, for error messages
     :param catalogues: files with further presets and models
-    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
+    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, file or option
     """
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
@@ -109,7 +109,7 @@ def _file_layer(path: Path) -> _Layer:
         listed = comma_separated(words) if isinstance(words, str) else words
         tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
     tree = _with_preset_files(tree, path.parent)
-    return (tree, lambda place: f"{path}, line {line_at(text, place)}")
+    return (tree, lambda _: f"{path}")
 
 
 def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
