@@ -332,15 +332,6 @@ def test_the_cost_of_one_run_is_counted_by_the_prices_of_the_plan(far: Provider,
     assert {again.drift for again in replays(results, plan_of_header(results.header))} == {""}
 
 
-def test_without_cassettes_runs_are_recorded_nowhere_and_say_so(far: Provider, tmp_path: Path) -> None:
-    evaluated(plan_of(far.url), tmp_path, cassettes=False)
-    assert not (tmp_path / "cassettes").exists()
-    results = Results.open(tmp_path)
-    drifts = {one.drift for one in replays(results, plan_of_header(results.header))}
-    assert len(drifts) == 12
-    assert all("was not recorded, so it cannot be replayed" in drift for drift in drifts)
-
-
 def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("in the way")
     with pytest.raises(ResultsError, match="cannot be written"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, chain
-from toolreel_core.evals import Scenario, scenario_of
+from toolreel_core.evals import Scenario, scenario_of, select
 
 _FOLDER: Final = files("toolreel.evals") / "scenarios"
 _STUDY: Final = "case-study"
@@ -78,30 +78,20 @@ def built_in_scenarios() -> tuple[Scenario, ...]:
 def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tuple[Scenario, ...]:
     """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
 
-    A word with ``!`` before it takes away what it means.
-
     >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
     ['happy_path']
 
     :param own: scenarios from files, which are meant too, unless a word takes them away
     :raises ConfigError: if a word means nothing, or nothing is left
     """
-    given = [word.strip().lower() for word in words if word.strip()]
-    names_of_own = tuple(each.name for each in own)
-    known = {**groups(), **{name: (name,) for name in (*_packs(), *names_of_own)}}
-    for word in given:
-        if (plain := word.removeprefix("!").strip()) not in known:
-            raise ConfigError(f"scenarios: {unknown_name('scenario or group', plain, known)}")
-    wanted = [known[word] for word in given if not word.startswith("!")]
-    if not wanted and not own:
-        wanted = [known["all" if given else "default"]]
-    unwanted = (known[word[1:].strip()] for word in given if word.startswith("!"))
-    names = {*names_of_own}.union(*wanted).difference(*unwanted)
-    if not names:
-        raise ConfigError(
-            f"scenarios: {', '.join(given)} leaves none; name at least one that is not excluded"
-        )
-    return (
-        *(built_in(name) for name in _packs() if name in names),
-        *(each for each in own if each.name in names),
+    given, of_own = [*filter(None, map(str.strip, words))], {each.name: each for each in own}
+    if not own and all(word.startswith("!") for word in given):
+        given.append("all" if given else "default")
+    chosen = select(
+        (*given, *of_own), "scenario or group", [*_packs(), *of_own], lambda name: (name, *_groups_of(name))
     )
+    return tuple(of_own.get(name) or built_in(name) for name in chosen)
+
+
+def _groups_of(name: str) -> Iterator[str]:
+    return (group for group, names in groups().items() if name in names)

@@ -24,7 +24,6 @@ from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import new_leaks, tree_texts
 from toolreel.cassette import Recording, replace_file
-from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
@@ -168,7 +167,7 @@ class Results:
 
 def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
     """The table of all trials of a plan, of which there are these records."""
-    controls = [*groups()["control"], *(each.name for each in plan.scenarios if each.control)]
+    controls = [each.name for each in plan.scenarios if each.control]
     return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 

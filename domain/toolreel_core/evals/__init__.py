@@ -52,6 +52,7 @@ from toolreel_core.evals._plan.configuration import (
     harness_preset,
     keys_between,
     strategies_of,
+    tree_changes,
     with_keys,
 )
 from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
@@ -66,6 +67,7 @@ from toolreel_core.evals._plan.eval_plan import (
     Shard,
     check_cost_cap,
     estimate_cost,
+    strategy_differences,
 )
 from toolreel_core.evals._plan.filters import (
     comma_separated,
@@ -166,7 +168,6 @@ from toolreel_core.evals._scenarios.world import (
     alike,
     failure,
     has_arguments,
-    steps,
     success,
     with_value,
 )
@@ -178,7 +179,6 @@ from toolreel_core.evals._trials import (
     copies,
     harness_percentile,
     incompleteness,
-    nearest_rank,
     trials_of,
 )
 from toolreel_core.evals._verdicts import (
@@ -238,7 +238,6 @@ __all__ = [
     "evidence_of",
     "exercise",
     "judge",
-    "nearest_rank",
     "outcome",
     "record_line",
     "record_of",

@@ -3,9 +3,7 @@
 Summaries, comparisons, gates, pages and exports are functions of such rows; a group of them is a filter. The
 rows are in the order of the plan, whatever the order of the records was.
 
-Percentiles are not interpolated: each is a measured value. The two functions differ where ``percent`` of the
-values is a whole number: of twenty values, the 95th percentile by nearest rank is the 19th, while the
-reference takes the 20th, which is the maximum.
+Percentiles are those of the reference harness: not interpolated, each is a measured value.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, canonical, chain
 from toolreel_core.evals._plan.eval_plan import Cell
@@ -301,19 +299,6 @@ def acceptance(trials: Iterable[Trial], options: Options) -> str:
         f"{accepted} of {len(asked)} runs void and accepted ({', '.join(categories)}): "
         f"{covered:.1f} % covered, {enough} min_coverage ({100 * options.min_coverage:.1f} %)"
     )
-
-
-_Number = TypeVar("_Number", int, float)
-
-
-def nearest_rank(values: Iterable[_Number], percent: int) -> _Number | None:
-    """The smallest value that is at least ``percent`` (1 to 100) % of the values; ``None`` if there are none.
-
-    >>> nearest_rank(range(1, 21), 95)
-    19
-    """
-    ordered = sorted(values)
-    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
 
 
 def harness_percentile(values: Iterable[int], percent: int) -> int:

@@ -70,19 +70,6 @@ def test_a_file_brings_models_strategies_and_gates_of_its_own(plan_path: Path) -
     assert plan.configuration(cell).text
 
 
-def test_a_strategy_takes_a_file_of_presets_and_the_plan_keeps_them(tmp_path: Path) -> None:
-    (tmp_path / "lab.toml").write_text("[preset.lab]\nconfig = { max_turns = 3 }\n[preset.calm]\n")
-    path = tmp_path / "plan.toml"
-    mine = '[eval]\nstrategies = ["mine"]\n[strategy.mine]\npresets = ["raw", "lab.toml"]\n'
-    path.write_text(mine)
-    plan = made(path)
-    assert plan.strategies[0].presets == ("raw", "lab", "calm")
-    assert plan.presets.get("lab").changes()["config"]["max_turns"] == 3
-    assert made(None, plan.options.tree()).presets.get("lab") == plan.presets.get("lab")
-    (tmp_path / "lab.toml").unlink()
-    assert "lab.toml: there is no such file; give" in complaint(EvalPlanError, lambda: made(path))
-
-
 def test_a_catalogue_brings_models_too(tmp_path: Path) -> None:
     catalogue = tmp_path / "own.toml"
     catalogue.write_text('[model."my/model"]\ntags = ["new"]\n')

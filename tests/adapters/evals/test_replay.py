@@ -320,7 +320,7 @@ def test_a_failure_becomes_a_test_that_documents_it_and_is_turned_around(
 
 def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(quoted: Path, tmp_path: Path) -> None:
     key = key_of(quoted, "raw")
-    assert said("promote", quoted, key, "--to", tmp_path, "--json").exit_code == 0
+    assert said("promote", quoted, key, "--to", tmp_path).exit_code == 0
     name = f"other_script_raw_{key[:8]}"
     assert (tmp_path / f"test_{name}.py").exists()
     assert promoted_verdict(tmp_path / name).result == "pass"

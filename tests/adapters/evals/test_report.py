@@ -85,8 +85,8 @@ def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
 
 def told(page: str, key: str) -> dict[str, Any]:
     """The transcript of a run, as the page's script reads it."""
-    ((cell, told),) = [(run[0], run[7]) for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
-    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]] if told else {}
+    (cell,) = [run[0] for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
+    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]]
     return found
 
 
@@ -145,22 +145,7 @@ def test_runs_of_one_task_that_went_otherwise_are_listed_in_pairs(tmp_path: Path
     assert re.search(r'href="#runs=[0-9a-f]{12},[0-9a-f]{12}"', pairs)
 
 
-def test_some_runs_alone_can_be_told_the_failures_first(
-    results: Results, trials: tuple[Trial, ...], page: str
-) -> None:
-    failed = {one.key[:12] for one in trials if one.outcome == "fail"}
-    some = report_page(results, len(failed))
-    chosen = {run[2] for run in data_of(some, "run-index")["runs"] if run[7]}
-    assert chosen == failed
-    assert f"Of 36 runs, {len(failed)} are told turn by turn, failures first." in some
-    assert len(some) < len(page)
-    assert "All runs are told turn by turn." in page
-
-
-def test_texts_are_shortened_until_all_runs_fit(
-    results: Results, trials: tuple[Trial, ...], plan: EvalPlan
-) -> None:
-    assert 'id="cell-' not in report_page(results, 0), "no transcripts can be asked for"
+def test_texts_are_shortened_until_all_runs_fit(trials: tuple[Trial, ...], plan: EvalPlan) -> None:
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 4_000)))
     long: Json = {"opening": [["user", {"cut": text, "more": 5_000}]]}
     elements, longest = run_data(trials, plan, {one.key: long for one in trials}, "results", limit=80_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -79,9 +78,8 @@ def test_a_session_without_tools_makes_no_scenario(tmp_path: Path) -> None:
 def test_a_cassette_of_another_client_needs_no_journal(tmp_path: Path) -> None:
     folder = CASSETTES / "evals" / "weak" / "cassettes"
     cassette = next(path for path in sorted(folder.rglob("one_after_another*.yaml")) if "/raw/" in str(path))
-    said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps", "--json")
+    said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps")
     assert said.exit_code == 0, said.stderr
-    assert json.loads(said.stdout)["scenario"] == "lamps"
     proof = check(tmp_path / "it.toml")
     assert proof.exit_code == 1
     assert "good: fail" in proof.stdout, "its answer looks like a call"

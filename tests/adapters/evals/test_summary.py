@@ -304,13 +304,13 @@ def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str
 @pytest.mark.parametrize(
     ("gate", "axes", "told"),
     [
-        (REGRESSION, {}, "can never be decided: production must not be significantly worse than raw"),
-        ({**REGRESSION, "margin": 0.1}, {}, "can never be decided: production must be shown to be at most"),
-        ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is und"),
+        (REGRESSION, {}, r"green in 0 % .*such as: production must not be significantly worse than raw"),
+        ({**REGRESSION, "margin": 0.1}, {}, r"green in 0 % .*such as: production must be shown to be at mo"),
+        ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is not"),
         ({**REGRESSION, "about": "these-scenarios"}, {}, r"green in (9\d|100) %"),
-        ({"metric": "lower_bound", "at_least": 0.85}, {}, "can never pass: lower_bound of all runs has to"),
+        ({"metric": "lower_bound", "at_least": 0.85}, {}, "green in 0 % .*such as: lower_bound of all runs"),
         ({"metric": "rate", "at_least": 0.5}, {}, r"green in (9\d|100) %"),
-        ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "can never be decided"),
+        ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "green in 0 %"),
     ],
 )
 def test_before_the_runs_each_gate_is_told_its_fate(

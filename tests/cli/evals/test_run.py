@@ -114,9 +114,6 @@ def test_a_terminal_has_a_bar_and_no_lines(tmp_path: Path, monkeypatch: pytest.M
     assert "━" in written
     assert "4/4" in written
     assert "trial 1" not in written
-    code, written = commands.on_terminal("run", *SCRIPTED, "--out", "more", "-v", cwd=tmp_path, columns=160)
-    assert code == 0
-    assert written.count("trial 1") == 4
 
 
 def test_a_budget_stops_it_and_the_exit_code_says_that_it_is_incomplete(far: Provider) -> None:
@@ -179,7 +176,7 @@ def test_another_configuration_is_a_mistake(far: Provider) -> None:
     assert_mistake(
         evaluating(*at(far, "--temperature", "0.5")),
         "was run under another configuration:",
-        "options.temperature: (default) -> 0.5",
+        "options.temperature: (none) -> 0.5",
         "evaluate into another (--out)",
     )
 

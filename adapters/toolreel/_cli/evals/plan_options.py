@@ -19,7 +19,7 @@ from toolreel._cli.server_options import header_option
 from toolreel._internal import EvalPlanError
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext import Tree, merged
-from toolreel_core.evals import SETTINGS, Setting, comma_separated, json_object
+from toolreel_core.evals import SETTINGS, Setting
 
 _Result = TypeVar("_Result")
 
@@ -89,7 +89,7 @@ def _option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], C
         switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
         return click.option(switch, name, **typed)
     # Words may come in one option or in several: otherwise all but the last would be lost.
-    typed["multiple"] = setting.kind in {"words", "names"}
+    typed["multiple"] = setting.kind == "words"
     if setting.choices:
         typed["type"] = click.Choice(setting.choices)
     elif number := _NUMBERS.get(setting.kind):
@@ -106,20 +106,10 @@ def _of_flags(given: Mapping[Setting, Any]) -> Tree:
         value = given[setting]
         if value is None or value == ():
             continue
-        match setting.kind:
-            case "names":
-                value = [*value]
-            case "words" if setting.path[0] == "request_overrides":  # sent as it is, so a list
-                words = comma_separated(",".join(value))
-                value = [] if setting.option == "--transforms" and words == ("none",) else [*words]
-            case "words":
-                value = ",".join(value)
-            case "object":
-                try:
-                    value = json_object(value)
-                except ConfigError as error:
-                    raise EvalPlanError(f"{setting.option}: {error}") from None
-            case _:
-                pass
-        tree = merged(tree, setting.placed(value))
+        try:
+            value = ",".join(value) if isinstance(value, tuple) else value
+            value = setting.parsed(value) if isinstance(value, str) else value
+        except ConfigError as error:
+            raise EvalPlanError(f"{setting.option}: {error}") from None
+        tree = tree if value is None else merged(tree, setting.placed(value))
     return tree

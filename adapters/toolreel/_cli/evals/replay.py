@@ -152,9 +152,8 @@ def _rejudge(
     help="Directory of the test; created if it does not exist.",
 )
 @click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
-@json_option
 @reporting
-def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
+def promote_command(folder: Path, key: str, target: Path, name: str) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. The test is written beside an evaluation of the run alone.
@@ -165,8 +164,6 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     """
     results = Results.open(folder)
     test, verdict = promote(results, plan_of_header(results.header), key, target, name)
-    if as_machine:
-        return say({"test": str(test), "result": verdict.result, "category": verdict.category})
     out.print(printable(f"{test} asserts: {verdict.result} {verdict.category}".rstrip()))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     help="Where the page goes.  [default: report.html in DIR]",
 )
 @click.option(
-    "--transcripts",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Tell only N runs turn by turn, failures first.  [default: all]",
-)
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@click.option(
     "--case-study",
     "as_study",
     is_flag=True,
@@ -53,8 +46,6 @@ if TYPE_CHECKING:
 def report_command(
     folder: Path,
     page: Path | None,
-    transcripts: int | None,
-    opens: bool,
     as_study: bool,
     markdown: Path | None,
     as_machine: bool,
@@ -66,25 +57,21 @@ def report_command(
 
     \b
     toolreel eval report results
-    toolreel eval report results --out report.html --open
     toolreel eval report results --case-study --markdown study.md
     """
-    from toolreel._internal import show
     from toolreel.evals import Results, plan_of_header, report_page
 
     results = Results.open(folder)
     if as_study:
-        if page or opens or transcripts is not None:
-            raise ConfigError("--case-study prints tables; leave out --out, --open and --transcripts")
+        if page:
+            raise ConfigError("--case-study prints tables; leave out --out")
         return _case_study(results, markdown, as_machine=as_machine)
     if markdown:
         raise ConfigError("--markdown needs --case-study; other tables are in `toolreel eval summarize`")
     target = page or folder / "report.html"
     with err.status("Replaying the runs"):  # thousands take minutes
-        text = report_page(results, transcripts)
+        text = report_page(results)
     write_atomically(target, text)
-    if opens:
-        show(target.resolve().as_uri())
     plan = plan_of_header(results.header)
     lacks = incompleteness(results.trials(plan), plan.options.min_coverage)
     if as_machine:
@@ -129,11 +116,8 @@ def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) ->
     metavar="PATH",
     help="The file; for inspect a folder, for a log of each model and strategy.",
 )
-@json_option
 @reporting
-def export_command(
-    folder: Path, form: Literal["csv", "parquet", "inspect"], target: Path, as_machine: bool
-) -> int:
+def export_command(folder: Path, form: Literal["csv", "parquet", "inspect"], target: Path) -> int:
     """Write the runs of DIR for another program.
 
     csv and parquet are the table of trials: a row for each run of the plan, with its scenario, model,
@@ -148,8 +132,6 @@ def export_command(
     from toolreel.evals import write_inspect_logs, write_trials
 
     paths = write_inspect_logs(folder, target) if form == "inspect" else (write_trials(folder, target, form),)
-    if as_machine:
-        return say({"format": form, "files": [str(path) for path in paths]})
     for path in paths:
         out.print(str(path), soft_wrap=True, markup=False, highlight=False)
     return 0

@@ -16,7 +16,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import shown_url
-from toolreel.evals import sharded, strategy_differences
+from toolreel.evals import sharded
 from toolreel_core.evals import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -27,6 +27,7 @@ from toolreel_core.evals import (
     estimate_cost,
     incompleteness,
     kind_of,
+    strategy_differences,
 )
 
 if TYPE_CHECKING:
@@ -150,13 +151,11 @@ _KEY = 12
     is_flag=True,
     help="Show the runs, configurations, estimated cost and power of the plan; nothing is sent.",
 )
-@click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
     "--shard",
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
@@ -164,9 +163,7 @@ def run_command(
     plan: EvalPlan,
     folder: Path | None,
     dry_run: bool,
-    no_cassettes: bool,
     shard: str | None,
-    verbose: bool,
     as_machine: bool,
 ) -> int:
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
@@ -189,9 +186,9 @@ def run_command(
     level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
-    progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
+    progress = EvaluationProgress(plan, lines=level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
-        outcome = evaluate(plan, folder, connection, None, progress, stop, cassettes=not no_cassettes)
+        outcome = evaluate(plan, folder, connection, None, progress, stop)
     try:
         from toolreel.evals import Results, write_summaries
 

@@ -118,7 +118,7 @@ def summarize_command(
     help="A condition for the second side; repeatable: margin=0.1 (shown to be at most 10 points worse: "
     "takes 36 scenarios that agree), margin[these-scenarios]=0.1 (of these scenarios alone: takes 35 runs), "
     "no-regression (not significantly worse: takes 6 scenarios), no-regression[these-scenarios], "
-    "nothing-broke (no scenario that worked broke), lower_bound>=0.85, rate[strategy=production]>=0.9.",
+    "nothing-broke (no scenario that worked broke).",
 )
 @markdown_option
 @json_option

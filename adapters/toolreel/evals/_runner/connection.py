@@ -63,11 +63,10 @@ class Connection:
 
 @contextmanager
 def recorded_context(
-    connection: Connection, job: Job, cassette: Path | None, refused: list[str]
+    connection: Connection, job: Job, cassette: Path, refused: list[str]
 ) -> Generator[tuple[RunContext, Callable[[], bool]]]:
     """The context of one run, and a function that saves its recording and says whether there is one.
 
-    :param cassette: ``None``: nothing is recorded
     :param refused: gets why a run has no cassette that should have one, such as a secret in a reply
     """
     outside = live_tools(job.scenario, job.sample.seed)
@@ -75,11 +74,11 @@ def recorded_context(
         scripted = ScriptedEndpoint(kind, job.scenario.scripts(job.sample.seed))
         yield RunContext(scripted, connection.clock, outside=outside), lambda: False
         return
-    session = Session.of(cassette, "record") if cassette else None
+    session = Session.of(cassette, "record")
 
     def saved() -> bool:
         try:
-            return session is not None and bool(session.save(connection.secrets))
+            return bool(session.save(connection.secrets))
         except CassetteError as error:
             refused.append(str(error))
             return False

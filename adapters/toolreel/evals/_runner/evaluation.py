@@ -18,7 +18,6 @@ from typing import Final, Protocol, TypeVar
 
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
-from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.connection import Connection, connect, new_header, recorded_context
 from toolreel.evals._runner.real_tools import check_served
@@ -35,6 +34,7 @@ from toolreel_core.evals import (
     check_cost_cap,
     incompleteness,
     kind_of,
+    tree_changes,
 )
 
 
@@ -157,8 +157,6 @@ def evaluate(
     header: Header | None = None,
     watcher: Watcher | None = None,
     stop: Event | None = None,
-    *,
-    cassettes: bool = True,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -166,7 +164,6 @@ def evaluate(
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
-    :param cassettes: whether to record each run
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
@@ -187,8 +184,7 @@ def evaluate(
 
         def run_one(job: Job) -> Record:
             cell, name = job.sample.cell, cassette_name(job.sample)
-            cassette = out / name if cassettes else None
-            with recorded_context(opened, job, cassette, refused) as (context, saved):
+            with recorded_context(opened, job, out / name, refused) as (context, saved):
                 record = run_job(job, replace(context, endpoint=spending.guarded(context.endpoint, cell)))
                 server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
                 attempts = tuple(replace(each, base_url=server) for each in record.attempts)
@@ -237,7 +233,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
         elif sample.version != record.version:
             how = " was run with another version of its scenario, or of its scenario file"
         elif sample.key != record.key:
-            changes = configuration_differences(record.configuration, plan.configuration(cell).text)
+            changes = tree_changes(record.configuration, plan.configuration(cell).text)
             how = "\n  ".join((" was run under another configuration:", *changes))
         else:
             continue

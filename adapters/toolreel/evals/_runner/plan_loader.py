@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -103,47 +102,10 @@ def _file_layer(path: Path) -> _Layer:
         return tree
 
     tree: dict[str, Any] = read_toml(str(path), text, checked, EvalPlanError)
-    section = tree.get("eval", {})
-    if "scenarios" in section:
-        words = section["scenarios"]
+    if words := tree.get("eval", {}).get("scenarios"):
         listed = comma_separated(words) if isinstance(words, str) else words
-        tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
-    tree = _with_preset_files(tree, path.parent)
+        tree = {**tree, "eval": {**tree["eval"], "scenarios": beside(path.parent, listed)}}
     return (tree, lambda place: f"{path}, line {line_at(text, place)}")
-
-
-def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A plan whose catalogue holds the presets of the files that its strategies name.
-
-    So the results have them, and are replayed without the files.
-    """
-    own = dict[str, Any]()
-
-    def names(preset: object) -> Iterable[object]:
-        if not isinstance(preset, str) or not preset.endswith(".toml"):
-            return [preset]
-        missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
-        text = read_file(folder / preset, EvalPlanError, missing)
-        found = read_toml(str(folder / preset), text, _checked_presets, EvalPlanError)
-        own.update(found)
-        return found
-
-    strategies = {
-        name: {**strategy, "presets": [*chain.from_iterable(map(names, strategy["presets"]))]}
-        if isinstance(strategy, dict) and isinstance(strategy.get("presets"), list)
-        else strategy
-        for name, strategy in tree.get("strategy", {}).items()
-    }
-    if not own:
-        return tree
-    catalogue = tree.get("catalogue", {})
-    whole = {**catalogue, "preset": {**catalogue.get("preset", {}), **own}}
-    return {**tree, "strategy": strategies, "catalogue": whole}
-
-
-def _checked_presets(tree: dict[str, Any]) -> dict[str, Any]:
-    Presets.of(tree)
-    return dict(tree.get("preset", {}))
 
 
 def _blame_layer(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:

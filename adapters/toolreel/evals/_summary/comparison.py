@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import Difference, PairedCell, difference, holm
@@ -28,6 +27,7 @@ from toolreel_core.evals import (
     EvalPlan,
     Trial,
     incompleteness,
+    tree_changes,
 )
 
 Flip: TypeAlias = Literal["gained", "lost"]
@@ -162,7 +162,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         tuple(pairs),
         tuple(_pair_rows(sides, pairs, axes)),
         (plans[0], plans[-1]),
-        configuration_differences(headers[0], headers[-1]),
+        tree_changes(headers[0], headers[-1]),
     )
 
 

@@ -33,7 +33,7 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     copies,
-    nearest_rank,
+    harness_percentile,
 )
 
 Key = TypeVar("Key", bound=Hashable)
@@ -110,9 +110,9 @@ class Total:
         return found.rate if found else None
 
     def ms(self, percent: int) -> int | None:
-        """A percentile of the last attempts of runs that are not void, by nearest rank."""
-        made = (one.last_ms for one in self.trials if one.outcome not in {"void", "missing"})
-        return nearest_rank(made, percent)
+        """A percentile of the last attempts of runs that are not void."""
+        made = [one.last_ms for one in self.trials if one.outcome not in {"void", "missing"}]
+        return harness_percentile(made, percent) if made else None
 
     @property
     def metrics(self) -> dict[str, float | None]:

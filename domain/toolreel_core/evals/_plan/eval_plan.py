@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from typing import Final, TypeVar
 
@@ -18,7 +19,14 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
-from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
+from toolreel_core.evals._plan.configuration import (
+    Configuration,
+    Key,
+    Strategy,
+    configuration_for,
+    keys_between,
+    strategies_of,
+)
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
 from toolreel_core.evals._plan.options import Budget, Options
@@ -324,6 +332,32 @@ class EvalPlan:
         known = {each.name: each for each in scenarios}
         chosen = tuple(_find_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyDifference:
+    """What changes from one strategy to the next, and the models for which it does."""
+
+    before: str
+    after: str
+    models: tuple[str, ...]
+    changes: tuple[str, ...]
+    """A line for each."""
+
+
+def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
+    """From each strategy to the next; models for which the same changes stand together."""
+    found, first = list[StrategyDifference](), next(iter(plan.cells()))
+    for before, after in pairwise(strategy.name for strategy in plan.strategies):
+        groups: dict[tuple[Key, ...], list[str]] = {}
+        for model in plan.models:
+            cell = replace(first, model=model, profile=plan.profiles[model][0].name)
+            one, other = (plan.configuration(replace(cell, strategy=name)) for name in (before, after))
+            groups.setdefault(keys_between(one, other), []).append(model)
+        for keys, models in groups.items():
+            lines = tuple(f"{key}: {key.change}".removesuffix(": ") for key in keys)
+            found.append(StrategyDifference(before, after, tuple(models), lines))
+    return tuple(found)
 
 
 def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
@@ -92,7 +91,7 @@ class Options:
         *("--models", "OPENROUTER_MODEL_FILTER"),
     )
     add_models: tuple[str, ...] = key(
-        *("names", ()),
+        *("words", ()),
         "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
         "--model",
         metavar="NAME",
@@ -155,7 +154,7 @@ class Options:
     )
     void_retries: int = key("count", 2, "Retries after the provider failed.", "--void-retries")
     accept_void: tuple[str, ...] = key(
-        *("names", ()),
+        *("words", ()),
         "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
         "Repeatable.",
         "--accept-void",
@@ -356,15 +355,14 @@ SETTINGS: Final = (
 """Every key of a plan, but for tables with names of your own (``prices``, ``endpoints``, ``strategy``,
 ``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
 
-_PREFIX: Final = "OPENROUTER_"
 OTHER_VARIABLES: Final[Mapping[str, str]] = {
     "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
     "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
-    "OPENROUTER_HTTP_ADAPTER": "only httpx: there is one client",
+    "OPENROUTER_HTTP_ADAPTER": "nothing: requests are sent with httpx",
     "OPENROUTER_FULL": "1: eval.preset is full, unless another is given",
     "OPENROUTER_STRATEGY_MATRIX": "1: eval.strategies are baseline and production, unless they are given",
     "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": "1: eval.profiles is auto, unless they are given",
-    "OPENROUTER_FALLBACK_MATRIX": "refused: write a strategy of your own",
+    "OPENROUTER_FALLBACK_MATRIX": "nothing: compare two strategies of your own, one with text_dialects = []",
 }
 """Variables that are not the value of one key, with what they do."""
 _SWITCHES: Final[Mapping[str, Tree]] = {
@@ -373,7 +371,7 @@ _SWITCHES: Final[Mapping[str, Tree]] = {
     "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": {"profiles": ["auto"]},
 }
 _BLANK: Final = tuple(
-    f"{_PREFIX}{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
+    f"OPENROUTER_{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
 )
 """Variables of which an empty value counts: it removes the prefix, or a filter."""
 
@@ -386,7 +384,6 @@ def environment(environ: Mapping[str, str]) -> Tree:
 
     :raises ConfigError: if a value cannot be read; names the variable
     """
-    _check_names(environ)
 
     def value_of(name: str, reader: Callable[[str], Json]) -> Json:
         text = environ.get(name)
@@ -409,41 +406,9 @@ def environment(environ: Mapping[str, str]) -> Tree:
         # A full evaluation has all strategies and profiles, whatever the other two say.
         if value_of(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
             tree = {**tree, "eval": {**axes, **given}}
-    if value_of("OPENROUTER_FALLBACK_MATRIX", switch):
-        raise ConfigError(
-            "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it into a strategy of "
-            "your own and compare the two: [strategy.no_text] with config = { text_dialects = [] }"
-        )
-    client = value_of("OPENROUTER_HTTP_ADAPTER", str.lower)
-    if client not in {None, "httpx"}:  # a choice that would have no effect
-        raise ConfigError(
-            f"OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with {client!r}; write httpx, or "
-            "unset the variable"
-        )
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.
         name = "OPENROUTER_API_KEY"
         held: Tree = {"api_key_env": name} if environ.get(name, "").strip() else {}
         tree = merged(tree, {"endpoint": {"provider": "openrouter", **held}})
     return tree
-
-
-_NEAR: Final = 0.8
-"""How similar a name must be to one that is read to be taken for it, mistyped: 1 is equal. Other programs
-have variables with this prefix too, which are none of ours."""
-
-
-def _check_names(environ: Mapping[str, str]) -> None:
-    """Refuse a variable whose name is nearly that of one that is read: it would have no effect.
-
-    Further names of keys are left alone, since a plan may name any variable that holds one.
-    """
-    names = (*OTHER_VARIABLES, *(setting.variable for setting in SETTINGS))
-    known = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
-    for name in sorted(environ):
-        bare = name.removeprefix(_PREFIX)
-        if bare == name or bare in known or bare.startswith("API_KEY"):
-            continue
-        exchanged = [one for one in known if sorted(one) == sorted(bare)]  # in a short name, half of it
-        if near := exchanged or get_close_matches(bare, known, 1, _NEAR):
-            raise ConfigError(f"{name}: there is no such variable; did you mean '{_PREFIX}{near[0]}'?")

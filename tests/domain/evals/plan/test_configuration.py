@@ -93,8 +93,8 @@ def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
         ("config.text_dialects+marked", ""),
         ("config.text_dialects+json_fenced", ""),
         ("config.text_dialects-react", ""),
-        ("request.top_p", "1 -> (not sent)"),
-        ("request_overrides.provider", '(not sent) -> {"sort":"p"}'),
+        ("request.top_p", "1 -> (none)"),
+        ("request_overrides.provider", '(none) -> {"sort":"p"}'),
     ]
 
 

@@ -110,29 +110,10 @@ def test_transforms_are_sent_unless_they_are_automatic(value: str, sent: list[st
     [
         ("TRIALS", "many", "OPENROUTER_TRIALS: expected a whole number, got 'many'"),
         ("TEMPERATURE", "warm", "OPENROUTER_TEMPERATURE: expected a number, got 'warm'"),
-        ("FALLBACK_MATRIX", "1", "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it"),
         ("FULL", "maybe", "OPENROUTER_FULL: expected 1 or 0, got 'maybe'"),
         ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
         ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),
-        ("HTTP_ADAPTER", "Net_HTTP", "OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with 'net"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, value: str, said: str) -> None:
     assert complaint(ConfigError, lambda: under(**{name: value})).startswith(said)
-
-
-@pytest.mark.parametrize("name", ["SITE_URL", "API_BASE", "API_KEY_2", "APP_NAME", "REPORT_DIR"])
-def test_variables_of_other_programs_and_further_keys_are_left_alone(name: str) -> None:
-    assert under(**{name: "1"}) == {}
-
-
-@pytest.mark.parametrize(
-    "name", [each.variable.removeprefix("OPENROUTER_") for each in SETTINGS if "ROUTER" in each.variable]
-)
-def test_a_name_with_two_letters_exchanged_is_never_ignored(name: str) -> None:
-    """Of every variable, since a new one must not be forgotten."""
-    place = next(place for place in range(len(name) - 1) if name[place] != name[place + 1])
-    swapped = name[:place] + name[place + 1] + name[place] + name[place + 2 :]
-    assert f"OPENROUTER_{swapped}: there is no such variable; " in complaint(
-        ConfigError, lambda: under(**{swapped: "1"})
-    )
