@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._cli.durable_worker import LimitChoice
     from toolreel._cli.evals.group import eval_command
-    from toolreel._cli.evals.report import report_command
     from toolreel._cli.evals.run import run_command
     from toolreel._cli.evals.scenario import check_command, from_command, new_command
-    from toolreel._cli.evals.summarize import compare_command, summarize_command
+    from toolreel._cli.evals.summarize import compare_command, report_command, summarize_command
     from toolreel._cli.explain import explain_command
     from toolreel._cli.export import export_command
     from toolreel._cli.lazy import LazyCommand

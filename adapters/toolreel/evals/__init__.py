@@ -22,12 +22,6 @@ trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.evals._catalogue import (
-        built_in,
-        built_in_scenarios,
-        groups,
-        select_scenarios,
-    )
     from toolreel.evals._replay import (
         Replayed,
         promote,
@@ -70,6 +64,7 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
+        Spending,
         Watcher,
         ended_in_threads,
         evaluate,
@@ -78,8 +73,15 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
-    from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, scenario
-    from toolreel.evals._runner.spending import Spending
+    from toolreel.evals._runner.scenario_files import (
+        built_in,
+        built_in_scenarios,
+        groups,
+        paths_of,
+        read_scenarios,
+        scenario,
+        select_scenarios,
+    )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
     from toolreel.evals._scenario_of_session import scenario_of_session, scenario_text
     from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new

@@ -97,7 +97,6 @@ class RecordedRun:
     folder: Path
     """The directory that its cassette is relative to."""
     url: str
-    """Where it was recorded."""
 
     @classmethod
     def of(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
@@ -235,9 +234,7 @@ class Rejudged:
     before: Verdict | None = None
     after: Verdict | None = None
     why: str = ""
-    """Why a verdict is missing."""
     alone: tuple[Key, ...] = ()
-    """Settings that turn the run without any other."""
     needed: tuple[Key, ...] = ()
     """A set that turns the run, of which none can be left out: a single key if there is one."""
 
@@ -373,7 +370,6 @@ def promoted_verdict(folder: str | os.PathLike[str], changes: Tree = _NO_CHANGES
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
-"""Characters that a Python name cannot have."""
 _TEST: Final = '''\
 """{scenario}: {about}
 
@@ -450,7 +446,6 @@ def promote(
 
 
 def _find_run(results: Results, key: str) -> Record:
-    """The one run whose key begins so."""
     found = [record for record in results.records() if record.key.startswith(key)]
     if len(found) != 1:
         keys = f": {', '.join(record.key[:12] for record in found[:5])}, …; say more of it" if found else ""
@@ -460,7 +455,6 @@ def _find_run(results: Results, key: str) -> Record:
 
 
 def _docstring_text(text: str) -> str:
-    """A text that can be in a docstring."""
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).translate(
         {ord("\\"): "/", ord('"'): "'"}
     )

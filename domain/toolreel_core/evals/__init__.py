@@ -128,7 +128,6 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.draws import drawn, escaped, filled
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -142,6 +141,9 @@ from toolreel_core.evals._scenarios.scenario import (
 )
 from toolreel_core.evals._scenarios.scenario_file import (
     check_scenario_name,
+    drawn,
+    escaped,
+    filled,
     parameters_of,
     rows_of,
     scenario_of,

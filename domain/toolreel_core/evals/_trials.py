@@ -56,7 +56,6 @@ class Trial:
     cost: float = 0.0
     """As far as it is known, in the provider's currency."""
     unpriced: int = 0
-    """Answered requests without a reported cost."""
     ms: int = 0
     """Of all attempts."""
     last_ms: int = 0
@@ -67,9 +66,7 @@ class Trial:
     text_calls: bool = False
     """Whether calls were to be read from text."""
     version: int = 0
-    """Of the scenario."""
     digest: str = ""
-    """Of the effective configuration."""
     key: str = ""
     cassette: str = ""
     server: str = ""

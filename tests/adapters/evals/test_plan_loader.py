@@ -46,11 +46,9 @@ tags = ["glm-4.7-like"]
 """
 
 
-def made(
-    path: Path | None = None, given: Tree | None = None, *, catalogues: tuple[Path, ...] = (), **environ: str
-) -> EvalPlan:
+def made(path: Path | None = None, given: Tree | None = None, **environ: str) -> EvalPlan:
     variables = {f"OPENROUTER_{name}": value for name, value in environ.items()}
-    return planned(path, given or {}, environ=variables, catalogues=catalogues)
+    return planned(path, given or {}, environ=variables)
 
 
 @pytest.fixture
@@ -68,12 +66,6 @@ def test_a_file_brings_models_strategies_and_gates_of_its_own(plan_path: Path) -
     assert [scenario.name for scenario in plan.scenarios][-1] == "chat_only"
     cell = next(plan.samples("mine")).cell
     assert plan.configuration(cell).text
-
-
-def test_a_catalogue_brings_models_too(tmp_path: Path) -> None:
-    catalogue = tmp_path / "own.toml"
-    catalogue.write_text('[model."my/model"]\ntags = ["new"]\n')
-    assert made(given={"eval": {"models": "new"}}, catalogues=(catalogue,)).models == ("my/model",)
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,8 @@ def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
     )
     tree = told(compare_command, before, after)
     assert tree["rows"][0]["pairs"] == {"both": 8, "lost": 1, "gained": 1, "neither": 2}
-    assert [(flip["scenario"], flip["trial"]) for flip in tree["lost"]] == [("happy_path", 2)]
-    assert [(flip["scenario"], flip["trial"]) for flip in tree["gained"]] == [("type_error_recovery", 2)]
+    for kind, scenario in (("lost", "happy_path"), ("gained", "type_error_recovery")):
+        assert [(one["first"]["scenario"], one["first"]["trial"]) for one in tree[kind]] == [(scenario, 2)]
     shown = said(compare_command, before, after, "--gate", "margin[these-scenarios]=0.01")
     assert shown.exit_code == 3
     assert "plan.options.eval.seeds: false -> true" in shown.stdout
@@ -218,7 +218,7 @@ def test_a_comparison_of_incomplete_evaluations_is_undecided(recovered: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["raw"], "name a directory and two values"),
+        (["raw"], "name two directories, or one with --by and two values"),
         (["raw", "naked"], "naked"),
         (["raw", "production", "--gate", "lower_bound"], "is no gate"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._config_checks import PlaceError, Table
+from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Json, canonical, parse, pointed
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (
@@ -81,26 +81,6 @@ def test_values_are_alike_whatever_their_form() -> None:
     assert has_arguments({"a": None}, {"a": None})
     assert not has_arguments({}, {"a": None})
     assert has_arguments({}, "nothing")
-
-
-@pytest.mark.parametrize(
-    ("answers", "effect", "said"),
-    [
-        ([{"than": 1}], False, "did you mean 'then'"),
-        ([{}], False, r"tool.t.answers.1: says no result"),
-        ([{"then": 1, "read": "/a"}], False, "has then and read"),
-        ([{"then": 1, "set": {"/a": 1}}], False, "write effect = true"),
-        ([{"set": {"a": 1}}], True, "expected a place in \\[world\\]"),
-        ([{"read": "a"}], False, "expected a place in \\[world\\]"),
-        ([{"error": {"message": "no"}}], False, "write a code"),
-        ([{"json": "{"}], False, "tool.t.answers.1.json: not JSON: "),
-        ([{"then": {1, 2}}], False, "expected what JSON can hold|Object of type set"),
-        ({}, False, "tool.t.answers: expected a list"),
-    ],
-)
-def test_answers_that_say_nothing_usable_are_refused(answers: object, effect: bool, said: str) -> None:
-    with pytest.raises((PlaceError, TypeError), match=said):
-        rows_of(Table.of({"answers": answers}, "tool", "t"), "t", effect=effect)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ _COMMANDS: Final = (
     LazyCommand(
         "compare", "evals.summarize:compare_command", "Compare two evaluations, or two strategies of one."
     ),
-    LazyCommand("export", "evals.report:export_command", "Write an evaluation in another program's format."),
+    LazyCommand("export", "evals.summarize:export_command", "Write the runs for another program."),
     LazyCommand("promote", "evals.replay:promote_command", "Make a regression test of a recorded run."),
     LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
-    LazyCommand("report", "evals.report:report_command", "Show the results as one HTML page."),
+    LazyCommand("report", "evals.summarize:report_command", "Show the results as one HTML page."),
     LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
         "scenario",

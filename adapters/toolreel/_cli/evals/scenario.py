@@ -27,16 +27,8 @@ from toolreel_core._jsontext import Json
 
 @click.command("new", short_help="Write a commented scenario to start from.")
 @click.argument("name", metavar="NAME")
-@click.option(
-    "--out",
-    "path",
-    default=None,
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where to write it; NAME.toml by default.",
-)
 @reporting
-def new_command(name: str, path: Path | None) -> int:
+def new_command(name: str) -> int:
     """Write NAME.toml: a scenario with everything that one can have, explained line by line.
 
     NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it
@@ -45,10 +37,8 @@ def new_command(name: str, path: Path | None) -> int:
     \b
     toolreel eval scenario new refund
     """
-    if name.endswith(".toml"):
-        path, name = path or Path(name), Path(name).stem
-    file = path or Path(f"{name}.toml")
-    write_new(file, template(name))
+    file = Path(name if name.endswith(".toml") else f"{name}.toml")
+    write_new(file, template(file.stem))
     place = quote(str(file))
     out.print(printable(f"{file} is written."))
     labelled(

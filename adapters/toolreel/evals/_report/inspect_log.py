@@ -30,7 +30,6 @@ from toolreel_core.evals import (
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-"""Characters that are replaced in file names."""
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:

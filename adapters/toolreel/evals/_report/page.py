@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,6 @@ from toolreel.evals._summary.gates import GateResult, plan_results
 from toolreel.evals._summary.totals import (
     AXES,
     answer,
-    counted,
     findings_of,
     grouped,
     pairs_of,
@@ -56,7 +55,6 @@ from toolreel_core.evals import (
 )
 
 LONGEST: Final = 4_000
-"""Characters of one text that the page shows."""
 
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
@@ -261,37 +259,29 @@ def _answer_section(
 
 
 def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
-    """Scenarios by tasks, pack by pack: how often each cell passed, and how its runs went."""
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
     cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
     ran = {one.cell.scenario for one in made}
     rows = list[tuple[Content, ...]]()
-    for pack in dict.fromkeys(packs.values()):
-        names = [name for name, of in packs.items() if of == pack and name in ran]
-        of_pack = [
-            rate_of(counted(one for name in names for one in cells.get((name, task), []))) for task in tasks
-        ]
-        if names:
-            means = (f"mean {percent(rate.rate)}" if rate else "-" for rate in of_pack)
-            rows.append(tuple(Link(title, "", "pack") for title in (f"pack {pack}", *means)))
-        for name in names:
-            row = list[Content]()
-            for task in tasks:
-                trials = cells.get((name, task), [])
-                rate, words = rate_of(trials), split_words(trials)
-                shown = f"{percent(rate.rate)} ({rate}): {words}" if rate else words
-                style = f"heat{round(rate.rate * 10)}" if rate else "none"
-                link: Content = (
-                    Link(shown, f"#cell={cell_name(trials[0].cell)}", style) if trials else "not run"
-                )
-                row.append(link)
-            rows.append((name, *row))
+    for pack, names in groupby((name for name in packs if name in ran), packs.get):
+        rows.append((Link(f"pack {pack}", "", "pack"), *[Link("", "", "pack")] * len(tasks)))
+        rows += ((name, *(_heat_cell(cells.get((name, task), [])) for task in tasks)) for name in names)
     note = (
         "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
-        "runs, side by side. The row of a pack has the mean over its scenarios."
+        "runs, side by side."
     )
     # Of a single model, its name is in the title of the page already.
     only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
     heads = (plan.label(task).removeprefix(only) for task in tasks)
     return TextTable("Scenarios", ("scenario", *heads), tuple(rows), (note,))
+
+
+def _heat_cell(trials: Sequence[Trial]) -> Content:
+    if not trials:
+        return "not run"
+    rate, words = rate_of(trials), split_words(trials)
+    link = f"#cell={cell_name(trials[0].cell)}"
+    if rate is None:
+        return Link(words, link, "none")
+    return Link(f"{percent(rate.rate)} ({rate}): {words}", link, f"heat{round(rate.rate * 10)}")

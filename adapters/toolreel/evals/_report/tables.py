@@ -1,4 +1,4 @@
-"""The tables of a summary and of a comparison, as the terminal, Markdown and the page show them."""
+"""The tables of a summary, of a comparison and of rejudged runs, as terminal, Markdown and page show them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import (
     COVERED,
     WORKS,
-    Contrast,
     Findings,
     Pair,
     grouped,
@@ -43,7 +42,6 @@ RESULTS: Final[dict[TrialOutcome, str]] = {
     "unsupported": "unsupported",
     "void": "void",
 }
-"""What each result is called."""
 
 
 def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
@@ -75,7 +73,6 @@ def summary_tables(
     tables = (
         gate_table(gates),
         *(totals_table(what, findings) for what in compared),
-        contrasts_table([each for found in findings.contrasts.values() for each in found]),
         _tasks_table(made),
         _flaky_table(made),
         failures_table(made),
@@ -121,21 +118,6 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     return TextTable(f"{what}, without controls", head, tuple(rows), tuple(notes))
 
 
-def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
-    """Pairs of candidates, for scenarios such as these."""
-    rows = tuple(
-        (
-            f"{each.second} over {each.first}",
-            *difference_cells(each.difference, each.difference.p_value),
-            *(str(sum(getattr(cell, what) for cell in each.cells)) for what in ("gained", "lost", "runs")),
-            str(each.difference.scenarios),
-        )
-        for each in contrasts
-    )
-    head = ("difference", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "scenarios")
-    return TextTable("pairs of candidates, for scenarios such as these", head, rows)
-
-
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
@@ -165,7 +147,6 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
 
 
 def _flaky_table(made: Iterable[Trial]) -> TextTable:
-    """The cells of which some trials pass and others fail."""
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell).items():
         rate = rate_of(trials)
@@ -248,7 +229,6 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
 
 
 _FLIPS: Final = 24
-"""Pairs that a table lists."""
 
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
@@ -295,15 +275,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             for row in found.rows
         ],
         **{
-            kind: [
-                {
-                    "scenario": one.cell.scenario,
-                    "trial": one.trial,
-                    "first": trial_row(one),
-                    "second": trial_row(other),
-                }
-                for one, other in found.flips(kind)
-            ]
+            kind: [{"first": trial_row(one), "second": trial_row(other)} for one, other in found.flips(kind)]
             for kind in FLIPS
         },
         "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},

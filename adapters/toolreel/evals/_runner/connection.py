@@ -19,8 +19,8 @@ from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
-from toolreel.evals._catalogue import catalogue_digest
 from toolreel.evals._results import Header, recording_of
+from toolreel.evals._runner.scenario_files import catalogue_digest
 from toolreel.evals._runner.trial import Job, RunContext, ScriptedEndpoint, live_tools, recorded_tools
 from toolreel.http import (
     HttpEndpoint,
@@ -45,10 +45,9 @@ except ImportError as error:
 class Connection:
     """How to reach the servers of a plan, shared by all threads."""
 
-    endpoints: Mapping[str, Callable[[Session | None], HttpEndpoint]] = field(repr=False)
+    endpoints: Mapping[str, Callable[[Session], HttpEndpoint]] = field(repr=False)
     """What sends the requests of one run, recorded by its session, by the name of the plan's endpoint."""
     networks: tuple[httpx.BaseTransport, ...]
-    """What is closed at the end."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
     clock: Clock = field(default_factory=SystemClock)
@@ -180,5 +179,5 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     return Connection(endpoints, tuple(networks), secrets)
 
 
-def _make_endpoint(shared: httpx.BaseTransport, session: Session | None, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
-    return HttpEndpoint(transport=session.transport(shared) if session else shared, **settings)
+def _make_endpoint(shared: httpx.BaseTransport, session: Session, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
+    return HttpEndpoint(transport=session.transport(shared), **settings)

@@ -49,7 +49,6 @@ def planned(
     *,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[_Place, str] = _NO_FLAGS,
-    catalogues: Iterable[Path | str] = (),
 ) -> EvalPlan:
     """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
@@ -58,7 +57,6 @@ def planned(
     :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
         default those of this process
     :param flags: command-line option by place in the plan, for error messages
-    :param catalogues: files with further presets and models
     :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
     """
     environ = os.environ if environ is None else environ
@@ -75,7 +73,7 @@ def planned(
     for layer in layers:
         _blame_layer((layer,), partial(Options.of, layer[0]))
     options = _blame_layer(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
-    presets = with_files(catalogues, environ)
+    presets = with_files((), environ)
 
     def whole() -> EvalPlan:
         try:

@@ -1,8 +1,9 @@
-"""Write the summary files of an evaluation: the reference's fields, and our figures next to them.
+"""Write the summary files of an evaluation, and the table of trials as CSV or Parquet.
 
-``ok`` counts runs that passed, exercised or not, as the reference harness does, and ``runs`` all of them;
-rates are of valid runs, which the reference does not tell apart, and ``coverage`` says how many those are.
-The options are in the plan, in ``header.json``.
+A summary has the reference's fields, and our figures next to them: ``ok`` counts runs that passed, exercised
+or not, as the reference harness does, and ``runs`` all of them; rates are of valid runs, which the reference
+does not tell apart, and ``coverage`` says how many those are. The options are in the plan, in
+``header.json``. A table has a row for each run, those that are missing too.
 """
 
 from __future__ import annotations
@@ -251,7 +252,6 @@ def _figures(trials: Sequence[Trial]) -> dict[str, Json]:
 
 
 def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
-    """The rate, with what its interval is about."""
     rate = rate_of(trials)
     if rate is None:
         return {"rate": None, "interval": None}

@@ -35,7 +35,6 @@ class Configuration:
     overrides: JsonText = NOTHING
     """What is merged into the request's body, last of all; a JSON object."""
     presets: tuple[str, ...] = ()
-    """Names of the presets that it was made of, in order."""
     allowed_tools: tuple[str, ...] = ()
     """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
     seeded: bool = False
@@ -125,9 +124,7 @@ class Strategy:
     defaults: bool = False
     """Whether replies are repaired, one call a turn is asked for, and the provider's presets apply."""
     workarounds: bool = False
-    """Whether the model's workarounds apply."""
     presets: tuple[str, ...] = ()
-    """Further presets, by name."""
     own: Preset = field(default_factory=Preset)
     """Its own settings; they override those of the layers."""
 
@@ -154,7 +151,6 @@ STRATEGIES: Final = (
         workarounds=True,
     ),
 )
-"""In the order of the catalogue."""
 
 
 def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:

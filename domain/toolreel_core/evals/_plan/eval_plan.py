@@ -8,7 +8,8 @@ generated one by one, since a plan may have too many of them to keep in memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -33,7 +34,7 @@ from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
 
-_FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+_FORM: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""
 
 
@@ -48,7 +49,6 @@ class Shard:
     number: int
     """From 1 on."""
     of_all: int
-    """How many shards there are."""
 
     @classmethod
     def of(cls, text: str) -> Shard:
@@ -56,8 +56,7 @@ class Shard:
 
         :raises ConfigError: if it is none
         """
-        found = _FORM.fullmatch(text)
-        number, of_all = (int(found[1]), int(found[2])) if found else (0, 0)
+        number, of_all = map(int, text.split("/")) if _FORM.fullmatch(text) else (0, 0)
         if not 1 <= number <= of_all:
             raise ConfigError(
                 f"expected a shard such as 1/3, the first of three, where the first number is at most the "
@@ -73,7 +72,6 @@ class Shard:
         return range(first + 1, trials + 1, self.of_all)
 
     def __str__(self) -> str:
-        """As the command line has it."""
         return f"{self.number}/{self.of_all}"
 
 
@@ -109,7 +107,6 @@ class Sample:
     trial: int
     """From 1 on."""
     version: int
-    """Of its scenario."""
     configuration: str
     """The digest of its effective configuration, in which the sampling is."""
 
@@ -161,16 +158,15 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
-        models = _blame_key("models", lambda: select_models(presets, options.models, options.add_models))
-        enforce = options.enforce_applicability
-        profiles = _blame_key(
-            "profiles", lambda: profiles_by_model(presets, options.profiles, models, enforce=enforce)
-        )
+        with _blamed("models"):
+            models = select_models(presets, options.models, options.add_models)
+        with _blamed("profiles"):
+            enforce = options.enforce_applicability
+            profiles = profiles_by_model(presets, options.profiles, models, enforce=enforce)
         known = strategies_of(parse(options.own_strategies), presets)
-        words = options.strategies or ("production",)
-        strategies = _blame_key(
-            "strategies", lambda: select(words, "strategy", known, lambda each: (each.name, *each.tags))
-        )
+        with _blamed("strategies"):
+            words = options.strategies or ("production",)
+            strategies = select(words, "strategy", known, lambda each: (each.name, *each.tags))
         spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
             place = ("endpoints", name) if name else ("endpoint",)
@@ -342,7 +338,6 @@ class StrategyDifference:
     after: str
     models: tuple[str, ...]
     changes: tuple[str, ...]
-    """A line for each."""
 
 
 def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
@@ -366,10 +361,11 @@ def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
     return items[name]
 
 
-def _blame_key(key: str, find: Callable[[], _Found]) -> _Found:
-    """The result of ``find``; an error names the filter that caused it."""
+@contextmanager
+def _blamed(key: str) -> Generator[None]:
+    """An error names the filter that caused it."""
     try:
-        return find()
+        yield
     except ConfigError as error:
         raise PlaceError(("eval", key), str(error)) from None
 
@@ -412,7 +408,6 @@ class AssumedRun:
     seconds: float
 
     def __str__(self) -> str:
-        """The assumption in words."""
         tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
         return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
 

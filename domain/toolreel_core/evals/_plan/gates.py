@@ -38,7 +38,6 @@ METRICS: Final = (
     *("rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k"),
     *("runs", "valid", "fail", "unsupported", "void", "p50_ms", "p95_ms", "cost", "tokens"),
 )
-"""What a gate of a plan can name."""
 _PARTS: Final = ("strategy", "model", "scenario")
 _LEVEL: Final = 0.05
 _LIMITS: Final = "expected a number above 0 and below 1"
@@ -66,7 +65,6 @@ class Gate:
         return {axis: value for axis in _PARTS if (value := getattr(self, axis))}
 
     def __str__(self) -> str:
-        """Its name."""
         of = " / ".join(self.part.values())
         match self.kind:
             case "figure":

@@ -27,7 +27,6 @@ class Setting:
     """Such as ``eval.trials``."""
     kind: SettingKind
     default: Json
-    """``None``: nothing is set."""
     about: str
     """For ``--help`` and the documentation."""
     option: str = ""
@@ -35,10 +34,8 @@ class Setting:
     variable: str = ""
     """Of the environment, one of the reference harness; empty if there is none."""
     least: int = 0
-    """Of a count."""
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    """The only values, if they are a few words."""
     reader: Callable[[str], Json] | None = None
     """Reads the variable, where it has words of its own."""
 

@@ -100,7 +100,6 @@ class Row:
     read: str = ""
     """A pointer: the result is what stands there in the state."""
     sets: tuple[tuple[str, JsonText], ...] = ()
-    """Pointers into the state, and the values to put there."""
     code: str = ""
     """Of the error that the call is answered with; empty if it works."""
     message: str = ""
@@ -231,7 +230,6 @@ def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
 
 
 def _fill_arguments(value: JsonText, arguments: Tree) -> Json:
-    """A value with the arguments of a call in it."""
 
     def put(text: str) -> Json:
         return pointed(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text

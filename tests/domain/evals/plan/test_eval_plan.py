@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -139,13 +138,6 @@ def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
     assert EvalPlan.of(odd, CATALOGUE, []).scenarios == ()
 
 
-def test_a_stored_plan_has_the_last_of_the_scenarios_that_have_its_name() -> None:
-    tree = plan_of(READ).tree()
-    assert tree["scenarios"] == {"read": 3}
-    builtin, stored = scenario("read", 3), scenario("read", 4)
-    assert EvalPlan.of(tree, CATALOGUE, [builtin, stored]).scenarios == (stored,)
-
-
 def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
     cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
@@ -182,12 +174,6 @@ def test_every_trial_of_a_cell_is_in_one_shard_and_stays_there_when_trials_are_a
     assert max(sizes) - min(sizes) <= 1
     for number, part in enumerate(parts, 1):
         assert [trial for trial in part if trial <= few] == [*Shard(number, shards).trials(cell, few)]
-
-
-def test_cells_of_one_trial_are_spread_over_the_shards() -> None:
-    cells = [Cell("m", "default", "raw", f"scenario_{n}") for n in range(400)]
-    sizes = Counter(n for cell in cells for n in (1, 2, 3, 4) if Shard(n, 4).trials(cell, 1))
-    assert all(70 <= sizes[n] <= 130 for n in (1, 2, 3, 4))
 
 
 def test_the_shards_of_a_plan_are_the_plan() -> None:
