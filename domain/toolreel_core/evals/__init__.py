@@ -84,7 +84,7 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.keys import Setting, json_object
+from toolreel_core.evals._plan.keys import Setting
 from toolreel_core.evals._plan.options import (
     OTHER_VARIABLES,
     SETTINGS,

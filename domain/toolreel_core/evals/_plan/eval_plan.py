@@ -8,8 +8,7 @@ generated one by one, since a plan may have too many of them to keep in memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -158,15 +157,16 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
-        with _blamed("models"):
+        known, words = strategies_of(parse(options.own_strategies), presets), options.strategies
+        key = "models"
+        try:
             models = select_models(presets, options.models, options.add_models)
-        with _blamed("profiles"):
-            enforce = options.enforce_applicability
+            key, enforce = "profiles", options.enforce_applicability
             profiles = profiles_by_model(presets, options.profiles, models, enforce=enforce)
-        known = strategies_of(parse(options.own_strategies), presets)
-        with _blamed("strategies"):
-            words = options.strategies or ("production",)
+            key, words = "strategies", words or ("production",)
             strategies = select(words, "strategy", known, lambda each: (each.name, *each.tags))
+        except ConfigError as error:  # names the filter that caused it
+            raise PlaceError(("eval", key), str(error)) from None
         spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
             place = ("endpoints", name) if name else ("endpoint",)
@@ -359,15 +359,6 @@ def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
     if name not in items:
         raise ConfigError(unknown_name(what, name, filter(None, items)))
     return items[name]
-
-
-@contextmanager
-def _blamed(key: str) -> Generator[None]:
-    """An error names the filter that caused it."""
-    try:
-        yield
-    except ConfigError as error:
-        raise PlaceError(("eval", key), str(error)) from None
 
 
 def check_cost_cap(plan: EvalPlan) -> None:
