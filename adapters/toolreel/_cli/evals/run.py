@@ -117,7 +117,6 @@ class EvaluationProgress:
         if not self._quiet and (found.ended or found.void):
             parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
             parts += [f"{found.void} are void and made again"] if found.void else []
-            parts += [f"{found.accepted} are void and accepted"] if found.accepted else []
             err.print("; ".join(parts))
 
     def ended(self, record: Record, /) -> None:

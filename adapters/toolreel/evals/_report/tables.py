@@ -179,17 +179,13 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
     valid = sum(one.valid and other.valid for one, other in found.pairs)
     first, second = found.alone
-    lines: tuple[str, ...] = (
+    return (
         f"first: {found.first}",
         f"second: {found.second}",
         f"compared: {' and '.join(found.axes) or 'two evaluations'}; {valid} valid pairs, "
         f"{len(found.pairs) - valid} void or unsupported, {first} runs only in the first, {second} only in "
         "the second",
     )
-    accepted = [sum(one.accepted for one in side) for side in found.sides]
-    if any(accepted):
-        lines += (f"void and accepted: {accepted[0]} in the first, {accepted[1]} in the second",)
-    return lines
 
 
 def comparison_tables(found: Comparison) -> list[TextTable]:
@@ -260,7 +256,6 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             "only_second": found.alone[1],
         },
         "lacking": sum(one.lacking for side in found.sides for one in side),
-        "accepted_void": sum(one.accepted for side in found.sides for one in side),
         "rows": [
             {
                 "axis": row.axis or None,

@@ -222,8 +222,6 @@ class ExistingRuns:
     """Keys of the runs that need not be repeated."""
     void: int
     """Runs that the provider or a budget ended; they are repeated."""
-    accepted: int
-    """Those that are not, because the plan accepts them; they are among the ended ones."""
     spending: Spending
     """What all runs have cost; it goes on counting."""
 
@@ -376,8 +374,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
                 f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
                 "now; evaluate into another directory, or give each server a table [endpoints.NAME]"
             )
-    accepted = sum(one.accepted for one in ended)
-    return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), accepted, spending)
+    return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), spending)
 
 
 _ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"

@@ -106,7 +106,7 @@ class Comparison:
 
 
 def _axis_values(side: Iterable[Trial], axis: str) -> set[str]:
-    return {getattr(one.cell, axis) for one in side if one.planned or one.key}
+    return {getattr(one.cell, axis) for one in side}
 
 
 def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:

@@ -167,12 +167,11 @@ def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
     if value is None:
         return GateResult("undecided", f"{asked}, and is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
-    planned = [one for one in rows if one.planned]
     about_them = gate.metric in {"coverage", "runs", "valid", "fail", "unsupported", "void"}
-    valid = len(planned) if about_them else sum(one.valid for one in planned)
-    lacking, finding = sum(one.lacking for one in planned), f"{asked}, and is {value:.4g}"
+    valid = len(rows) if about_them else sum(one.valid for one in rows)
+    lacking, finding = sum(one.lacking for one in rows), f"{asked}, and is {value:.4g}"
     standing: Standing = "passed" if holds else "failed"
-    return _check_coverage(standing, finding, lacking, valid, len(planned), sides.min_coverage)
+    return _check_coverage(standing, finding, lacking, valid, len(rows), sides.min_coverage)
 
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:

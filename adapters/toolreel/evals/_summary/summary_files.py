@@ -45,7 +45,7 @@ from toolreel_core.evals import (
 TrialFile: TypeAlias = Literal["csv", "parquet"]
 _Row: TypeAlias = Mapping[str, Json]
 
-_SWITCHES: Final = ("control", "planned", "lacking", "accepted", "after_empty_reply", "text_calls")
+_SWITCHES: Final = ("control", "lacking", "accepted", "after_empty_reply", "text_calls")
 _TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 _NUMBERS: Final = (
     *("trial", "status", "turns", "calls", "requests", "attempts", "scenario_version"),
@@ -82,7 +82,7 @@ def trial_row(one: Trial) -> dict[str, Json]:
         **{name: getattr(one, name) for name in ("trial", "outcome")},
         "failure_class": "" if void else one.category,
         "void_reason": one.category if void else "",
-        **{name: getattr(one, name) for name in ("control", "planned", "lacking", "accepted")},
+        **{name: getattr(one, name) for name in ("control", "lacking", "accepted")},
     }
     of_run: dict[str, Json] = {
         "reason": one.reason,
