@@ -13,7 +13,7 @@ from time import process_time
 from toolreel import LoopConfig
 from toolreel_core import ToolDefinition, ToolSurface
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import unstreamed
+from toolreel_core._replies import as_chat
 from toolreel_core.replies import normalize_reply
 
 MOST = 256 * 1024
@@ -99,7 +99,7 @@ def cost(body: str) -> float:
     spent = []
     for config in CONFIGS:
         before = process_time()
-        whole, _ = unstreamed(body)
+        whole = as_chat(body).body
         normalize_reply(whole, tools=TOOLS, config=config)
         spent.append(process_time() - before)
     return max(spent) * 1e3

@@ -57,8 +57,8 @@ def printed_under(hash_seed: int, program: str) -> str:
     return done.stdout.strip()
 
 
-def worked(of: str) -> list[Any]:
-    """The worked cases of tests/corpora/schemas.jsonl that a test is about: the value or values of each."""
-    lines = (ROOT / "tests" / "corpora" / "schemas.jsonl").read_text("utf-8").splitlines()
+def worked(of: str, corpus: str = "schemas") -> list[Any]:
+    """The worked cases of a file of tests/corpora that a test is about: the value or values of each."""
+    lines = (ROOT / "tests" / "corpora" / f"{corpus}.jsonl").read_text("utf-8").splitlines()
     cases = [values for name, *values in (json.loads(line).values() for line in lines) if name == of]
     return [tuple(values) if len(values) > 1 else values[0] for values in cases]

@@ -43,7 +43,7 @@ from toolreel_core._protocol import (
     schema_of_object,
     to_json,
 )
-from toolreel_core._replies import Delta, EventStream, Stream, stream_in
+from toolreel_core._replies import Delta, Stream, stream_in
 
 _KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
 _EXTRAS: Final = ("state", "journal")
@@ -65,7 +65,7 @@ class _Run:
     state: State
     waiting: Mapping[int, Unanswered]
     """The effects that have no answer yet, by ``ref``."""
-    stream: Stream | EventStream | None = None
+    stream: Stream | None = None
     """The response that is arriving, and its chunks."""
     chunks: PVector[str] = _NO_CHUNKS
 

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import os
 import re
-from types import ModuleType
 
 import pytest
 
@@ -45,12 +43,6 @@ PUBLIC = [
 ]
 """Every path that may be imported from outside; ``toolreel.tools`` only holds those below it."""
 PACKAGES = [module for module in MODULES if module.is_package and module.name in PUBLIC]
-FACADES = {
-    *PUBLIC,
-    "toolreel._internal.errors",
-    "toolreel_core._errors",
-}
-"""What lists its names: the public packages, and the errors' one list each."""
 
 
 def test_only_these_paths_are_public() -> None:
@@ -81,22 +73,6 @@ def test_all_is_sorted_and_true(package: Module) -> None:
 @pytest.mark.parametrize("package", ["toolreel", "toolreel_core"])
 def test_a_reader_can_know_all_names(package: str) -> None:
     assert len(exported(package)) <= 60
-
-
-def test_nothing_private_lists_its_names() -> None:
-    """A name is listed once, where it is public; in a private module, what has no underscore is shared."""
-    listing = {module.name for module in MODULES for node in module.tree.body if "__all__" in assigned(node)}
-    assert listing - FACADES - {module.name for module in MODULES if module.is_package} == set()
-
-
-def assigned(node: ast.stmt) -> set[str]:
-    match node:
-        case ast.Assign(targets=targets):
-            return {target.id for target in targets if isinstance(target, ast.Name)}
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return {name}
-        case _:
-            return set()
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
@@ -147,15 +123,3 @@ def parameters(function: object) -> list[inspect.Parameter]:
         return [*inspect.signature(function).parameters.values()] if callable(function) else []
     except ValueError:
         return []
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=str)
-def test_no_export_hides_a_module(package: Module) -> None:
-    loaded = importlib.import_module(package.name)
-    inside = {module.name for module in MODULES if module.name.rpartition(".")[0] == package.name}
-    hidden = [
-        name
-        for name in exported(package.name)
-        if f"{package.name}.{name}" in inside and not isinstance(getattr(loaded, name), ModuleType)
-    ]
-    assert hidden == []

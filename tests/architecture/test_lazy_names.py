@@ -46,10 +46,9 @@ def test_no_name_is_that_of_a_module_that_would_hide_it(package: Module) -> None
     assert hidden == []
 
 
-@pytest.mark.parametrize("package", LAZY, ids=str)
-def test_any_other_name_is_missing_as_in_any_module(package: Module) -> None:
-    with pytest.raises(AttributeError, match=rf"module '{package.name}' has no attribute 'no_such_name'"):
-        getattr(import_module(package.name), "no_such_name")  # noqa: B009 - a checker would refuse the attribute
+def test_any_other_name_is_missing_as_in_any_module() -> None:
+    with pytest.raises(AttributeError, match=r"module 'toolreel' has no attribute 'no_such_name'"):
+        getattr(toolreel, "no_such_name")  # noqa: B009 - a checker would refuse the attribute
 
 
 def test_the_package_knows_its_version() -> None:

@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,14 +88,6 @@ def called(module: Module) -> set[str]:
     return {node.func.id for node in calls if isinstance(node.func, ast.Name)}
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["import os", "import json.tool", "from time import time", "from . import x", "def f():\n import random"],
-)
-def test_an_import_that_acts_is_noticed(line: str) -> None:
-    assert not all(is_allowed(name) for _, name in imported(ast.parse(line)))
-
-
 def test_io_is_noticed(tmp_path: Path) -> None:
     with watch_io() as seen:
         (tmp_path / "file").write_text("x")
@@ -107,33 +98,8 @@ def test_io_is_noticed(tmp_path: Path) -> None:
     assert names >= {"open", "os.listdir", "socket.__new__", "subprocess.Popen"}
 
 
-def test_pure_code_may_not_open_a_file(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match=r"I/O in pure code: open\('.*file'"), no_io():
-        (tmp_path / "file").write_text("x")
-
-
-def test_pure_code_may_compute() -> None:
+def test_pure_code_may_compute_and_not_open_a_file(tmp_path: Path) -> None:
     with no_io():
         assert sum(range(10)) == 45
-
-
-def test_only_the_watched_block_and_thread_count(tmp_path: Path) -> None:
-    done = threading.Event()
-
-    def elsewhere() -> None:
-        ready.wait()
-        (tmp_path / "elsewhere").write_text("x")
-        done.set()
-
-    ready = threading.Event()
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    with watch_io() as outer:
-        with watch_io() as inner:
-            (tmp_path / "file").write_text("x")
-        ready.set()
-        done.wait()
-    thread.join()
-    (tmp_path / "after").write_text("x")
-    assert [event for event in outer if event.startswith("open")] == inner
-    assert len(inner) == 1
+    with pytest.raises(AssertionError, match=r"I/O in pure code: open\('.*file'"), no_io():
+        (tmp_path / "file").write_text("x")

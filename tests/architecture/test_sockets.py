@@ -21,15 +21,3 @@ def test_no_test_reaches_another_machine() -> None:
 def test_no_test_asks_for_the_address_of_another_machine() -> None:
     with pytest.raises(pytest.fail.Exception, match=r"socket\.getaddrinfo to 'example\.invalid'"):
         socket.getaddrinfo("example.invalid", 9)
-
-
-def test_loopback_is_open() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        socket.create_connection(("localhost", server.getsockname()[1])).close()
-
-
-def test_a_pair_of_unix_sockets_is_open() -> None:
-    left, right = socket.socketpair()
-    with left, right:
-        left.send(b"x")
-        assert right.recv(1) == b"x"

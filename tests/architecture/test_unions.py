@@ -83,11 +83,3 @@ def test_a_union_is_made_of_data(module: str, union: str, names: dict[str, objec
     assert [path for cls in found for path in callable_fields(cls, names)] == []
     if union in {"Event", "Outcome", "Note"}:
         assert set(found) == set(dataclasses_of(importlib.import_module(module))), "one is not in the union"
-
-
-def test_a_callable_is_found_wherever_it_hides() -> None:
-    from dataclasses import make_dataclass
-
-    inner = make_dataclass("Inner", [("hook", "collections.abc.Callable[[], int] | None")])
-    outer = make_dataclass("Outer", [("size", int), ("inner", tuple[inner, ...])])  # type: ignore[valid-type]
-    assert list(callable_fields(outer, {"collections": collections})) == ["Outer.inner.hook"]

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +23,7 @@ from typing import Any, Final, cast
 
 from tests.docs.forks import Forks
 from tests.patience import HANG
+from tests.servers.chat_server import ChatServer
 from toolreel.testing import calling, saying
 
 COMMAND: Final = (sys.executable, "-m", "toolreel")
@@ -89,6 +90,11 @@ def toolreel(
     return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def run_at(server: ChatServer, prompt: str = "hi") -> tuple[str, ...]:
+    """The words that run a prompt against a server."""
+    return ("run", prompt, "--model", "m", "--base-url", server.url)
+
+
 def said_by_each(commands: Iterable[Iterable[str]], cwd: Path) -> list[Said]:
     """Many commands, one after the other."""
     return [toolreel(*command, cwd=cwd) for command in commands]
@@ -112,11 +118,13 @@ def on_terminal(
     typed: str = "",
     env: Mapping[str, str] | None = None,
     interrupted_at: str = "",
+    when: Callable[[], bool] = lambda: True,
 ) -> tuple[int, str]:
     """One command on a terminal of its own: its exit code, and all that it wrote, escape codes included.
 
     :param typed: what somebody at the terminal has typed ahead
     :param interrupted_at: a text after which somebody presses Ctrl-C
+    :param when: what has to be so, too
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -129,7 +137,7 @@ def on_terminal(
         with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
             while chunk := os.read(ours, 4096):
                 written += chunk
-                if not pressed and interrupted_at.encode() in written:
+                if not pressed and interrupted_at.encode() in written and when():
                     process.send_signal(signal.SIGINT)
                     pressed = True
         os.close(ours)

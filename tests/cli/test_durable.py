@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.commands import COMMAND, Said, environment, toolreel
+from tests.cli.commands import COMMAND, Said, environment, on_terminal, run_at, toolreel
+from tests.cli.test_terminal import HIDDEN, SHOWN, plain
 from tests.patience import HANG
 from tests.servers.chat_server import ChatServer, replying, serving
-from toolreel._cli import LimitChoice
+from tests.servers.postgres import Postgres, found, serving_postgres
 from toolreel.testing import calling, saying
-from toolreel_core import ConfigError
 
 TOOLS = '''
 from toolreel import tool
@@ -86,13 +87,11 @@ def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Pa
 
 def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
     said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    waited = said(desk, "durable", "show", "bill-7", "--wait", "--timeout", "0")
-    assert waited.code == 1
-    assert "bill-7 is queued: toolreel durable worker performs it" in waited.stderr
     assert "it ends as soon as a worker takes it up" in said(desk, "durable", "cancel", "bill-7").stdout
     with serving() as server:  # a cancelled run sends nothing
         serve(desk, server)
-    assert told(desk, "durable", "show", "bill-7", "--wait")["outcome"] == "cancelled"
+    over = said(desk, "durable", "show", "bill-7", "--wait")
+    assert (over.code, "outcome     cancelled" in over.stdout) == (1, True)
     assert "it had ended, and stays as it is" in said(desk, "durable", "cancel", "bill-7").stdout
 
 
@@ -143,7 +142,7 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
         '    return "ordered"\n\nTOOLS = [order]\n'
     )
     with serving(replying(calling(("order", {"part": "pin"}))), replying(saying("It is ordered."))) as server:
-        command = ("run", "Order a pin.", "--model", "m", "--base-url", server.url, *MINE, "--run-id", "pin")
+        command = (*run_at(server, "Order a pin."), *MINE, "--run-id", "pin")
         assert said(desk, *command).code in {137, -9}
         gone_on = said(desk, *command, "--json")
         assert (gone_on.code, len(server.seen)) == (0, 2), gone_on
@@ -189,18 +188,6 @@ def outcome(desk: Path, run_id: str) -> Any:  # noqa: ANN401 - JSON
     return told(desk, "durable", "show", run_id)
 
 
-def test_workers_share_what_an_account_allows(tmp_path: Path) -> None:
-    with serving(replying(saying("Hello."))) as server:
-        submitted(tmp_path, "first")
-        serve(tmp_path, server, "--limit", ONE)
-        submitted(tmp_path, "second")
-        serve(tmp_path, server, "--limit", ONE)
-        assert len(server.seen) == 1
-    assert outcome(tmp_path, "first")["detail"]["content"] == "Hello."
-    refused = outcome(tmp_path, "second")
-    assert "127.0.0.1" in str(refused["detail"]), refused
-
-
 def test_a_run_goes_on_at_a_fallback_with_an_account_of_its_own(tmp_path: Path) -> None:
     with serving(replying(saying("Hello."))) as server, serving(replying(saying("Hi there."))) as other:
         fallback = ("--fallback", f"model=other,base-url={other.url}")
@@ -230,20 +217,67 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
     [
         ("60", "expected key=value, for example requests=60"),
         ("request=60", "did you mean 'requests'?"),
-        ("requests=many", "requests: expected a whole number, got 'many'"),
+        ("requests=many", "'many' is not a valid integer"),
         ("requests=0", "requests: expected a number above 0, got 0"),
-        ("max-cost=inf", "max-cost: expected a number above 0, got inf"),
-        ("window=60", "say what is limited: requests=, tokens= or max-cost="),
+        ("max-cost=inf", "max_cost: expected a number above 0, got inf"),
+        ("window=60", "write requests=, tokens= or max_cost="),
         ("requests=1,requests=2", "requests is given twice"),
+        (f"endpoint=spare,{ONE}", "add one with --fallback"),
     ],
 )
-def test_a_limit_that_means_nothing_is_refused(text: str, sentence: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        LimitChoice.of(text)
-    assert sentence in str(error.value)
+def test_a_limit_that_means_nothing_is_refused_before_the_worker_starts(
+    text: str, sentence: str, desk: Path
+) -> None:
+    worker = ("durable", "worker", "--base-url", "http://127.0.0.1:9", *MINE, "--limit", text)
+    served = said(desk, *worker)
+    assert (served.code, sentence in " ".join(served.stderr.split())) == (2, True), served
 
 
-def test_a_limit_of_no_fallback_is_refused_before_the_worker_starts(tmp_path: Path) -> None:
-    with serving() as server:
-        served = serve(tmp_path, server, "--limit", f"endpoint=spare,{ONE}")
-    assert (served.code, "add one with --fallback" in " ".join(served.stderr.split())) == (2, True), served
+# ``toolreel durable watch``, in a pipe and on a terminal.
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Generator[Postgres]:
+    programs = found()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    with serving_postgres(programs) as server:
+        yield server
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_watch_follows_a_run_from_the_queue_until_it_waits(
+    desk: Path, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if database == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        monkeypatch.setenv("TOOLREEL_DATABASE_URL", server.create())
+    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    watch = ("durable", "watch", "--until-idle")
+    with subprocess.Popen(
+        [*COMMAND, *watch], cwd=desk, env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(" bill-7 queued, turn 1, waits for a worker\n")
+        with serving(PAYING) as provider:
+            serve(desk, provider)
+        stdout, _ = process.communicate(timeout=HANG)
+    assert process.returncode == 0
+    assert stdout.endswith("bill-7 waiting, turn 1, waits for approval: pay, cost unknown\n")
+    tree = told(desk, *watch)
+    assert (tree["status"], tree["turn"], tree["waits"]) == ("waiting", 1, "approval: pay")
+    assert tree["waits_for"][0]["arguments"] == '{"amount":7}'
+
+
+@pytest.mark.parametrize("columns", [36, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
+    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    code, shown = on_terminal("durable", "watch", cwd=desk, columns=columns, interrupted_at="bill")
+    assert code == 0
+    assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
+    lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]
+    assert max(map(len, lines)) <= columns
+    assert any("bill" in line and "queued" in line for line in lines)
+    if columns == 100:
+        assert any("waits for" in line and "age" in line for line in lines)
+        assert any("a worker" in line for line in lines)

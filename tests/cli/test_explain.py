@@ -17,7 +17,6 @@ from toolreel._cli import explain_command
 from toolreel._journal import companion, opened
 from toolreel._replay import retrace, rule_of, sent_history, warnings_of
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
 from toolreel_core._protocol import outcome as outcomes
@@ -95,13 +94,6 @@ def test_a_hint_begins_with_the_setting_that_the_rule_reads(
     assert rule_of(outcome, config).advice("again") == hint
 
 
-def test_dialects_that_are_read_by_default_are_one_word() -> None:
-    rule = rule_of(outcomes.NoToolCalls(""), DIALECTS)
-    assert rule.values(DIALECTS)["text_dialects"] == "('marked', 'react')"
-    with pytest.raises(ConfigError, match=r"there are: \w+, .*, and 39 more$"):
-        LoopConfig(text_dialects=("xyz",))
-
-
 def test_a_turn_is_shown_with_what_was_sent_and_what_was_decided() -> None:
     result = asked(cassette("recovered"), "--turn", "2")
     assert result.exit_code == 0, result.output
@@ -124,12 +116,6 @@ HISTORY: tuple[Message, ...] = (SystemMessage("be brief"), UserMessage("one"), A
 
 def request(*messages: Message, reminder: str = "") -> Request:
     return Request("m", Transcript.of(messages), RequestOptions(canonical({})), reminder)
-
-
-def test_what_is_sent_as_it_is_stored_is_no_difference() -> None:
-    found = sent_history(Transcript.of(HISTORY), request(*HISTORY))
-    assert (found.stored, found.sent) == (3, 3)
-    assert (found.changed, found.left_out, found.added) == ((), (), ())
 
 
 def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
-from tests.servers.chat_server import Answer, replying, serving
+from tests.servers.chat_server import replying, serving
 from toolreel._journal import companion, read_journal
 from toolreel.testing import calling, saying
 
@@ -49,9 +49,18 @@ def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: P
     reading = calling(("state_get", {"path": "/release/build"}))
     with serving(replying(reading), replying(saying("It is build 41."))) as server:
         said = toolreel(
-            *(*FORK, "--at", "2", "--tool-result", "@was.json", "--model", "other", *WORKSPACE),
+            *(
+                *FORK,
+                "--at",
+                "2",
+                "--tool-result",
+                '{"value":"released","version":9}',
+                "--model",
+                "other",
+                *WORKSPACE,
+            ),
             *("--base-url", server.url, "--api-key-env", "MY_KEY", "--record", "kept/fork"),
-            cwd=_with(tmp_path, {"was.json": '{"value":"released","version":9}'}),
+            cwd=tmp_path,
             env={"MY_KEY": "correct-horse"},
         )
     assert said.code == 0, said
@@ -89,12 +98,6 @@ def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: P
     assert (further.code, further.data["detail"]["content"]) == (0, "It is build 41.")
 
 
-def _with(folder: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return folder
-
-
 def test_a_live_fork_that_keeps_nothing_has_a_cassette_as_well(tmp_path: Path) -> None:
     with serving(replying(saying("Done"))) as server:
         live = ("--base-url", server.url, *WORKSPACE, "--record", "kept", "--json")
@@ -107,24 +110,8 @@ def test_a_live_fork_that_keeps_nothing_has_a_cassette_as_well(tmp_path: Path) -
     assert again.code == 0, again
 
 
-def test_tools_that_differ_from_the_recorded_ones_are_a_change(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        'def state_get(path: str) -> str:\n    """Read."""\n    return "mine: " + path\n'
-    )
-    reading = calling(("state_get", {"path": "/x"}))
-    with serving(replying(reading), replying(saying("Done"))) as server:
-        live = ("--base-url", server.url, "--tools", "mine:state_get", "--json")
-        said = toolreel(*FORK, "--at", "1", *live, cwd=tmp_path)
-    # The recorded call is answered by the new tool, since its result was not kept.
-    assert said.code == 0, said
-    assert said.data["turns"][0]["calls"][0]["result"] == '{"value":"mine: /release/status"}'
-    places = [change["place"] for change in said.data["fork"]["changed"]]
-    assert places[0] == "tools.state_get.description"
-    assert "tools.state_patch" in places
-
-
 def test_a_tool_that_needs_approval_is_not_run_where_nobody_is_there(tmp_path: Path) -> None:
-    _with(tmp_path, {"asking.py": APPROVED})
+    (tmp_path / "asking.py").write_text(APPROVED)
     call = calling(("greet", {"name": "Ada"}))
     answers = (replying(call), replying(saying("No greeting.")), replying(saying("Hello, Ada.")))
     with serving(*answers) as server:
@@ -169,21 +156,6 @@ def test_a_preset_and_settings_of_every_kind_are_changes(tmp_path: Path) -> None
     assert places == ["messages[0].content", "options.n", "config.tool_use_mode", "provider.id_style"]
 
 
-def test_a_tool_can_be_taken_away_and_its_recorded_result_carries_no_further(tmp_path: Path) -> None:
-    said = toolreel(*FORK, "--at", "2", "--deny", "state_patch", "--recorded", "--json", cwd=tmp_path)
-    assert (said.code, said.data["fork"]["stop"]["n"]) == (3, 4)
-    places = [change["place"] for change in said.data["fork"]["changed"]]
-    assert places == ["tools.state_patch", "masked[0]"]
-    assert said.data["turns"][1]["calls"][0]["result"].startswith("TOOL_NOT_ALLOWED")
-
-
-def test_text_that_is_no_json_is_a_text_to_the_model(tmp_path: Path) -> None:
-    said = toolreel(
-        *FORK, "--at", "2", "--tool-result", "nothing there", "--recorded", "--json", cwd=tmp_path
-    )
-    assert said.data["turns"][0]["calls"][0]["result"] == '{"value":"nothing there"}'
-
-
 def test_a_call_may_be_named_by_its_id(tmp_path: Path) -> None:
     recorded = (*FORK, "--recorded", "--json", "--at")
     by_id, strange = said_by_each([(*recorded, "call_1_0"), (*recorded, "call_9_9")], tmp_path)
@@ -201,10 +173,8 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     assert_mistake(taken, "kept.yaml exists already", "--overwrite")
     assert replaced.data["saved"] == ["kept.journal.jsonl"]
     assert (refused.code, refused.data["saved"]) == (2, [])
-    assert (
-        "the fork was not saved: kept.journal.jsonl, line 3: not written, it holds API key at event.output"
-        in refused.stderr
-    )
+    why = "kept.journal.jsonl, line 3: not written, it holds API key at event.output"
+    assert f"the recording was not saved: {why}" in refused.stderr
     assert "Zx9" not in refused.stderr
     assert replayed.code == 0
     assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]
@@ -223,7 +193,6 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ("--at", "1", "--recorded", "--tool-result", "x"),
         ("event 1 is no result of a",),
     ),
-    "a result from nowhere": (("--at", "2", "--recorded", "--tool-result", "@no.json"), ("no.json",)),
     "a setting": (("--at", "2", "--recorded", "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
     "a preset": (("--at", "2", "--recorded", "--preset", "nope"), ("there is no preset 'nope'",)),
     "live without tools": (
@@ -258,11 +227,3 @@ def test_a_run_that_the_changed_plan_does_not_lead_to_is_a_drift(tmp_path: Path)
         said, "event 2: it does not fit the changed run", "in phase AwaitingReply", "Fork at 1", code=3
     )
     assert said.stdout == ""
-
-
-def test_a_server_that_refuses_ends_the_fork_and_keeps_its_record(tmp_path: Path) -> None:
-    refusal = Answer(b'{"error":{"message":"no"}}', 400)
-    with serving(refusal) as server:
-        live = ("--base-url", server.url, *WORKSPACE, "--record", "kept", "--json")
-        said = toolreel(*FORK, "--at", "2", *live, cwd=tmp_path)
-    assert (said.code, said.data["outcome"], said.data["saved"]) == (1, "transport", ["kept.journal.jsonl"])

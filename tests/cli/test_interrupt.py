@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, said_by_each
+from tests.cli.commands import COMMAND, LOOKING_UP, WORKSPACE, Said, environment, run_at, said_by_each
 from tests.patience import HANG, NEVER, eventually
-from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._replay import DRIVERS
 
@@ -49,7 +48,7 @@ def asleep(pid: int) -> bool:
 
 def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
         said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2)
     assert said.code == 130
     assert "Traceback" not in said.stderr
@@ -68,7 +67,7 @@ def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Pat
 def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_path: Path) -> None:
     (tmp_path / "kept.yaml").write_text("of an earlier run")
     with serving(Answer(delay=NEVER)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept", "--overwrite")
+        base = (*run_at(server), "--record", "kept", "--overwrite")
         said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
@@ -79,7 +78,13 @@ def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_
 
 def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(tmp_path: Path) -> None:
     with serving(streaming(chunk("It is"), NEVER)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--record", "kept")
+        base = (
+            *run_at(server),
+            "--set",
+            "stream=final",
+            "--record",
+            "kept",
+        )
         said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
     assert said.code == 130
     assert "Traceback" not in said.stderr
@@ -88,19 +93,6 @@ def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(
     assert "It is" not in (tmp_path / "kept.journal.jsonl").read_text()
     (again,) = said_by_each([("replay", "kept")], tmp_path)
     assert again.code == 0
-
-
-def test_an_interrupted_fork_keeps_what_it_began_with_and_what_came(tmp_path: Path) -> None:
-    session = str(cassette("workspace"))
-    with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
-        live = ("--base-url", server.url, *WORKSPACE, "--record", "kept")
-        said = interrupted(("fork", session, "--at", "2", *live), tmp_path, lambda: len(server.seen) == 2)
-    assert said.code == 130
-    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
-    again, compared = said_by_each([("replay", "kept"), ("explain", session, "kept", "--json")], tmp_path)
-    assert "identical on sync: 5 events" in again.stdout
-    assert (compared.code, compared.data["first"]["n"]) == (1, 3)
 
 
 SOCKETS = Path("/proc/net/tcp")

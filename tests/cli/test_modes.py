@@ -13,6 +13,7 @@ from tests.cli.commands import (
     WORKSPACE,
     assert_mistake,
     environment,
+    run_at,
     said_by_each,
     toolreel,
 )
@@ -96,7 +97,7 @@ def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -
         (anew,) = said_by_each([record], tmp_path)
     assert (first.code, failed.code, anew.code) == (0, 1, 0)
     assert failed.data["saved"] == []
-    assert "the session was not saved, because the run did not complete (--mode record)" in failed.stderr
+    assert "the recording was not saved, because the run did not complete (--mode record)" in failed.stderr
     assert "It is a draft." in before["kept.yaml"]
     assert "Another." in kept(tmp_path)["kept.yaml"]
 
@@ -111,7 +112,7 @@ def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(tmp_path:
     )
     tools = ("--tools", "counting:state_get", "--record", "kept")
     with serving(LOOK, LOOK, ANSWER) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *tools)
+        base = (*run_at(server), "--json", *tools)
         short = (*base, "--set", "max_turns=1", "--overwrite")
         ended, extended, replayed = said_by_each(
             [short, (*base, "--mode", "extend"), ("replay", "kept", "--json")], tmp_path
@@ -137,14 +138,6 @@ def test_a_run_that_parts_from_its_recording_is_not_gone_on_with(tmp_path: Path)
     assert_mistake(other, "first change: seed", code=3)
     assert {name: text for name, text in kept(tmp_path).items() if name.startswith("kept")} == before
     assert (tmp_path / "new.yaml").exists()
-
-
-def test_a_journal_alone_cannot_be_extended(tmp_path: Path) -> None:
-    with serving(ANSWER) as server:
-        said_by_each([command(server.url, "--record", "kept")], tmp_path)
-    (tmp_path / "kept.yaml").unlink()
-    (said,) = said_by_each([command(DOWN, "--record", "kept", "--mode", "extend")], tmp_path)
-    assert_mistake(said, "kept.yaml: there is only a journal, which cannot be extended: use toolreel fork")
 
 
 def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
@@ -224,7 +217,7 @@ def test_a_run_whose_disk_is_full_shows_its_outcome_stops_and_is_resumed(tmp_pat
     assert said.code == 2
     assert "Traceback" not in said.stderr
     assert "outcome     completed: the model gave a final answer" in said.stdout
-    assert "the session was not saved: kept.journal.jsonl: cannot be written: File too large" in said.stderr
+    assert "the recording was not saved: kept.journal.jsonl: cannot be written: File too large" in said.stderr
     assert f"what was recorded is in {part}: toolreel resume {part} continues the run" in said.stderr
     assert again.code == 0
     assert "resumed     after 2 events, 1 new" in again.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, toolreel
+from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, run_at, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.testing import calling, saying
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def running(server: ChatServer, folder: Path, *options: str) -> Said:
-    asked = ("run", "Which status?", "--model", "m", "--base-url", server.url)
+    asked = run_at(server, "Which status?")
     return toolreel(*asked, "--output-schema", "schema.json", *options, cwd=folder)
 
 
@@ -42,16 +42,6 @@ def test_the_answer_is_the_call_of_the_final_tool_where_tools_are_offered(folder
     assert (again.code, f"value       {DRAFT}" in again.stdout.splitlines()) == (0, True)
 
 
-def test_without_tools_it_is_json_in_the_text(folder: Path) -> None:
-    with serving(replying(saying(f"Here it is:\n```json\n{DRAFT}\n```"))) as server:
-        said = running(server, folder, "--json")
-    tree = json.loads(said.stdout)
-    assert (tree["value"], tree["completed"], said.code) == ({"status": "draft"}, True, 0)
-    (body,) = [json.loads(seen.body) for seen in server.seen]
-    assert [message["role"] for message in body["messages"]] == ["system", "user"]
-    assert body["messages"][0]["content"].endswith(json.dumps(SCHEMA, separators=(",", ":")))
-
-
 def test_a_run_that_gives_up_says_so(folder: Path) -> None:
     with serving(replying(saying('{"status":"lost"}'))) as server:
         said = running(server, folder, "--set", "output_retries=0")
@@ -67,7 +57,7 @@ def test_a_run_that_gives_up_says_so(folder: Path) -> None:
         ("[1]", "expected a JSON object"),
         ("{", "is not a JSON Schema: Expecting"),
         ('{"type": "objekt"}', "not a JSON Schema at $.type"),
-        ("\xff", "cannot be read"),
+        ("\xff", "can't decode byte 0xff"),
     ],
 )
 def test_a_file_that_is_no_schema_is_a_mistake(folder: Path, text: str, why: str) -> None:
@@ -94,13 +84,3 @@ def test_a_fork_asks_for_a_typed_answer_of_a_run_that_had_none(folder: Path) -> 
     assert "Call final_answer with your answer." in json.loads(server.seen[1].body)["messages"][-1]["content"]
     again = toolreel("replay", "kept", "--json", cwd=folder)
     assert (again.code, again.data["value"]) == (0, {"status": "draft"})
-
-
-def test_a_fork_whose_record_has_no_such_answer_stops_where_the_model_is_asked_again(folder: Path) -> None:
-    forked = ("fork", str(cassette("workspace")), "--at", "5", "--output-schema", "schema.json", "--recorded")
-    said = toolreel(*forked, cwd=folder)
-    assert said.code == 3
-    assert any(
-        "the answer does not fit the output; the model is asked again" in line
-        for line in said.stdout.splitlines()
-    )

@@ -14,6 +14,7 @@ from tests.cli.commands import (
     Said,
     assert_mistake,
     on_terminal,
+    run_at,
     said_by_each,
     toolreel,
 )
@@ -27,7 +28,7 @@ SK_KEY = "sk-" + "Zx9" * 10
 
 
 def running(server: ChatServer, tmp_path: Path, *options: str) -> Said:
-    return toolreel("run", "Which status?", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+    return toolreel(*run_at(server, "Which status?"), *options, cwd=tmp_path)
 
 
 def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
@@ -38,7 +39,7 @@ def body(server: ChatServer, at: int = 0) -> dict[str, Json]:
 def test_a_run_with_tools_is_shown_kept_and_replayed_without_its_key(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
         said = toolreel(
-            *("run", "Which status?", "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY"),
+            *(*run_at(server, "Which status?"), "--api-key-env", "MY_KEY"),
             *(*WORKSPACE, "--system", "Be brief.", "--record", "kept/a session"),
             cwd=tmp_path,
             env={"MY_KEY": KEY},
@@ -104,7 +105,7 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tm
         chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n"
     )
     with serving(answer) as server:
-        said = running(server, tmp_path, "--stream", "--record", "kept")
+        said = running(server, tmp_path, "--set=stream=final", "--record", "kept")
     assert said.code == 0
     assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
     assert said.stderr.splitlines() == ["turn 1: waiting for the model", NO_PRESETS]
@@ -115,36 +116,9 @@ def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tm
     assert "answer      It is a draft." in again.stdout.splitlines()
 
 
-def test_json_is_the_same_whether_a_reply_is_streamed_or_not(tmp_path: Path) -> None:
-    answers = (streaming(chunk("It is a draft."), chunk(None, "stop")), replying(READY))
-    base = ("run", "hi", "--model", "m", "--json", "--stream", "--base-url")
-    with serving(*answers) as server:
-        streamed, whole = said_by_each([(*base, server.url)] * 2, tmp_path)
-    trees = [said.data for said in (streamed, whole)]
-    for tree in trees:
-        (turn,) = tree["turns"]
-        assert tree.pop("timing")["model_ms"] == turn.pop("ms") is not None
-    assert trees[0] == trees[1]
-    assert streamed.stderr == whole.stderr
-    assert whole.data["detail"]["content"] == "It is a draft."
-
-
-def test_a_stream_that_stalls_is_asked_for_again(tmp_path: Path) -> None:
-    stalled = streaming(chunk("It is "), *(": alive\n\n", 0.1) * 20)
-    with serving(stalled, streaming(chunk("It is a draft.", "stop"))) as server:
-        said = running(
-            server, tmp_path, "--stream", "--timeout", "0.5", "--set", "retry_base_ms=0", "--record", "kept"
-        )
-    assert said.code == 0
-    assert "answer      It is a draft." in said.stdout.splitlines()
-    assert "turn 1: waiting for the model (try 2)" in said.stderr
-    (again,) = said_by_each([("replay", "kept")], tmp_path)
-    assert again.code == 0
-
-
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
     with serving(replying(READY)) as server:
-        base = ("run", "-", "--model", "m", "--base-url", server.url, "--json")
+        base = (*run_at(server, "-"), "--json")
         said = toolreel(*base, cwd=tmp_path, stdin="Wie heißt es?\nSag es.\n".encode())
     assert said.code == 0
     assert body(server)["messages"] == [{"role": "user", "content": "Wie heißt es?\nSag es."}]
@@ -167,26 +141,13 @@ def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> Non
     assert (sent["temperature"], sent["stop"], sent["cache_prompt"], sent["n"]) == (0, "END", False, 1)
 
 
-def test_a_preset_reads_calls_that_are_written_as_text(tmp_path: Path) -> None:
-    fenced = '```json\n{"name": "state_get", "arguments": {"path": "/release/status"}}\n```'
-    with serving(
-        replying(saying(fenced)), replying(READY), replying(saying(fenced)), replying(READY)
-    ) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", *WORKSPACE)
-        mended, plain = said_by_each([(*base, "--preset", "qwen2_5_coder"), base], tmp_path)
-    assert mended.data["tally"]["tool_calls"] == 1
-    assert mended.data["turns"][0]["calls"][0]["provenance"] == "text:json_fenced"
-    assert plain.data["tally"]["tool_calls"] == 0
-    assert plain.data["turns"][0]["notices"] == ["TEXT_CALL_SUSPECTED"]
-
-
 def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(saying(f"The key is {SK_KEY}."))) as server:
         said = running(server, tmp_path, *WORKSPACE, "--record", "kept/secret")
     assert said.code == 2
     assert "outcome     completed: the model gave a final answer" in said.stdout
     assert "saved" not in said.stdout
-    assert "the session was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
+    assert "the recording was not saved: kept/secret.journal.jsonl, line 4" in said.stderr
     assert "API key" in said.stderr
     assert SK_KEY not in said.stderr
     part = "kept/secret.journal.jsonl.part"
@@ -195,23 +156,10 @@ def test_a_secret_in_a_reply_refuses_the_recording_and_still_shows_the_run(tmp_p
     assert SK_KEY not in (tmp_path / part).read_text()
 
 
-def test_a_key_that_the_server_repeats_is_masked_whatever_its_variable_is_called(tmp_path: Path) -> None:
-    refusal: Json = {"error": {"message": f"Incorrect credentials: {KEY}"}}
-    with serving(replying(refusal, 401)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", "kept")
-        said = toolreel(*base, "--api-key-env", "HORSE", cwd=tmp_path, env={"HORSE": KEY})
-    assert said.code == 1
-    assert "HTTP 401: Incorrect credentials: [value of" in said.stderr + said.stdout
-    saved = [path.read_text("utf-8") for path in tmp_path.iterdir()]
-    assert len(saved) == 2
-    assert not any(KEY in text for text in (*saved, said.stdout, said.stderr))
-
-
-@pytest.mark.parametrize("dummy", ["x", "ollama", "sk-no-key-required"])
-def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(dummy: str, tmp_path: Path) -> None:
-    with serving(replying(saying(f"Is {dummy} the key?"))) as server:
-        base = ("run", f"What is {dummy}?", "--model", "m", "--base-url", server.url, "--record", "kept")
-        said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": dummy})
+def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(tmp_path: Path) -> None:
+    with serving(replying(saying("Is ollama the key?"))) as server:
+        base = (*run_at(server, "What is ollama?"), "--record", "kept")
+        said = toolreel(*base, "--api-key-env", "K", cwd=tmp_path, env={"K": "ollama"})
     assert said.code == 0
     assert "The value of K is short, or what servers without keys take" in said.stderr
     assert (tmp_path / "kept.yaml").exists()
@@ -220,7 +168,7 @@ def test_a_key_that_is_no_secret_stops_no_recording_and_is_named(dummy: str, tmp
 def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(tmp_path: Path) -> None:
     answers = (replying(READY), replying(saying("Another.")), replying(saying(f"The key is {SK_KEY}.")))
     with serving(*answers) as server:
-        record = ("run", "hi", "--model", "m", "--base-url", server.url, "--json", "--record", "kept")
+        record = (*run_at(server), "--json", "--record", "kept")
         replace, replay = (*record, "--overwrite"), ("replay", "kept", "--json")
         commands = (record, record, replay, replace, replay, replace, replay)
         first, taken, once, second, again, refused, still = said_by_each(commands, tmp_path)
@@ -234,7 +182,7 @@ def test_a_recording_is_replaced_only_when_asked_and_by_one_that_may_be_written(
 
 def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), replying(READY)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, *WORKSPACE)
+        base = (*run_at(server), *WORKSPACE)
         said = toolreel(*base, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert said.code == 0
     assert "\\u2192 state_get(" in said.stdout
@@ -251,7 +199,7 @@ def test_a_picture_goes_out_with_the_prompt_and_is_shown_as_a_label(tmp_path: Pa
     (tmp_path / "list.csv").write_text("a,b")
     files = ("--attach", "cat.png", "--attach", "list.csv")
     with serving(replying(saying("A cat."))) as server:
-        asked = ("run", "What is it?", "--model", "m", "--base-url", server.url, "--record", "kept")
+        asked = (*run_at(server, "What is it?"), "--record", "kept")
         said = toolreel(*asked, *files, cwd=tmp_path)
         (body,) = [json.loads(seen.body) for seen in server.seen]
     assert said.code == 0
@@ -309,7 +257,7 @@ def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
     pad: Path, approve: tuple[str, ...], result: str
 ) -> None:
     with serving(*SCRIPT) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         said = toolreel(*base, *approve, "--record", "kept", cwd=pad)
     assert said.code == 0
     assert result in said.stdout
@@ -320,7 +268,7 @@ def test_in_a_pipe_a_tool_is_approved_beforehand_or_not_at_all(
 @pytest.mark.parametrize(("answer", "launched"), [("y\n", True), ("n\n", False)])
 def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: bool) -> None:
     with serving(*SCRIPT) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         code, shown = on_terminal(*base, cwd=pad, typed=answer)
     assert code == 0
     assert 'launch({"pad":3})' in shown
@@ -330,7 +278,7 @@ def test_at_a_terminal_the_person_is_asked(pad: Path, answer: str, launched: boo
 
 def test_an_end_of_input_instead_of_an_answer_cancels_the_run_and_keeps_it(pad: Path) -> None:
     with serving(SCRIPT[0]) as server:
-        base = ("run", "Launch.", "--model", "m", "--base-url", server.url, "--tools", "rocket:TOOLS")
+        base = (*run_at(server, "Launch."), "--tools", "rocket:TOOLS")
         code, shown = on_terminal(*base, "--record", "kept", cwd=pad, typed="\x04")
     assert code == 130
     assert "cancelled: interrupted from the keyboard" in shown

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, toolreel
+from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, run_at, toolreel
 from tests.evals.provider import provider
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel._cli import NO_PRESETS
@@ -66,16 +66,6 @@ def test_run_fork_and_resume_ask_azure_and_record_neither_key_nor_header(tmp_pat
         assert TENANT not in text
 
 
-def test_a_header_that_the_server_says_back_is_neither_shown_nor_recorded(tmp_path: Path) -> None:
-    with serving(replying(saying(f"You are {TENANT}."))) as server:
-        said = toolreel(
-            *("run", "Who am I?", "--model", "m", *azure(server.url), "--record", "kept"),
-            cwd=tmp_path,
-            env=ENVIRON,
-        )
-    assert TENANT not in said.stdout + said.stderr + kept(tmp_path)
-
-
 def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
     with provider() as far:
         cells = ("--model", "first/model", "--scenarios", "chat_only", *azure(far.url))
@@ -115,22 +105,9 @@ def gateway(url: str) -> dict[str, str]:
     return {"OPENROUTER_BASE_URL": url, "OPENROUTER_API_KEY": KEY, "OPENROUTER_API_PREFIX": ""}
 
 
-def test_behind_a_gateway_the_presets_of_openrouter_apply(tmp_path: Path) -> None:
-    cells = ("--model", "deepseek/deepseek-v3.2", "--scenarios", "chat_only")
-    with provider() as far:
-        there = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path).data
-        here = toolreel("eval", "run", "--dry-run", *cells, "--json", cwd=tmp_path, env=gateway(far.url)).data
-        run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=gateway(far.url))
-    assert here["differences"] == there["differences"]
-    assert {request.path for request in far.requests} == {"/chat/completions"}
-    assert run.code == 0, run
-    assert NO_PRESETS not in run.stderr
-    assert KEY not in kept(tmp_path)
-
-
 def told(tmp_path: Path, *options: str) -> Said:
     with serving(replying(saying("Hello."))) as server:
-        return toolreel("run", "Hi.", "--model", "m", "--base-url", server.url, *options, cwd=tmp_path)
+        return toolreel(*run_at(server, "Hi."), *options, cwd=tmp_path)
 
 
 def test_a_run_without_a_provider_says_that_no_presets_apply(tmp_path: Path) -> None:
@@ -139,16 +116,9 @@ def test_a_run_without_a_provider_says_that_no_presets_apply(tmp_path: Path) -> 
         assert NO_PRESETS not in told(tmp_path, *options).stderr
 
 
-def test_raw_evaluations_take_nothing_from_a_provider_and_are_not_warned(tmp_path: Path) -> None:
-    cells = ("--model", "first/model", "--scenarios", "chat_only", "--strategies", "raw")
-    with provider() as far:
-        run = toolreel("eval", "run", *cells, "--base-url", far.url, "--out", "results", cwd=tmp_path)
-    assert NO_PRESETS not in run.stderr
-
-
 def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
     with serving() as server:
-        run = ("run", "Hi.", "--model", "m", "--base-url", server.url, "--record", "kept")
+        run = (*run_at(server, "Hi."), "--record", "kept")
         cases = {
             ("--header", "X-Tenant"): "expected NAME=VARIABLE, for example X-Tenant=MY_TENANT",
             ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import on_terminal, toolreel
+from tests.cli.commands import on_terminal, run_at, toolreel
 from tests.servers.chat_server import chunk, replying, serving, streaming
 from toolreel._secrets import spellings
 from toolreel.testing import calling, saying
@@ -43,7 +43,7 @@ def assert_withheld(*texts: str) -> None:
         assert not [form for form in spellings(KEY) if form in text]
 
 
-@pytest.mark.parametrize("options", [(), ("--json",), ("--record", "kept"), ("--record", "kept", "--json")])
+@pytest.mark.parametrize("options", [("--record", "kept"), ("--json",)])
 @each_spelling
 def test_a_key_that_a_server_says_back_is_not_printed(
     tmp_path: Path, options: tuple[str, ...], spelled: str
@@ -57,7 +57,7 @@ def test_a_key_that_a_server_says_back_is_not_printed(
     refused = [replying({"error": {"message": f"Incorrect API key: {spelled} ."}}, 401)]
     for answers in (script, refused):
         with serving(*answers) as server:
-            base = ("run", "Pay.", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+            base = (*run_at(server, "Pay."), "--tools", "shop:TOOLS")
             said = toolreel(
                 *(*base, "--approve", "always", "--api-key-env", "K", *options), cwd=tmp_path, env={"K": KEY}
             )
@@ -83,7 +83,13 @@ def test_nor_is_one_that_is_streamed_in_pieces(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("K", KEY)
     pieces = [part for character in f"It is {KEY}." for part in (chunk(character), 0.01)]
     with serving(streaming(*pieces, chunk(None, "stop"))) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream", "--api-key-env", "K")
+        base = (
+            *run_at(server),
+            "--set",
+            "stream=final",
+            "--api-key-env",
+            "K",
+        )
         code, shown = on_terminal(*base, cwd=tmp_path)
     assert code == 0
     assert_withheld(shown)
@@ -105,7 +111,7 @@ def test_what_cannot_be_seen_is_spelt_out(tmp_path: Path, options: tuple[str, ..
     ]
     for answers in (script, [replying({"error": {"message": f"e{UNSEEN}f"}}, 400)]):
         with serving(*answers) as server:
-            base = ("run", f"g{UNSEEN}h", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+            base = (*run_at(server, f"g{UNSEEN}h"), "--tools", "shop:TOOLS")
             said = toolreel(*base, "--approve", "always", *options, cwd=tmp_path)
         assert not unseen_in(said.stdout + said.stderr)
         assert "\\u202e" in said.stdout + said.stderr
@@ -116,7 +122,7 @@ def test_what_cannot_be_seen_is_spelt_out(tmp_path: Path, options: tuple[str, ..
 def test_the_person_who_approves_sees_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(TOOLS)
     with serving(replying(calling(("pay", {"to": "a\u202eb\u200bc"}))), replying(saying("ok"))) as server:
-        base = ("run", "Pay.", "--model", "m", "--base-url", server.url, "--tools", "shop:TOOLS")
+        base = (*run_at(server, "Pay."), "--tools", "shop:TOOLS")
         code, shown = on_terminal(*base, cwd=tmp_path, typed="n\n")
     assert code == 0
     assert not {"\u202e", "\u200b"} & {*shown}
@@ -126,7 +132,7 @@ def test_the_person_who_approves_sees_what_is_there(tmp_path: Path) -> None:
 def test_diffs_and_errors_spell_it_out_too(tmp_path: Path) -> None:
     for name, text in (("one", f"a{UNSEEN}"), ("two", f"b{UNSEEN}")):
         with serving(replying(saying(text))) as server:
-            base = ("run", "hi", "--model", "m", "--base-url", server.url, "--record", name)
+            base = (*run_at(server), "--record", name)
             assert toolreel(*base, cwd=tmp_path).code == 0
     for command in (
         ("explain", "one", "two"),

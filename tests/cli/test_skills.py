@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
-from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import READY, WORKSPACE, assert_mistake, run_at, said_by_each, toolreel
+from tests.cli.test_tools import names
 from tests.servers.chat_server import replying, serving
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel.testing import calling
@@ -28,14 +30,10 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(said: Said) -> list[str]:
-    return [str(tool["name"]) for tool in said.data["tools"]]
-
-
 def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path) -> None:
     with serving(replying(LOADING), replying(RUNNING), replying(READY)) as server:
         said = toolreel(
-            *("run", "Fill it.", "--model", "m", "--base-url", server.url, *ALLOWED, "--approve", "always"),
+            *(*run_at(server, "Fill it."), *ALLOWED, "--approve", "always"),
             *("--system", "Be brief.", "--record", "kept", "--json"),
             cwd=here,
         )
@@ -56,25 +54,11 @@ def test_a_run_loads_a_skill_runs_its_script_and_replays_without_both(here: Path
 
 def test_scripts_are_not_offered_unless_they_are_allowed_nor_run_unless_approved(here: Path) -> None:
     with serving(replying(RUNNING), replying(READY), replying(RUNNING), replying(READY)) as server:
-        base = ("run", "Fill it.", "--model", "m", "--base-url", server.url, "--approve", "never", "--json")
+        base = (*run_at(server, "Fill it."), "--approve", "never", "--json")
         unknown, denied = said_by_each([(*base, "--skills", "skills"), (*base, *ALLOWED)], here)
     assert "There is no tool 'skills_run_script'" in unknown.stdout
     assert "TOOL_DENIED" in denied.stdout
     assert "said: hello" not in unknown.stdout + denied.stdout
-
-
-def test_a_fork_goes_on_with_the_skills_of_its_run(here: Path) -> None:
-    with serving(replying(LOADING), replying(READY), replying(LOADING), replying(READY)) as server:
-        base = ("--base-url", server.url, "--skills", "skills")
-        kept, forked = said_by_each(
-            [
-                ("run", "Fill it.", "--model", "m", *base, "--record", "kept"),
-                ("fork", "kept", "--at", "0", "--model", "other", *base, "--json"),
-            ],
-            here,
-        )
-    assert (kept.code, forked.code) == (0, 0)
-    assert "# Forms" in server.seen[3].body.decode()
 
 
 def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
@@ -92,16 +76,16 @@ def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
 def test_the_surface_is_shown_beside_other_tools(here: Path) -> None:
     skills, scripts, both = said_by_each(
         [
-            ("tools", "--skills", "skills", "--json"),
-            ("tools", *ALLOWED, "--json"),
-            ("tools", *WORKSPACE, "--skills", "skills", "--deny", "skills_list", "--json"),
+            ("tools", "--skills", "skills"),
+            ("tools", *ALLOWED),
+            ("tools", *WORKSPACE, "--skills", "skills", "--deny", "skills_list"),
         ],
         here,
     )
     three = ["skills_list", "skills_load", "skills_read_file"]
     assert names(skills) == three
     assert names(scripts) == [*three, "skills_run_script"]
-    assert scripts.data["tools"][3]["flags"] == ["approval"]
+    assert re.search(r"^skills_run_script +\d+ +approval ", scripts.stdout, re.MULTILINE)
     assert names(both)[-2:] == three[1:]
 
 
@@ -116,8 +100,8 @@ def test_mistakes_are_told(here: Path) -> None:
             ("tools", "--skills", "skills", "--skills-allow-script", "pdf-forms/say.sh"),
             ("tools", *WORKSPACE, "--skills-allow-script", "*"),
             ("tools",),
-            ("tools", "--skills", "bad", "--skills-skip-invalid", "--json"),
-            ("tools", "--skills", "other", "--json"),
+            ("tools", "--skills", "bad", "--skills-skip-invalid"),
+            ("tools", "--skills", "other"),
             ("tools", "--skills", "other", "--check"),
         ],
         here,

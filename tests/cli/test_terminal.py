@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, toolreel
+from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, run_at
 from tests.patience import NEVER
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
@@ -36,13 +36,6 @@ def test_a_terminal_gets_colour_and_lines_that_fit_it(tmp_path: Path) -> None:
     assert "            Write each tool call as a ```json block and nothing else. When a" in lines
 
 
-def test_a_pipe_gets_neither_colour_nor_wrapped_lines(tmp_path: Path) -> None:
-    said = toolreel("demo", cwd=tmp_path)
-    assert "\x1b" not in said.stdout + said.stderr
-    assert "When state_patch succeeds, you are finished." in said.stdout
-    assert max(map(len, said.stdout.splitlines())) > 80
-
-
 @pytest.mark.parametrize("arguments", [("presets",), ("replay", "kept"), ("replay", "kept", "--json")])
 def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
     for path in cassette("workspace").parent.iterdir():
@@ -57,19 +50,6 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], t
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_spinner_shows_the_turn_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with serving(replace(replying(LOOKING_UP), delay=0.5), replace(replying(READY), delay=0.5)) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
-        code, shown = on_terminal(*base, cwd=tmp_path)
-    assert code == 0
-    seen = plain(shown)
-    assert re.search(r"[⠀-⣿] turn 1: waiting for the model +0:00:0\d", seen)
-    assert re.search(r"[⠀-⣿] turn 2: waiting for the model +0:00:0\d", seen)
-    assert re.search(r"\r\x1b\[2K", shown), "the spinner's line was not cleared"
-    report = seen[seen.index("model       m") :]
-    assert "waiting" not in report
-
-
 def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
     thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
     pieces = (
@@ -81,7 +61,7 @@ def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
         chunk("\x1b[31m\x07", "stop"),
     )
     with serving(streaming(*pieces), streaming(*pieces)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url, "--stream")
+        base = (*run_at(server), "--set=stream=final")
         code, shown = on_terminal(*base, cwd=tmp_path)
         _, as_machine = on_terminal(*base, "--json", cwd=tmp_path)
     assert code == 0
@@ -96,13 +76,9 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     answers = (streaming(chunk("It is"), called, ends=False), streaming(chunk("It is a draft.", "stop")))
     with serving(*answers) as server:
         base = (
-            "run",
-            "hi",
-            "--model",
-            "m",
-            "--base-url",
-            server.url,
-            "--stream",
+            *run_at(server),
+            "--set",
+            "stream=final",
             "--set",
             "retry_base_ms=200",
         )
@@ -116,18 +92,10 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
 
 def test_a_notice_is_wrapped_between_words(tmp_path: Path) -> None:
     with serving(replying(READY)) as server:
-        base = ("run", "hi", "--model", "m", "--base-url", server.url)
+        base = run_at(server)
         _, shown = on_terminal(*base, cwd=tmp_path, columns=40)
     first, second, *_ = plain(shown).partition("No provider is named")[2].splitlines()
     assert (first.rstrip(), second.split()[0]) == (", so no provider's", "presets")
-
-
-@pytest.mark.parametrize("columns", [20, 132, pytest.param(40, marks=pytest.mark.slow)])
-def test_the_layout_fits_narrow_and_wide_terminals(tmp_path: Path, columns: int) -> None:
-    code, shown = on_terminal("demo", "--driver", "sync", cwd=tmp_path, columns=columns)
-    assert code == 0
-    report = plain(shown).partition("replay ")[0]
-    assert max(map(len, report.splitlines())) <= max(columns, 34)
 
 
 # What a terminal shows of a run and of an evaluation while they run, and that nothing of it stays.
@@ -148,13 +116,12 @@ def billed(reply: Mapping[str, Any]) -> Answer:
 def running(
     cwd: Path,
     *more: str,
-    answers: tuple[Answer, ...] = (),
     columns: int = 80,
     **given: Any,  # noqa: ANN401 - of on_terminal
 ) -> tuple[int, str]:
     """A run on a terminal."""
-    with serving(*(answers or (billed(LOOKING_UP), billed(READY)))) as server:
-        base = ("run", "Which status?", "--model", "m", "--base-url", server.url, *WORKSPACE)
+    with serving(billed(LOOKING_UP), billed(READY)) as server:
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
         return on_terminal(*base, *more, cwd=cwd, columns=columns, **given)
 
 
@@ -200,8 +167,11 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(tmp_path: Path) -> No
 
 
 def test_ctrl_c_leaves_the_terminal_clean(tmp_path: Path) -> None:
-    answers = (billed(LOOKING_UP), Answer(delay=NEVER))
-    code, shown = running(tmp_path, answers=answers, interrupted_at="turn 2: waiting")
+    with serving(billed(LOOKING_UP), Answer(delay=NEVER)) as server:
+        base = (*run_at(server, "Which status?"), *WORKSPACE)
+        code, shown = on_terminal(
+            *base, cwd=tmp_path, interrupted_at="turn 2: waiting", when=lambda: len(server.seen) == 2
+        )
     assert code == 130
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN), "the cursor is visible again"
     assert "error: interrupted from the keyboard" in plain(shown)

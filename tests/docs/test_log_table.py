@@ -11,14 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.docs.log_table import OTHERS, PAGE, rows, written
+from tests.docs.log_table import OTHERS, rows
 from tests.docs.snippets import ROOT
 from tests.servers.chat_server import replying, serving
 from tests.servers.proxy_server import proxying
 from toolreel import Plan, Ports, PythonTools, run, tool
 from toolreel._driver import InstantClock
-from toolreel.cassette import use_cassette
-from toolreel.http import HttpEndpoint
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 
@@ -36,11 +34,6 @@ def calls() -> Iterator[tuple[str, str, str]]:
                     )
                 case _:
                     pass
-
-
-def test_the_page_has_the_table_of_the_code() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert page == written(page), "python -m tests.docs.log_table"
 
 
 def test_every_record_that_is_no_note_is_in_the_table_and_no_other() -> None:
@@ -100,20 +93,6 @@ def test_of_a_run_with_faults(caplog: pytest.LogCaptureFixture) -> None:
     run(plan, Ports(ScriptedEndpoint(script), tools, clock=InstantClock()))
     told = {str(vars(record).get("event")) for record in caplog.records}
     assert {"run_began", "call_rejected", "retry_planned", "call_started", "approval_asked"} <= told
-    assert unlisted(caplog.records) == set()
-
-
-def test_of_a_recording_and_its_replay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    plan = Plan.of(model="m", messages="Hi!")
-    with serving(replying(saying("Hi."))) as server:
-        for _ in range(2):
-            with (
-                use_cassette(tmp_path / "hi.yaml", mode="auto") as session,
-                HttpEndpoint(server.url, transport=session.transport()) as endpoint,
-            ):
-                run(plan, Ports(endpoint))
-    told = {str(vars(record).get("event")) for record in caplog.records}
-    assert {"cassette_saved", "cassette_loaded"} <= told
     assert unlisted(caplog.records) == set()
 
 

@@ -112,10 +112,6 @@ def test_settings_of_your_own_are_one_more_result(reply: str, settings: dict[str
     assert own["verdict"] == verdict
 
 
-def test_a_body_that_may_come_right_is_waited_for() -> None:
-    assert read("<html>", "body")["results"][0]["verdict"].endswith(" ms, then sends the same request again")
-
-
 def test_the_second_of_two_calls_waits_for_the_first() -> None:
     calls = [call["fate"] for call in read(f"{CALL}\n{CALL.replace('pin', 'shim')}")["results"][0]["calls"]]
     assert calls == [
@@ -130,11 +126,7 @@ def test_the_second_of_two_calls_waits_for_the_first() -> None:
         ("tools", "[", "not JSON: Expecting value: line 1 column 2 (char 1)"),
         ("tools", '"ping"', 'expected a list, such as ["ping"] or the "tools" of a request'),
         ("tools", "[1]", "expected a name or a definition, got 1"),
-        ("tools", '["ping", "ping"]', "tool 'ping' is defined twice; rename one of the two"),
-        ("tools", '["no name"]', "tool"),
-        ("tools", '[{"name": "ping", "parameters": 7}]', "ping"),
         ("settings", "[]", 'expected an object, such as {"nudge_no_tool_calls": 1}'),
-        ("preset", "nobody", "nobody"),
         ("settings", '{"max_turn": 1}', "there is no setting 'max_turn'; did you mean 'max_turns'?"),
     ],
 )

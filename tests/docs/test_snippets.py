@@ -162,21 +162,12 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return page
 
 
-def test_a_page_is_run_as_it_is_read(page: Path, tmp_path: Path, forks: Forks) -> None:
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    run_page(page, folder, forks)
-    assert [file.name for file in folder.glob("*.py")] == ["greet.py"]
-    assert [bool(block.not_run) for block in blocks_of(page)] == [False] * 4 + [True, False]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("hello …", "bye", "page.md:15: the page shows\nbye"),
         ("\ntwo\n", "\nthree\n", "the page shows"),
         ("exits with 3", "exits with 4", "expected exit status 4, got 3"),
-        ("greet import greet", "greet import leave", "ImportError"),
     ],
 )
 def test_a_page_that_is_wrong_fails(

@@ -1,19 +1,37 @@
-"""Fuzzing from the command line: ``python -m tests.fuzz [TARGET…] [--seconds N] [--replay FILE…]``.
+"""Coverage-guided fuzzing from the command line: ``python -m tests.fuzz [TARGET…] [--seconds N]``.
 
-What it finds is made small and kept under ``tests/fuzz/found/``; the exit code is 1 then.
+What it finds is kept under ``tests/fuzz/found/``; the exit code is 1 then. ``--replay FILE…`` checks kept
+inputs alone. Hypothesis draws inputs for the same targets in ``test_targets.py``.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import re
+import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
-from tests.fuzz.found import complaint, keep, minimised
-from tests.fuzz.sessions import ROOT, Session, guided, has_atheris, unguided
+from tests.fuzz.draw import plain
+from tests.fuzz.found import FOUND, keep
+from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+_CORPUS: Final = ROOT / ".fuzz"
+"""Inputs that reached something new, kept from session to session."""
+_OPTIONS: Final = {
+    "max_len": 4_096,
+    "timeout": 20,  # seconds, after which an input counts as a hang
+    "rss_limit_mb": 1_024,
+    "print_final_stats": 1,
+}
+_FIGURES: Final = re.compile(r"stat::(?:number_of_executed_units|new_units_added):\s+\d+")
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -21,56 +39,57 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}; all if none is named")
     parser.add_argument("--seconds", type=float, default=60, help="for each target (60)")
     parser.add_argument("--replay", nargs="+", type=Path, metavar="FILE", help="check kept inputs, no others")
-    parser.add_argument("--without-atheris", action="store_true", help="draw inputs with Hypothesis alone")
     arguments = parser.parse_args(given)
-    if unknown := [name for name in arguments.targets if name not in TARGETS]:
+    targets = [path.resolve().parent.name for path in arguments.replay or ()] or arguments.targets or TARGETS
+    if unknown := [name for name in targets if name not in TARGETS]:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
     if arguments.replay:
-        return replay(arguments.replay, parser)
-    is_guided = has_atheris() and not arguments.without_atheris
-    if not is_guided:
-        print("Without atheris, which is for Linux and Python before 3.14: Hypothesis draws the inputs.")
-    sessions = []
-    for name in arguments.targets or TARGETS:
-        fuzz = guided if is_guided and not TARGETS[name].measures else unguided
-        sessions.append(fuzz(name, arguments.seconds, partial(print, f"{name}:", flush=True)))
-        print(told(sessions[-1]), flush=True)
-    return 1 if any(session.found is not None or session.log for session in sessions) else 0
+        for name, path in zip(targets, arguments.replay, strict=True):
+            TARGETS[name].check(path.read_bytes())
+        print(f"{len(arguments.replay)} inputs, all of them hold")
+        return 0
+    if importlib.util.find_spec("atheris") is None:
+        print("Not fuzzed: atheris is for Linux and Python before 3.14.")
+        return 0
+    return max([fuzz(name, arguments.seconds) for name in targets])
 
 
-def replay(paths: list[Path], parser: argparse.ArgumentParser) -> int:
-    """Check inputs whose folder names the target; the first that fails shows its traceback."""
-    for path in paths:
-        name = path.resolve().parent.name
-        if name not in TARGETS:
-            parser.error(f"{path}: the folder of an input names its target, one of {', '.join(TARGETS)}")
-        print(f"{name}: {path}", flush=True)
-        TARGETS[name].check(path.read_bytes())
-    print(f"{len(paths)} inputs, all of them hold")
-    return 0
-
-
-def told(session: Session) -> str:
-    """A session in words, and what to do about what it found."""
-    line = f"{session.target}: {session.executions:,} executions"
-    if session.coverage:
-        line += f", {session.new:,} of them reached something new, {session.coverage:,} edges of the core"
-    if session.found is None:
-        return f"{line}, nothing found" if not session.log else f"{line}, ended early:\n{session.log}"
-    check = TARGETS[session.target].check
-    small = minimised(check, session.found)
-    path = keep(session.target, small).relative_to(ROOT)
-    why = complaint(check, small) or "it took too long or too much memory under instrumentation"
-    return (
-        f"{line}, FOUND {plain_words(small)}\n  {why}\n"
-        f"  reproduce: python -m tests.fuzz --replay {path}\n"
-        "  Mend the rule behind it, and keep the file: make test replays it from now on."
-    )
-
-
-def plain_words(data: bytes) -> str:
-    """An input as one line."""
-    return repr(data if len(data) < 200 else data[:200] + b"...")
+def fuzz(target: str, seconds: float) -> int:
+    """Let atheris look for inputs that reach what none has reached before; 1 if one shows a defect."""
+    corpus = _CORPUS / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as folder:
+        begun, artifacts, words = (Path(folder) / name for name in ("seeds", "found", "words"))
+        escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in FRAGMENTS)
+        words.write_text("".join(f'"{text}"\n' for text in escaped), encoding="ascii")
+        artifacts.mkdir()
+        begun.mkdir()
+        for place, data in enumerate(TARGETS[target].seeds()):
+            (begun / f"{place:04}").write_bytes(data)
+        known = [FOUND / target] if (FOUND / target).is_dir() else []
+        options = {
+            "max_total_time": round(seconds),
+            "dict": words,
+            "artifact_prefix": f"{artifacts}/",
+            **_OPTIONS,
+        }
+        command = [sys.executable, "-m", "tests.fuzz.worker", target]
+        command += [f"-{name}={value}" for name, value in options.items()]
+        done = subprocess.run(
+            [*command, *map(str, (corpus, begun, *known))],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = [path for path in sorted(artifacts.iterdir()) if not path.name.startswith("slow-unit")]
+        print(f"{target}: {', '.join(_FIGURES.findall(done.stderr))}", flush=True)
+        if found:
+            path = keep(target, plain(found[0].read_bytes())).relative_to(ROOT)
+            print(f"  FOUND; reproduce: python -m tests.fuzz --replay {path}")
+        elif done.returncode:
+            print(done.stderr[-4_000:])
+        return int(bool(found or done.returncode))
 
 
 if __name__ == "__main__":

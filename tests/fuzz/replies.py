@@ -10,7 +10,7 @@ from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
 from toolreel_core._jsontext import ArgumentRepairs, canonical, read
-from toolreel_core._replies import PROBLEM_WORDS, Finish, Reply, normalize_reply, unstreamed
+from toolreel_core._replies import PROBLEM_WORDS, Finish, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -42,9 +42,9 @@ def _check_text(draw: Draw, heard: _Read) -> None:
     raw = text.encode("utf-8", "surrogateescape")
     _claim(twice(lambda: heard(text)), text)
     _claim(twice(lambda: heard(raw)), raw)
-    whole, codes = unstreamed(text)
-    claim_warnings(codes)
-    _claim(heard(whole), whole)
+    read = as_chat(text)
+    claim_warnings(read.codes)
+    _claim(heard(read.body), read.body)
 
 
 def _check_tree(draw: Draw, heard: _Read) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.fuzz.attacks import READERS
 from tests.fuzz.fragments import CORPORA, FRAGMENTS
 from tests.wire_forms import OTHER_FORMS
 
@@ -18,12 +17,6 @@ def of_arguments() -> Iterator[bytes]:
     """The arguments of the worked replies."""
     for text in sorted({*_arguments(_rows("wire.jsonl")), *FRAGMENTS[:20]}):
         yield b"\x00\x00" + text.encode()
-
-
-def of_attacks() -> Iterator[bytes]:
-    """Each fragment again and again, as text and as all else."""
-    for place, text in enumerate(FRAGMENTS):
-        yield bytes([place % len(READERS), 0, 0]) + text.encode()
 
 
 def of_replies() -> Iterator[bytes]:

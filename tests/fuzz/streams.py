@@ -10,8 +10,8 @@ from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object, json_value
 from toolreel_core._jsontext import Json, canonical, sound
-from toolreel_core._replies import Delta, Stream, normalize_reply
-from toolreel_core._settings import LoopConfig
+from toolreel_core._replies import Delta, normalize_reply, stream_in
+from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._tools import ToolSurface
 
 _CONFIG: Final = LoopConfig()
@@ -20,12 +20,37 @@ _SINGLY: Final = 400
 _ENDS: Final = ("\n\n", "\r\n\r\n", "\r\r", "\n")
 
 
-def _heard(pieces: Sequence[str]) -> tuple[bool | None, bool, int, Sequence[Delta], Json]:
+def check(data: bytes) -> None:
+    """What holds for any text, for odd chunks, and for a call that comes in fragments."""
+    draw = Draw(data)
+    draw.one_of((_check_any, _check_chunks, _check_call))(draw)
+
+
+def check_pieces(text: str, cuts: Sequence[int], form: WireForm = "chat_completions") -> None:
+    """What holds for a text, however it is cut into pieces."""
+    whole = _heard([text], form)
+    singly = [*text[:_SINGLY], text[_SINGLY:]]
+    assert _heard(singly, form) == whole, "a stream means something else a character at a time"
+    assert _heard(_pieces(text, cuts), form) == whole, "a stream means something else in other pieces"
+    shown = whole[3]
+    claim_text(sound("".join(delta.text for delta in shown)))
+    assert all(delta.text for delta in shown), "nothing to show is shown"
+    match form, whole[-1]:
+        case "chat_completions", {"choices": [{"message": {"content": str() as content}}, *_]}:
+            said = "".join(delta.text for delta in shown if delta.kind == "content")
+            assert said == content, "what was shown is not what came"
+        case _:
+            canonical(whole[-1])
+
+
+def _heard(
+    pieces: Sequence[str], form: WireForm = "chat_completions"
+) -> tuple[bool | None, bool, int, Sequence[Delta], Json]:
     """What a stream comes to that arrives in some pieces.
 
     Whether it is one, whether it is over, its progress, what it shows, and the whole.
     """
-    stream, shown = Stream(), list[Delta]()
+    stream, shown = stream_in(form), list[Delta]()
     for piece in pieces:
         stream, deltas = stream.feed(piece)
         shown += deltas
@@ -34,22 +59,16 @@ def _heard(pieces: Sequence[str]) -> tuple[bool | None, bool, int, Sequence[Delt
     return closed.streamed, closed.done, closed.progress, [*shown, *deltas], stream.whole()
 
 
-def check(data: bytes) -> None:
-    """What holds for any text, for odd chunks, and for a call that comes in fragments."""
-    draw = Draw(data)
-    draw.one_of((_check_any, _check_chunks, _check_calls))(draw)
-
-
 def _check_any(draw: Draw) -> None:
     cuts = [draw.number(1 << 12) for _ in range(draw.one_of(range(6)))]
-    _check_pieces(draw.rest(), cuts)
+    check_pieces(draw.rest(), cuts)
 
 
 def _check_chunks(draw: Draw) -> None:
     end = draw.one_of(_ENDS)
     cuts = [draw.number(1 << 12) for _ in range(draw.one_of(range(6)))]
     texts = ["data: " + canonical(_chunk(draw)) + end for _ in range(draw.one_of(range(8)))]
-    _check_pieces("".join([*texts, draw.one_of(("", "data: [DONE]", f"data: [DONE]{end}"))]), cuts)
+    check_pieces("".join([*texts, draw.one_of(("", "data: [DONE]", f"data: [DONE]{end}"))]), cuts)
 
 
 def _chunk(draw: Draw) -> Json:
@@ -62,75 +81,19 @@ def _chunk(draw: Draw) -> Json:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": draw.one_of((None, "stop", 1))}]}
 
 
-def _check_pieces(text: str, cuts: Sequence[int]) -> None:
-    whole = _heard([text])
-    singly = [*text[:_SINGLY], text[_SINGLY:]]
-    assert _heard(singly) == whole, "a stream means something else a character at a time"
-    assert _heard(_pieces(text, cuts)) == whole, "a stream means something else in other pieces"
-    canonical(whole[-1])
-    claim_text(sound("".join(delta.text for delta in whole[3])))
-    assert all(delta.text for delta in whole[3]), "nothing to show is shown"
-    if isinstance(content := _content_of(whole[-1]), str):
-        shown = "".join(delta.text for delta in whole[3] if delta.kind == "content")
-        assert shown == content, "what was shown is not what came"
-
-
-def _check_calls(draw: Draw) -> None:
-    """Calls that come in fragments are what was cut into them; less than all of them is none."""
+def _check_call(draw: Draw) -> None:
+    """A call is whole, or does not run; more habits of servers are in tests/properties."""
     end = draw.one_of(_ENDS)
     place = draw.number(1 << 16)
-    fragments = draw.one_of((_with_index, _by_order, _by_id, _told_again))
-    calls = [canonical(json_object(draw)) for _ in range(draw.one_of((1, 2)))]
-    deltas: list[Json] = []
-    for number, arguments in enumerate(calls):
-        pieces = _pieces(arguments, [draw.number(1 << 8) for _ in range(draw.one_of(range(6)))])
-        deltas += [{"delta": {"tool_calls": [fragment]}} for fragment in fragments(number, pieces)]
+    arguments = canonical(json_object(draw))
+    pieces = _pieces(arguments, [draw.number(1 << 8) for _ in range(draw.one_of(range(6)))])
+    fragments: list[Json] = [{"index": 0, "id": "c", "function": {"name": "ping", "arguments": ""}}]
+    fragments += [{"index": 0, "function": {"arguments": piece}} for piece in pieces]
+    deltas: list[Json] = [{"delta": {"tool_calls": [fragment]}} for fragment in fragments]
     deltas.append({"delta": {}, "finish_reason": "tool_calls"})
     text = "".join(f"data: {canonical({'choices': [delta]})}{end}" for delta in deltas)
-    assert _run_by(_heard([text])[-1]) == [*map(sound, calls)], f"other calls came of {text!r}"
-    last = text.rindex("data:")
-    assert _run_by(_heard([text[: place % last]])[-1]) == [], "a call that was cut would run"
-
-
-def _with_index(number: int, pieces: Sequence[str]) -> list[Json]:
-    """As OpenAI does."""
-    first: dict[str, Json] = {
-        "index": number,
-        "id": f"c{number}",
-        "function": {"name": "ping", "arguments": ""},
-    }
-    rest: list[Json] = [{"index": number, "function": {"arguments": piece}} for piece in pieces]
-    return [first, *rest]
-
-
-def _by_order(number: int, pieces: Sequence[str]) -> list[Json]:
-    """As servers do that give no index."""
-    first: dict[str, Json] = {"id": f"c{number}", "function": {"name": "ping", "arguments": ""}}
-    rest: list[Json] = [{"function": {"arguments": piece}} for piece in pieces]
-    return [first, *rest]
-
-
-def _by_id(number: int, pieces: Sequence[str]) -> list[Json]:
-    """As servers do that give every fragment the same index."""
-    first: dict[str, Json] = {"index": 0, "id": f"c{number}", "function": {"name": "ping", "arguments": ""}}
-    numbered: dict[str, Json] = {"index": 0, "id": f"c{number}"}
-    rest: list[Json] = [{**numbered, "function": {"arguments": piece}} for piece in pieces]
-    return [first, *rest]
-
-
-def _told_again(number: int, pieces: Sequence[str]) -> list[Json]:
-    """As servers do that repeat name and id."""
-    named: dict[str, Json] = {"index": number, "id": f"c{number}"}
-    return [{**named, "function": {"name": "ping", "arguments": piece}} for piece in pieces]
-
-
-def _content_of(whole: Json) -> Json:
-    """The content of the reply, if there is one."""
-    match whole:
-        case {"choices": [{"message": {"content": content}}, *_]}:
-            return content
-        case _:
-            return None
+    assert _run_by(_heard([text])[-1]) == [sound(arguments)], f"another call came of {text!r}"
+    assert _run_by(_heard([text[: place % text.rindex("data:")]])[-1]) == [], "a call that was cut would run"
 
 
 def _pieces(text: str, cuts: Sequence[int]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.fuzz import arguments, attacks, forms, replies, seeds, streams, texts
+from tests.fuzz import arguments, forms, replies, seeds, streams, texts
 from tests.fuzz.draw import fragment
 from tests.fuzz.fragments import FRAGMENTS
 
@@ -20,13 +20,10 @@ class Target:
     check: Callable[[bytes], None]
     seeds: Callable[[], Iterable[bytes]]
     """Inputs to begin with."""
-    measures: bool = False
-    """Whether it measures what the core takes. Instruments would count too, so Hypothesis draws then."""
 
 
 TARGETS: Final[dict[str, Target]] = {
     "arguments": Target(arguments.check, seeds.of_arguments),
-    "attacks": Target(attacks.check, seeds.of_attacks, measures=True),
     "forms": Target(forms.check, seeds.of_forms),
     "replies": Target(replies.check, seeds.of_replies),
     "streams": Target(streams.check, seeds.of_streams),

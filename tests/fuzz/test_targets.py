@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.fuzz import attacks
-from tests.fuzz.draw import Draw, fragment, plain
+from tests.fuzz.draw import Draw, fragment
+from tests.fuzz.found import kept
 from tests.fuzz.fragments import FRAGMENTS
-from tests.fuzz.targets import TARGETS, Target, inputs
+from tests.fuzz.targets import TARGETS, inputs
 from tests.fuzz.written import DIALECTS_WRITTEN, SPOKEN_OF, written
 from toolreel_core._jsontext import NOTHING
 from toolreel_core._replies import Reply, normalize_reply
 from toolreel_core._text_calls import DIALECTS, TextCalls, text_calls
 
-QUICK_ATTACKS = partial(attacks.check, size=2_048, seconds=60)
-QUICK = {**TARGETS, "attacks": replace(TARGETS["attacks"], check=QUICK_ATTACKS)}
-"""The targets, of which none takes long."""
 
-
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_target_holds_for_whatever_comes(name: str) -> None:
-    target = QUICK[name]
+    target = TARGETS[name]
 
     @settings(suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow])
     @given(inputs(target))
@@ -36,17 +31,10 @@ def test_a_target_holds_for_whatever_comes(name: str) -> None:
     check_each()
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_target_holds_where_fuzzing_begins(name: str) -> None:
-    target: Target = QUICK[name]
-    for data in target.seeds():
-        target.check(data)
-
-
-@given(st.binary(max_size=40))
-def test_an_input_means_the_same_with_its_fragments_written_out(data: bytes) -> None:
-    assert plain(plain(data)) == plain(data)
-    assert Draw(plain(data)).rest() == Draw(data).rest()
+    for data in TARGETS[name].seeds():
+        TARGETS[name].check(data)
 
 
 def test_an_input_begins_with_choices_and_ends_as_text() -> None:
@@ -56,6 +44,11 @@ def test_an_input_begins_with_choices_and_ends_as_text() -> None:
     assert draw.text(9) == "ab"
     assert draw.rest() == FRAGMENTS[0] + "\udc80"
     assert (draw.one_of("xy"), draw.number(3), draw.text(9), draw.rest()) == ("x", 0, "", "")
+
+
+@pytest.mark.parametrize("path", kept(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_what_fuzzing_has_found_holds_by_now(path: Path) -> None:
+    TARGETS[path.parent.name].check(path.read_bytes())
 
 
 @pytest.mark.parametrize("call", [*SPOKEN_OF, *(written(name, "NAME", NOTHING) for name in DIALECTS_WRITTEN)])

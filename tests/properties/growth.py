@@ -25,6 +25,7 @@ RUNS = (
     "<!--",
     "<think>",
     "</think>",
+    "</seed:think></seed:think>`",
     "<tool_call>",
     "</tool_call>",
     "<parameter=a>",

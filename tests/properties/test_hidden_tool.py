@@ -152,16 +152,20 @@ def named(definitions: Iterable[ToolDefinition], end: str) -> ToolDefinition:
     return next(tool for tool in definitions if tool.name.endswith(end))
 
 
-@pytest.fixture(scope="module", params=SOURCES)
-def opened(request: pytest.FixtureRequest) -> Generator[Source]:
-    with SOURCES[request.param]() as source:
-        yield source
+PAIRS: Final = [("composed and routed", hiding) for hiding in HIDINGS] + [
+    (name, "denied") for name in SOURCES
+]
 
 
-@pytest.mark.parametrize("hiding", HIDINGS)
+@pytest.mark.parametrize(("source", "hiding"), dict.fromkeys(PAIRS))
 def test_a_hidden_tool_is_in_no_request_and_a_call_of_it_never_reaches_its_host(
-    opened: Source, hiding: str
+    source: str, hiding: str
 ) -> None:
+    with SOURCES[source]() as opened:
+        is_never_reached(opened, hiding)
+
+
+def is_never_reached(opened: Source, hiding: str) -> None:
     hidden, seen = named(opened.definitions, opened.hidden), named(opened.definitions, opened.seen)
     surface, host = HIDINGS[hiding](ToolSurface(opened.definitions), hidden.name), Watched(opened.host)
     config = LoopConfig(text_dialects=("hermes_json",), repetition_warn=None, repetition_stop=None)

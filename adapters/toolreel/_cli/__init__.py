@@ -5,19 +5,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._cli.durable_worker import LimitChoice
     from toolreel._cli.evals.group import eval_command
     from toolreel._cli.evals.run import run_command
     from toolreel._cli.evals.scenario import check_command, from_command, new_command
     from toolreel._cli.evals.summarize import compare_command, report_command, summarize_command
-    from toolreel._cli.explain import explain_command
-    from toolreel._cli.export import export_command
-    from toolreel._cli.lazy import LazyCommand
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.live_target import LiveTarget
-    from toolreel._cli.main import toolreel
-    from toolreel._cli.options import NO_PRESETS, OPTIONS, SetOptions, parse_settings
-    from toolreel._cli.view import view_command
+    from toolreel._cli.main import LazyCommand, toolreel
+    from toolreel._cli.options import NO_PRESETS, OPTIONS, LiveTarget, parse_settings
+    from toolreel._cli.recordings import explain_command, export_command, view_command
     from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
 else:
     from toolreel_core._lazy_names import face

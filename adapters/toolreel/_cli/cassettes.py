@@ -16,26 +16,20 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import complain, labelled, out, show_columns
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
-from toolreel._cli.shared_option import shared_settings
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
 from toolreel._replay import COMPARISONS, Comparison
 from toolreel._secrets import known_secrets, leaks
-from toolreel.testing import ReelFiles
+from toolreel.testing import ReelFiles, check
 from toolreel.tools import load_tools
-from toolreel_core._errors import CodecError, ReplayMismatch
-from toolreel_core._jsontext import Json, read
-from toolreel_core._plan import Plan
-from toolreel_core._protocol import decode_plan
+from toolreel_core._errors import ReplayMismatch
 
 if TYPE_CHECKING:
     from toolreel._replay import RecoveredRun
-    from toolreel.cassette import Exported, Imported
-
 
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
 """An age in days or weeks."""
@@ -101,11 +95,8 @@ def check_command(
     \b
     toolreel cassettes check cassettes --tests tests
     """
-    from toolreel._secrets import known_secrets
-    from toolreel.testing import Checked, check
-
     rules = rules_of(secret_rules)
-    checked: Checked = check(
+    checked = check(
         *(paths or map(Path, shared_settings().texts("recordings") or (".",))),
         now=datetime.now(UTC),
         tests=tests,
@@ -115,20 +106,8 @@ def check_command(
     )
     failing = checked.findings if strict else checked.problems
     if as_machine:
-        findings: list[Json] = [
-            asdict(finding) | {"path": str(finding.path), "problem": finding in failing}
-            for finding in checked.findings
-        ]
-        recordings: list[Json] = [
-            {
-                "cassette": str(recording.cassette) if recording.cassette else None,
-                "journals": [str(path) for path in recording.journals],
-                "interactions": recording.interactions,
-                "recorded": recording.recorded.isoformat() if recording.recorded else None,
-            }
-            for recording in checked.recordings
-        ]
-        say({"ok": not failing, "findings": findings, "recordings": recordings})
+        findings = [asdict(each) | {"problem": each in failing} for each in checked.findings]
+        say({"ok": not failing, "findings": findings, "recordings": checked.recordings})
         return FAILED if failing else 0
     rows = [(str(finding.path), finding.kind, finding.text) for finding in checked.findings]
     if rows:
@@ -143,14 +122,6 @@ def check_command(
 
 @click.command("journal", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--plan",
-    "plan_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The plan of the run: a journal, or a plan as JSON. By default, the plan of the journals next to "
-    "the cassette; without journals, a plan inferred from the requests.",
-)
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @click.option(
     "--compare",
@@ -164,9 +135,8 @@ def check_command(
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @json_option
 @reporting
-def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+def journal_command(
     file: Path,
-    plan_file: Path | None,
     tool_names: tuple[str, ...],
     compare: Comparison | None,
     presets: PresetChoice,
@@ -177,8 +147,9 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
 ) -> int:
     """Make the journal of each run in a cassette by running the reducer over its tape; no network.
 
-    FILE is a cassette of any client that speaks chat completions, Responses or Messages (NAME.yaml). With a
-    journal next to it, or --plan, the journal that comes out is the one that the live run wrote.
+    FILE is a cassette of any client that speaks chat completions, Responses or Messages (NAME.yaml). The plan
+    is inferred from the requests. With a journal next to it, the plan is that journal's, and the journal that
+    comes out is the one that the live run wrote.
 
     \b
     toolreel cassettes journal cassettes/openai-sdk/local--qwen2.5-coder-1.5b.yaml --out answers
@@ -188,16 +159,14 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
     from toolreel.cassette import Recording
     from toolreel.tools import PythonTools
 
-    chosen = parse_settings(settings)
-    target = cassette_path(name)
+    chosen, target = parse_settings(settings), cassette_path(name)
     tape = Recording.load(file)
-    beside = [read_journal(path) for path in ReelFiles(file).journals] if plan_file is None else []
-    plans = [_read_plan(plan_file)] if plan_file else [recorded.plan for recorded in beside]
+    beside = [read_journal(path) for path in ReelFiles(file).journals]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
         runs = recover_runs(
             tape,
-            plans=plans,
+            plans=[recorded.plan for recorded in beside],
             tools=PythonTools(tools) if tools else None,
             compare=compare,
             preset=presets.preset(),
@@ -207,23 +176,23 @@ def journal_command(  # noqa: PLR0913, PLR0917 - click hands over every option b
         if was.text != now.recorded.text and compare in {None, "exact"}:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
     saved = _save_journals(runs, ReelFiles(target), overwrite=overwrite) if target else ()
-    _show_journals(runs, saved, identical=bool(beside), as_machine=as_machine)
+    if as_machine:
+        trees = [
+            as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
+            for one in runs
+        ]
+        return say({"runs": trees, "identical": bool(beside), "saved": saved})
+    for one in runs:
+        labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
+        show_run(one.run)
+        same = ", as the live run wrote it" if beside else ""
+        labelled(out, "journal", f"{one.recorded.digest[:16]}{same}")
+    for path in saved:
+        labelled(out, "saved", str(path))
     return 0
 
 
-def _read_plan(path: Path) -> Plan:
-    """The plan in a file."""
-    if path.name.endswith(".jsonl"):
-        return read_journal(path).plan
-    try:
-        tree = read(path.read_bytes().decode()).value_or(None)
-        return decode_plan(tree)
-    except (OSError, UnicodeDecodeError, CodecError) as error:
-        raise JournalError(f"{path}: not a plan: {error}") from None
-
-
 def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write the journals; returns their paths."""
     paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     secrets = known_secrets(os.environ)
     for path, one in zip(paths, runs, strict=True):
@@ -237,40 +206,15 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
     return paths
 
 
-def _show_journals(
-    runs: tuple[RecoveredRun, ...], saved: tuple[Path, ...], *, identical: bool, as_machine: bool
-) -> None:
-    if as_machine:
-        trees: list[Json] = [
-            as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
-            for one in runs
-        ]
-        say({"runs": trees, "identical": identical, "saved": [str(path) for path in saved]})
-        return
-    for one in runs:
-        labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
-        show_run(one.run)
-        same = ", as the live run wrote it" if identical else ""
-        labelled(out, "journal", f"{one.recorded.digest[:16]}{same}")
-    for path in saved:
-        labelled(out, "saved", str(path))
-
-
 @click.command("export", epilog=EPILOG)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
 @secrets_option
-@json_option
 @reporting
 def export_command(
-    source: Path,
-    target: Path | None,
-    skip_broken: bool,
-    overwrite: bool,
-    secret_rules: Path | None,
-    as_machine: bool,
+    source: Path, target: Path | None, skip_broken: bool, overwrite: bool, secret_rules: Path | None
 ) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
@@ -293,8 +237,6 @@ def export_command(
         skip_broken=skip_broken,
         rules=rules_of(secret_rules),
     )
-    if as_machine:
-        return say(_result_tree(done))
     labelled(out, "exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
         labelled(out, "", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
@@ -315,10 +257,9 @@ _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 )
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @secrets_option
-@json_option
 @reporting
 def import_command(
-    source: Path, target: Path, redact: bool, overwrite: bool, secret_rules: Path | None, as_machine: bool
+    source: Path, target: Path, redact: bool, overwrite: bool, secret_rules: Path | None
 ) -> int:
     """Convert cassettes of stock vcrpy (YAML or JSON): IN is a file or a folder, and OUT likewise.
 
@@ -333,38 +274,30 @@ def import_command(
     """
     from toolreel.cassette import import_cassette
 
-    rules = rules_of(secret_rules)
-    done: list[Imported] = []
-    refused: dict[Path, AdapterError] = {}
+    rules, code = rules_of(secret_rules), 0
     for old, new in _source_and_target(source, target):
         try:
-            done.append(import_cassette(old, new, overwrite=overwrite, redact=redact, rules=rules))
+            done = import_cassette(old, new, overwrite=overwrite, redact=redact, rules=rules)
         except AdapterError as error:
             if not source.is_dir():
                 raise
-            refused[old] = error
-    if as_machine:
-        failed: dict[str, Json] = {str(path): str(error) for path, error in refused.items()}
-        say({"imported": [_result_tree(one) for one in done], "refused": failed})
-        return FAILED if refused else 0
-    for one in done:
-        labelled(out, "imported", f"{one.source} → {one.target}: {counted(one.interactions, 'interaction')}")
-        if one.others:
-            labelled(out, "", f"kept, though no chat completions: {', '.join(one.others)}", "dim")
-        if one.left_out:
-            labelled(out, "", f"left out: {', '.join(one.left_out)}", "dim")
-        if one.scrubbed:
-            labelled(out, "", f"struck out: keys in {counted(one.scrubbed, 'URL')}", "dim")
-        for kind, number in one.redacted.items():
+            complain(str(error))
+            code = FAILED
+            continue
+        labelled(out, "imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
+        if done.others:
+            labelled(out, "", f"kept, though no chat completions: {', '.join(done.others)}", "dim")
+        if done.left_out:
+            labelled(out, "", f"left out: {', '.join(done.left_out)}", "dim")
+        if done.scrubbed:
+            labelled(out, "", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
+        for kind, number in done.redacted.items():
             labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
-        labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(one.target))}", "dim")
-    for refusal in refused.values():
-        complain(str(refusal))
-    return FAILED if refused else 0
+        labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
+    return code
 
 
 def _source_and_target(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
-    """The files to read, and those to write."""
     from toolreel.cassette import looks_like_stock
 
     if not source.is_dir():
@@ -378,8 +311,3 @@ def _source_and_target(source: Path, target: Path) -> Iterator[tuple[Path, Path]
         raise CassetteError(f"{source}: no cassette of vcrpy in there")
     for path in stock:
         yield path, (target / path.relative_to(source)).with_suffix(".yaml")
-
-
-def _result_tree(done: Imported | Exported) -> dict[str, Json]:
-    tree = asdict(done) | {"source": str(done.source), "target": str(done.target)}
-    return {"scrubbed_urls" if key == "scrubbed" else key: value for key, value in tree.items()}

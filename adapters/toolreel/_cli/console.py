@@ -13,8 +13,10 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import IO, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -104,17 +106,21 @@ def printable(text: str) -> str:
     return visible_text.printable(scrubbed(text, _withheld))
 
 
-def printable_tree(tree: Json) -> Json:
-    """The same for all texts in a JSON value, for ``--json``; the unseen is left to its encoding."""
+def printable_tree(tree: object) -> Json:
+    """Any value as JSON, for ``--json``: without what is withheld; the unseen is left to its encoding."""
     match tree:
-        case str():
-            return scrubbed(tree, _withheld)
+        case None | bool() | int() | float():
+            return tree
+        case str() | Path():
+            return scrubbed(str(tree), _withheld)
+        case datetime():
+            return tree.isoformat()
         case Mapping():
             return {scrubbed(key, _withheld): printable_tree(item) for key, item in tree.items()}
         case list() | tuple():
             return [printable_tree(item) for item in tree]
         case _:
-            return tree
+            return printable_tree({each.name: getattr(tree, each.name) for each in fields(cast("Any", tree))})
 
 
 def _without_control_characters(printed: object) -> object:

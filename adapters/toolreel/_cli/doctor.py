@@ -6,20 +6,18 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import click
 
 from toolreel._cli.console import labelled, out, withhold
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.options import model_option
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import database_option, rules_of, secrets_option
-from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.shared_option import shared_settings
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
 from toolreel_core._config_checks import unknown_name
@@ -56,7 +54,7 @@ class Examined(NamedTuple):
 @reporting
 def doctor_command(
     paths: tuple[Path, ...],
-    server: ServerChoice,
+    server: LiveTarget,
     model: str | None,
     database: str | None,
     secret_rules: Path | None,
@@ -93,10 +91,9 @@ def doctor_command(
     return FAILED if problems else 0
 
 
-_REQUIREMENT: Final = re.compile(r"([\w.-]+)(?:\[([\w-]+)])?\s*([^;]*)(?:;.*)?")
-"""Name, extra and bounds of a requirement, as build tools write it into the metadata of a package."""
+_REQUIREMENT: Final = re.compile(r"([\w.-]+)(?:\[([\w-]+)])?.*")
+"""Name and extra of a requirement, as build tools write it into the metadata of a package."""
 _OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
-_BOUND: Final = re.compile(r"(>=|<)([\d.]+)")
 
 
 def _examine_packages() -> Iterator[Examined]:
@@ -117,41 +114,30 @@ def _examine_packages() -> Iterator[Examined]:
         if extra_name == "all":  # has nothing that the others do not have
             continue
         wanted = f"toolreel[{extra_name}]" if extra_name else "toolreel"
-        wrong = [why for requirement in requirements if (why := _requirement_fault(requirement))]
-        absent = all(why.endswith("is not installed") for why in wrong)
-        if wrong:
-            state: _State = "note" if extra_name and absent else "problem"
-            yield Examined("packages", state, f"{wanted}: {', '.join(wrong)}", f"pip install -U '{wanted}'")
+        if absent := [name for name, found in _installed(requirements) if not found]:
+            text = f"{wanted}: {', '.join(absent)} not installed"
+            yield Examined("packages", "note" if extra_name else "problem", text, f"pip install '{wanted}'")
         else:
-            names = [each[1] for each in map(_REQUIREMENT.fullmatch, requirements) if each]
-            listed = ", ".join(f"{name} {version(name)}" for name in names)
+            listed = ", ".join(f"{name} {found}" for name, found in _installed(requirements))
             yield Examined("packages", "ok", f"{wanted}: {listed}")
 
 
-def _requirement_fault(requirement: str) -> str:
-    """What is wrong with a requirement; empty if it is installed in a version that fits."""
-    named = _REQUIREMENT.fullmatch(requirement)
-    if named is None:
-        return ""
-    name, extra, bounds = named.groups()
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        return f"{name} is not installed"
-    if not _is_within(found.version, bounds):
-        return f"{name} {found.version} is not {bounds.strip()}"
-    further = [each for each in found.requires or () if extra and _OF_EXTRA.findall(each) == [extra]]
-    return next(filter(None, map(_requirement_fault, further)), "")
+def _installed(requirements: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names in requirements, and in their extras, with the versions that are here; empty for none.
 
-
-def _is_within(found: str, bounds: str) -> bool:
-    """Whether a version fits bounds of the form ``<2,>=1.5``; that is all that ours have."""
-
-    def parts(text: str) -> tuple[int, ...]:
-        numbers = [int(part) for part in re.sub(r"[^\d.].*", "", text).strip(".").split(".")]
-        return (*numbers, 0, 0, 0)[:4]
-
-    return all((parts(found) >= parts(bound)) == (sign == ">=") for sign, bound in _BOUND.findall(bounds))
+    `pip check` says whether versions fit.
+    """
+    for named in filter(None, map(_REQUIREMENT.match, requirements)):
+        name, extra = named.groups()
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            yield name, ""
+            continue
+        yield name, found.version
+        yield from _installed(
+            each for each in found.requires or () if extra and _OF_EXTRA.findall(each) == [extra]
+        )
 
 
 def _examine_settings() -> Iterator[Examined]:
@@ -161,14 +147,14 @@ def _examine_settings() -> Iterator[Examined]:
         yield Examined("settings", "ok", f"{settings.path}: {keys}")
 
 
-def _examine_keys(server: ServerChoice) -> Iterator[Examined]:
+def _examine_keys(server: LiveTarget) -> Iterator[Examined]:
     """The variables that hold keys: those that the server needs, and those that look like one."""
     needed = [name for name in (server.api_key_env, *server.headers.values()) if os.environ.get(name or "")]
     names = sorted({*known_secrets(os.environ), *map(str, needed)})
     yield Examined("keys", "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}")
 
 
-def _examine_server(server: ServerChoice, model: str | None) -> Iterator[Examined]:
+def _examine_server(server: LiveTarget, model: str | None) -> Iterator[Examined]:
     """Whether the server answers when it is asked for its models."""
     try:
         import httpx

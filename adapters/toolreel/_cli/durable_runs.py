@@ -5,42 +5,42 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import complain, err, labelled, out, printable, show_columns
+from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
-from toolreel._cli.export import RUN_FORMATS, RunFormat, export_options, write_run
-from toolreel._cli.options import model_option
+from toolreel._cli.options import FallbackChoice, fallback_option, model_option
+from toolreel._cli.recordings import export_options, write_export
 from toolreel._cli.run_options import (
     PlanChoice,
+    SourceChoice,
     database_option,
     opened_runs,
     plan_options,
     prompt_text,
     queue_option,
+    source_options,
 )
-from toolreel._cli.server_options import FallbackChoice, fallback_option
-from toolreel._cli.tool_options import SourceChoice, source_options
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.table import Table
 
-    from toolreel.durable import DurableRun, RunLook, RunSummary
-    from toolreel_core._jsontext import Json
+    from toolreel.durable import DurableRun, DurableRuns, RunLook
 
 
-STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
+_STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
+_GOING_ON: Final = frozenset({"queued", "running", "sleeping"})
 _ENDS_LATER: Final = "it ends as soon as a worker takes it up (toolreel durable worker)"
 _ENDS: Final = {
     "running": "it ends with the request or tool that it is in",
@@ -49,6 +49,18 @@ _ENDS: Final = {
     "refused": "it ends if it is queued again",
 }
 _run_argument = click.argument("run_id", metavar="RUN")
+
+
+def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
+    """``--database``; the command receives the runs in it as ``runs``."""
+
+    @database_option
+    @wraps(command)
+    def with_runs(database: str | None, **options: object) -> int:
+        with opened_runs(database) as runs:
+            return command(runs=runs, **options)
+
+    return with_runs
 
 
 @click.command("submit", epilog=EPILOG)
@@ -108,10 +120,10 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     metavar="RUN",
     help="Queue a failed or refused run again. Repeatable.",
 )
-@database_option
 @queue_option
 @reporting
-def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str | None, queue: str) -> int:
+@_with_runs
+def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, ...], queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back, or runs that failed.
 
     SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
@@ -125,22 +137,20 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     """
     if not slots and not failed:
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
-    with opened_runs(database) as runs:
-        for slot in slots:
-            found = runs.adopt(slot, queue=queue)
-            labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
-        for run_id in failed:
-            runs.resume(run_id)
-            labelled(out, "queued", run_id)
+    for slot in slots:
+        found = runs.adopt(slot, queue=queue)
+        labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
+    for run_id in failed:
+        runs.resume(run_id)
+        labelled(out, "queued", run_id)
     return 0
 
 
 @click.command("list", epilog=EPILOG)
-@click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only runs with this status.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
 )
-@click.option("--before", metavar="RUN", help="Only runs older than this one: the next page.")
 @click.option(
     "--oldest",
     type=click.FloatRange(min=0),
@@ -154,16 +164,15 @@ def adopt_command(slots: tuple[str, ...], failed: tuple[str, ...], database: str
     help="First delete the runs that ended at least this many days ago, with all that is stored of them; "
     "those that wait or failed stay.",
 )
-@database_option
 @json_option
 @reporting
+@_with_runs
 def list_command(
+    runs: DurableRuns,
     status: str | None,
     limit: int,
-    before: str | None,
     oldest: float | None,
     prune: float | None,
-    database: str | None,
     as_machine: bool,
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
@@ -175,82 +184,61 @@ def list_command(
     toolreel durable list --oldest 60 --json
     toolreel durable list --prune 30
     """
-    with opened_runs(database) as runs:
-        deleted = None if prune is None else runs.prune(prune * 86_400)
-        found, counts = runs.list(status=status, limit=limit, before=before), runs.counts()
-        queued = runs.oldest_queued_seconds()
+    deleted = None if prune is None else runs.prune(prune * 86_400)
+    found, counts = runs.list(status=status, limit=limit), runs.counts()
+    queued = runs.oldest_queued_seconds()
+    code = FAILED if oldest is not None and queued is not None and queued > oldest else 0
     if as_machine:
-        pruned: dict[str, Json] = {} if deleted is None else {"deleted": deleted}
-        rows: list[Json] = [summary_tree(each) for each in found]
-        say({"runs": rows, "counts": dict(counts), "oldest_queued_seconds": queued, **pruned})
-    else:
-        if deleted is not None:
-            labelled(out, "deleted", counted(deleted, "run"))
-        _show_list(found, counts, queued)
-    return FAILED if oldest is not None and queued is not None and queued > oldest else 0
-
-
-def _show_list(found: Sequence[RunSummary], counts: Mapping[str, int], queued: float | None) -> None:
-    if not found:
-        labelled(out, "runs", "none; queue one with toolreel durable submit")
-        return
-    rows = [
+        pruned = {} if deleted is None else {"deleted": deleted}
+        say({"runs": found, "counts": counts, "oldest_queued_seconds": queued, **pruned})
+        return code
+    if deleted is not None:
+        labelled(out, "deleted", counted(deleted, "run"))
+    lines = [
         (
             each.run_id,
             each.status,
             each.model,
             each.outcome,
             f"{each.created:%Y-%m-%d %H:%M}",
-            _short_line(each),
+            ", ".join(f"{call.name}: {call.why}" for call in each.waits_for)
+            or each.problem.partition(";")[0],
         )
         for each in found
     ]
-    show_columns(out, ("run", "status", "model", "outcome", "submitted", ""), rows)
-    labelled(out, "all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
+    if lines:
+        show_columns(out, ("run", "status", "model", "outcome", "submitted", ""), lines)
+        labelled(out, "all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
+    else:
+        labelled(out, "runs", "none; queue one with toolreel durable submit")
     if queued is not None:
         labelled(out, "oldest", f"queued for {queued:.0f} s", "dim")
-
-
-def _short_line(summary: RunSummary) -> str:
-    calls = ", ".join(f"{call.name}: {call.why}" for call in summary.waits_for)
-    return calls or summary.problem.partition(";")[0]
+    return code
 
 
 @click.command("show", epilog=EPILOG)
 @_run_argument
 @click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="With --wait: give up after this time."
-)
-@database_option
 @json_option
 @reporting
-def show_command(
-    run_id: str, wait: bool, timeout: float | None, database: str | None, as_machine: bool
-) -> int:
+@_with_runs
+def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -> int:
     """Show what a run did so far, turn by turn, its outcome, and what it waits for.
 
     \b
     toolreel durable show order-7
-    toolreel durable show order-7 --wait --timeout 60
+    timeout 60 toolreel durable show order-7 --wait
     """
-    with opened_runs(database) as runs:
-        if not wait:
-            return shown(runs.get(run_id), as_machine=as_machine)
-        if runs.summary(run_id).status == "queued":
-            labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
-        try:
-            return shown(runs.wait(run_id, timeout), as_machine=as_machine)
-        except TimeoutError as error:
-            complain(str(error), hint="is a worker running? start one with toolreel durable worker")
-            return FAILED
+    if wait and runs.summary(run_id).status == "queued":
+        labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
+    return shown(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
 
 
 def shown(done: DurableRun, *, as_machine: bool) -> int:
     """Print a run; the exit code says whether it failed."""
     summary, run = done.summary, done.run
     if as_machine:
-        say(as_json(run, {"durable": summary_tree(summary), "digest": done.digest}))
+        say(as_json(run, {"durable": summary, "digest": done.digest}))
     else:
         labelled(out, "run", f"{summary.run_id}: {summary.status}", "bold")
         show_run(run)
@@ -264,41 +252,20 @@ def shown(done: DurableRun, *, as_machine: bool) -> int:
     return FAILED if over else 0
 
 
-def summary_tree(summary: RunSummary) -> dict[str, Json]:
-    """A line of the list as JSON."""
-    times = {"created": summary.created.isoformat(), "updated": summary.updated.isoformat()}
-    waits: list[Json] = [asdict(call) for call in summary.waits_for]
-    return {**asdict(summary), "waits_for": waits, **times}
-
-
 @click.command("export", epilog=EPILOG)
 @_run_argument
-@export_options(
-    ("journal", *RUN_FORMATS),
-    "journal: what every command for recorded runs reads. openai: the messages as JSON. markdown: a "
-    "transcript. inspect: a log of Inspect with one sample.",
-    default="journal",
-)
-@database_option
-@json_option
+@export_options("the run's id with .journal.jsonl")
 @reporting
-def export_command(
-    run_id: str,
-    form: RunFormat,
-    target: Path | None,
-    overwrite: bool,
-    database: str | None,
-    as_machine: bool,
-) -> int:
-    """Write a run to a file: as a journal, which every command for recorded runs reads, or in another format.
+@_with_runs
+def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrite: bool) -> int:
+    """Write a run to a file: a journal, which every command for recorded runs reads.
 
     \b
     toolreel durable export order-7
     toolreel replay order-7.journal.jsonl
     """
-    with opened_runs(database) as runs:
-        recorded = runs.get(run_id).recorded
-    return write_run(recorded, form, run_id, target, overwrite=overwrite, as_machine=as_machine)
+    text = runs.get(run_id).recorded.text
+    return write_export(text, run_id, target or Path(f"{run_id}.journal.jsonl"), overwrite=overwrite)
 
 
 @click.command("approve", epilog=EPILOG)
@@ -311,9 +278,9 @@ def export_command(
     metavar="N",
     help="Which call, if several wait: its ref in `toolreel durable show --json`.",
 )
-@database_option
 @reporting
-def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, database: str | None) -> int:
+@_with_runs
+def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref: int | None) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
 
     Of a call that is uncertain, because its worker died while it ran, it approves that it is repeated.
@@ -324,8 +291,7 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
     """
     if reason and not deny:
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
-    with opened_runs(database) as runs:
-        call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
+    call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     labelled(out, label, f"{call.name}({call.arguments})", style)
     return 0
@@ -334,17 +300,16 @@ def approve_command(run_id: str, deny: bool, reason: str, ref: int | None, datab
 @click.command("say", epilog=EPILOG)
 @_run_argument
 @click.argument("text")
-@database_option
 @reporting
-def say_command(run_id: str, text: str, database: str | None) -> int:
+@_with_runs
+def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """Say TEXT to a run: its next request sends it; after its end, it begins the next exchange.
 
     \b
     toolreel durable say order-7 "And a nut, please."
     toolreel durable show order-7 --wait
     """
-    with opened_runs(database) as runs:
-        runs.speak(run_id, text)
+    runs.speak(run_id, text)
     labelled(out, "said", run_id)
     return 0
 
@@ -352,131 +317,90 @@ def say_command(run_id: str, text: str, database: str | None) -> int:
 @click.command("cancel", epilog=EPILOG)
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
-@database_option
 @reporting
-def cancel_command(run_ids: tuple[str, ...], reason: str, database: str | None) -> int:
+@_with_runs
+def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> int:
     """Cancel runs: each ends as soon as the request or tool has ended that it is in.
 
     \b
     toolreel durable cancel order-7 order-8
     """
-    with opened_runs(database) as runs:
-        for run_id in run_ids:
-            status = runs.summary(run_id).status
-            runs.cancel(run_id, reason)
-            labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
+    for run_id in run_ids:
+        status = runs.summary(run_id).status
+        runs.cancel(run_id, reason)
+        labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
     return 0
 
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
 _COLUMNS: Final = (("run", 3), ("status", 2), ("waits for", 3), ("turn", 1), ("age", 1), ("cost", 2))
-"""Names, with their shares of the width; the first ones are those of a narrow terminal."""
-_FEWEST: Final = 3
+"""Names, with their shares of the width; a narrow terminal has the first three."""
 _WIDE: Final = 60
+_WATCHED: Final = 20
+_LOOK_SECONDS: Final = 0.5
 
 
 @click.command("watch", epilog=EPILOG)
-@click.argument("run_id", metavar="[RUN]", required=False)
-@click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
-@click.option(
-    "--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Maximum number of runs."
-)
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0.05),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How often to look.",
-)
 @click.option("--until-idle", is_flag=True, help="End when no run is queued, running or about to retry.")
-@database_option
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
 @reporting
-def watch_command(
-    run_id: str | None,
-    status: str | None,
-    limit: int,
-    every: float,
-    until_idle: bool,
-    database: str | None,
-    as_machine: bool,
-) -> int:
-    """Show the durable runs of a database, with the turn that each is in, what it waits for, and its cost.
+@_with_runs
+def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
+    """Show the 20 latest runs of a database, with the turn that each is in, what it waits for, and its cost.
 
-    On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a line for each change. With
-    RUN, it follows this run until it has ended, prints it, and exits as `toolreel run` does.
+    Those that go on come first. On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a
+    line for each change. `toolreel durable show RUN --wait` follows one run.
 
     \b
     toolreel durable watch
-    toolreel durable watch order-7
     toolreel durable watch --until-idle --json | jq .status
     """
-    with opened_runs(database) as runs:
-        from toolreel.durable import OVER, RunLooks
+    is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
+    from toolreel.durable import RunLooks
 
-        looks = RunLooks(runs)
-        if run_id is not None:
-            if status is not None or until_idle:
-                raise click.UsageError("--status and --until-idle are about all runs: leave out RUN or them")
-            _show_looks(_poll_runs(lambda: [looks.one(run_id)], every, OVER), as_machine=as_machine)
-            return shown(runs.get(run_id), as_machine=as_machine)
-        idle = {*STATUSES} - {"queued", "running", "sleeping"} if until_idle else set[str]()
-        seen = _poll_runs(lambda: looks.newest(limit, status), every, idle)
-        try:
-            _show_looks(seen, as_machine=as_machine)
-        except KeyboardInterrupt:
-            if not _is_table(as_machine=as_machine):
-                raise  # Ctrl-C is the way to end a table alone
+    looks = RunLooks(runs)
+
+    def poll() -> Iterator[Sequence[RunLook]]:
+        while True:
+            yield (found := looks.newest(_WATCHED))
+            if until_idle and not _GOING_ON & {each.summary.status for each in found}:
+                return
+            time.sleep(_LOOK_SECONDS)
+
+    if not is_table:
+        _print_changes(poll(), as_machine=as_machine)
         return 0
-
-
-def _poll_runs(
-    look: Callable[[], Sequence[RunLook]], every: float, over: Collection[str]
-) -> Iterator[Sequence[RunLook]]:
-    """Look again and again, until the status of each run is one of those that are over."""
-    while True:
-        yield (found := look())
-        if over and all(each.summary.status in over for each in found):
-            return
-        time.sleep(every)
-
-
-def _is_table(*, as_machine: bool) -> bool:
-    return not as_machine and out.is_terminal and not out.is_dumb_terminal
-
-
-def _show_looks(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
-    if _is_table(as_machine=as_machine):
-        _draw_table(seen)
-        return
-    before: dict[str, tuple[str | int, ...]] = {}
-    for looks in seen:
-        for look in looks:
-            if before.get(look.summary.run_id) == look.changes:
-                continue
-            before[look.summary.run_id] = look.changes
-            if as_machine:
-                about: dict[str, Json] = {
-                    "turn": look.turn,
-                    "tokens": look.tokens,
-                    "cost": look.cost,
-                    "waits": look.waits_for,
-                }
-                say({**summary_tree(look.summary), **about})
-            else:
-                out.print(_change_line(look))
-                out.file.flush()
-
-
-def _draw_table(seen: Iterator[Sequence[RunLook]]) -> None:
-    """A table in the place of the one before; the last one stays."""
     from rich.live import Live
 
-    with Live(console=out, auto_refresh=False) as live:
-        for looks in seen:
+    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
+        for found in poll():
             with _delay_interrupts():
-                live.update(_runs_table(looks), refresh=True)
+                live.update(_runs_table(found), refresh=True)
+    return 0
+
+
+def _print_changes(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
+    before: dict[str, tuple[str | int, ...]] = {}
+    for look in chain.from_iterable(seen):
+        one = look.summary
+        if before.get(one.run_id) == look.changes:
+            continue
+        before[one.run_id] = look.changes
+        if as_machine:
+            now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
+            say({**asdict(one), **now})
+            continue
+        parts = (
+            # The time of the change, so that lines of several watchers can be put in order.
+            f"{one.updated:%Y-%m-%dT%H:%M:%SZ} {one.run_id} {one.status}",
+            f"turn {look.turn}" if look.turn else "",
+            f"waits for {look.waits_for}" if look.waits_for else "",
+            one.outcome,
+            one.problem,
+            f"cost {look.cost}" if look.cost else "",
+        )
+        out.print(", ".join(filter(None, parts)))
+        out.file.flush()
 
 
 @contextmanager
@@ -499,7 +423,7 @@ def _runs_table(looks: Sequence[RunLook]) -> Table:
     from toolreel.durable import age
 
     table = Table(box=None, pad_edge=False, header_style="bold blue")
-    columns = _COLUMNS if out.width >= _WIDE else _COLUMNS[:_FEWEST]
+    columns = _COLUMNS if out.width >= _WIDE else _COLUMNS[:3]
     for name, ratio in columns:
         right = name in {"turn", "age", "cost"}
         table.add_column(
@@ -508,27 +432,10 @@ def _runs_table(looks: Sequence[RunLook]) -> Table:
     now = datetime.fromtimestamp(time.time(), UTC)
     for look in looks:
         one = look.summary
-        style = _COLOURS.get(one.status, "")
         last = look.waits_for or one.problem.partition(";")[0] or one.outcome
         cells = (one.run_id, one.status, last, str(look.turn or ""), age(one.created, now), look.cost)
+        style = _COLOURS.get(one.status, "")
         table.add_row(*(Text(printable(cell), style=style) for cell in cells[: len(columns)]))
     if not looks:
         table.add_row("none yet; queue one with toolreel durable submit")
     return table
-
-
-def _change_line(look: RunLook) -> str:
-    """One change in one line.
-
-    The time is that of the change, so lines of several watchers can be put in order.
-    """
-    one = look.summary
-    parts = (
-        f"{one.updated:%Y-%m-%dT%H:%M:%SZ} {one.run_id} {one.status}",
-        f"turn {look.turn}" if look.turn else "",
-        f"waits for {look.waits_for}" if look.waits_for else "",
-        one.outcome,
-        one.problem,
-        f"cost {look.cost}" if look.cost else "",
-    )
-    return ", ".join(filter(None, parts))

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -16,121 +16,84 @@ import click
 
 from toolreel._cli.console import err, log_json, withhold
 from toolreel._cli.errors import EPILOG, FAILED, reporting
-from toolreel._cli.options import choices, key_values, port_option
+from toolreel._cli.options import LiveTarget, choices, key_values, port_option, server_options
 from toolreel._cli.run_options import (
+    SourceChoice,
+    Sources,
     database_option,
     opened_runs,
     queue_option,
-    slot_option,
-    uncertain_option,
+    source_options,
 )
-from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, Sources, source_options
-from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports, ToolHost, secrets_of
+from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
 from toolreel.tools import PythonTools, Router
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
-    from toolreel._cli.live_target import LiveTarget
     from toolreel.durable import DurableRun
     from toolreel_core._plan import Plan
 
-_WHOLE: Final = ("requests", "tokens", "reply-tokens")
-_DECIMAL: Final = ("window", "max-cost", "max-wait")
-_NAMES: Final = ("account", "endpoint")
-_NO_FALLBACKS: Final = (
-    "endpoint= names a fallback, and there is none; add one with --fallback, or leave endpoint= out"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LimitChoice:
-    """The values of one ``--limit``."""
-
-    endpoint: str = ""
-    """The name of a fallback; empty for the plan's own server."""
-    account: str = ""
-    """By default the server's host."""
-    limits: Mapping[str, int | float] = field(default_factory=dict)
-    """What ``Limits`` takes, by name."""
-
-    @classmethod
-    def of(cls, text: str) -> LimitChoice:
-        """Read ``key=value`` items between commas.
-
-        >>> LimitChoice.of("requests=60,max-cost=2.5").limits
-        {'requests': 60, 'max_cost': 2.5}
-
-        :raises ConfigError: if a key does not exist, or a value is no number above 0
-        """
-        found = key_values("--limit", text, (*_WHOLE, *_DECIMAL, *_NAMES), "requests=60")
-        numbers = {key: value for key, value in found.items() if key not in _NAMES}
-        limits = {key.replace("-", "_"): _parse_number(key, value) for key, value in numbers.items()}
-        if not limits.keys() & {"requests", "tokens", "max_cost"}:
-            raise ConfigError(f"--limit {text!r}: say what is limited: requests=, tokens= or max-cost=")
-        return cls(found.get("endpoint", ""), found.get("account", ""), limits)
-
-
-def _parse_number(key: str, value: str) -> int | float:
-    try:
-        number = int(value) if key in _WHOLE else float(value)
-    except ValueError:
-        kind = "a whole number" if key in _WHOLE else "a number"
-        raise ConfigError(f"--limit: {key}: expected {kind}, got {value!r}") from None
-    if not 0 < number < float("inf"):
-        raise ConfigError(f"--limit: {key}: expected a number above 0, got {value}")
-    return number
-
+_LIMITS: Final[Mapping[str, click.ParamType[Any]]] = {
+    **dict.fromkeys(("requests", "tokens", "reply-tokens"), click.INT),
+    **dict.fromkeys(("window", "max-cost", "max-wait"), click.FLOAT),
+}
+"""What ``Limits`` takes."""
 
 limit_option: Final = click.option(
     "--limit",
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=choices("--limit", LimitChoice.of),
+    callback=choices(
+        "--limit", lambda text: key_values("--limit", text, (*_LIMITS, "account", "endpoint"), "requests=60")
+    ),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
     "account= names the account, by default the server's host; endpoint= limits that fallback instead. "
     "Repeatable: --limit requests=60 --limit account=daily,requests=5000,window=86400.",
 )
-"""Adds the option to a command, which receives the choices."""
+"""Adds the option to a command, which receives the items of each, by key."""
 
 
 def _with_limits(
     endpoint: Endpoint,
     target: LiveTarget,
-    limits: Iterable[LimitChoice],
+    limits: Iterable[Mapping[str, str]],
     database: str | None,
     stack: ExitStack,
 ) -> Endpoint:
     """The endpoint of a server and its fallbacks, where each request waits for its turn within the limits.
 
-    :raises ConfigError: if a limit names no fallback, or two are for one account of a server
+    :raises ConfigError: if a limit means nothing or names no fallback, or two are for one account of a server
     """
     from toolreel.durable import Limits, database_url, limited
 
-    there = {"": target, **target.fallbacks}
     of: dict[str, Endpoint] = {"": endpoint}
     if isinstance(endpoint, Endpoints):
         of = {"": endpoint.first, **endpoint.fallbacks}
+    url = database_url(database).render_as_string(hide_password=False)
     taken = set[tuple[str, str]]()
-    for choice in limits:
-        name = choice.endpoint
+    for given in limits:
+        name = given.get("endpoint", "")
         if name not in of:
             known = unknown_name("fallback", name, filter(None, of))
-            raise ConfigError(f"--limit: {known if len(of) > 1 else _NO_FALLBACKS}")
-        account = choice.account or urlsplit(there[name].base_url).hostname or there[name].base_url
+            none = "endpoint= names a fallback, and there is none; add one with --fallback"
+            raise ConfigError(f"--limit: {known if len(of) > 1 else none}")
+        base_url = target.servers[name].base_url or ""
+        account = given.get("account") or urlsplit(base_url).hostname or base_url
         if (name, account) in taken:  # one request would count twice
             raise ConfigError(
                 f"--limit: the account {account} has two limits; name the second, such as account=daily"
             )
         taken.add((name, account))
-        url = database_url(database).render_as_string(hide_password=False)
-        numbers: dict[str, Any] = dict(choice.limits)
+        numbers = {
+            key.replace("-", "_"): _LIMITS[key].convert(value, None, None)
+            for key, value in given.items()
+            if key in _LIMITS
+        }
         shared = limited(of[name], Limits(account, url, **numbers))
         stack.callback(shared.close)
         of[name] = shared
@@ -139,20 +102,10 @@ def _with_limits(
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedTools:
+class _NamedTools(Router):
     """The tools of a worker, with what they are called: so a run is refused whose tools are not there."""
 
-    host: ToolHost
-    surface: ToolSurface
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """The credentials that the hosts send."""
-        return secrets_of(self.host)
-
-    def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool on its host."""
-        return self.host.run(effect)
+    surface: ToolSurface = field(default_factory=lambda: ToolSurface(()))
 
 
 @contextmanager
@@ -160,11 +113,10 @@ def _live_ports(
     target: LiveTarget,
     sources: Sources,
     approver: Approver,
-    limits: Sequence[LimitChoice] = (),
+    limits: Sequence[Mapping[str, str]] = (),
     database: str | None = None,
 ) -> Generator[Ports]:
-    """Ports to a server, within limits, and the tools of all sources."""
-    host = _NamedTools(Router(sources.hosts, PythonTools(sources.tools)), sources.surface((), ()))
+    host = _NamedTools(sources.hosts, PythonTools(sources.tools), sources.surface((), ()))
     with target.opened(None, None) as endpoint, ExitStack() as stack:
         within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint
         yield Ports(within, host, approver)
@@ -197,7 +149,12 @@ def run_durably(
 @source_options
 @database_option
 @queue_option
-@slot_option
+@click.option(
+    "--slot",
+    metavar="NAME",
+    help="Name of this worker, the same after each restart: it takes up the runs that it left. By default, "
+    "the first free one of worker-1, worker-2 and so on.",
+)
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
@@ -230,7 +187,14 @@ def run_durably(
     "decide at once.",
 )
 @limit_option
-@uncertain_option
+@click.option(
+    "--uncertain",
+    type=click.Choice(("repeat", "ask")),
+    default="repeat",
+    show_default=True,
+    help="A call that was running when its worker died, of a tool that is neither read-only nor idempotent: "
+    "repeat it with the same idempotency key, or ask, and let the run wait for `toolreel durable approve`.",
+)
 @port_option("Answer /livez, /readyz and /metrics (for Prometheus) on this port.", name="--health-port")
 @click.option(
     "--health-host",
@@ -244,7 +208,7 @@ def run_durably(
 )
 @reporting
 def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
-    server: ServerChoice,
+    server: LiveTarget,
     sources: SourceChoice,
     database: str | None,
     queue: str,
@@ -253,7 +217,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     poll: float,
     drain: float,
     approve: str,
-    limits: tuple[LimitChoice, ...],
+    limits: tuple[Mapping[str, str], ...],
     uncertain: str,
     health_port: int | None,
     health_host: str,
@@ -278,7 +242,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     approvers: dict[str, Approver] = {"wait": Later(), "always": Always(), "never": Never("")}
     with redirect_stdout(sys.stderr), ExitStack() as stack:
         available = stack.enter_context(sources.open())
-        target = server.target(available.secrets)
+        target = replace(server, withheld=available.secrets)
         withhold(target.secrets)
         ports = stack.enter_context(_live_ports(target, available, approvers[approve], limits, database))
         worker = Worker(

@@ -1,29 +1,86 @@
-"""The ``toolreel`` command group: the module of each command, and its line in ``toolreel --help``."""
+"""The ``toolreel`` command group, which imports a command when it is invoked.
+
+A group knows the name, the module and one line of help of each command. That is enough for its own
+``--help``, for completion and for suggestions after a typo, so ``toolreel --help`` imports no command.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import IO, Any, Final
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
 
 import click
 
-from toolreel._cli.errors import EPILOG, FAILED, USAGE
-from toolreel._cli.lazy import LazyCommand, LazyGroup
+from toolreel._cli.errors import EPILOG
 from toolreel._internal import show_only_errors
+
+
+class LazyCommand(click.Command):
+    """A placeholder for a command whose module has not been imported."""
+
+    def __init__(self, name: str, module: str, short_help: str) -> None:
+        """Stand for the command of a module of this package: its name with ``_command`` behind it."""
+        super().__init__(name, short_help=short_help)
+        self._module = module
+
+    def load(self) -> click.Command:
+        """Import the command.
+
+        :raises ImportError: if it needs a package that is not installed
+        """
+        module = import_module(f"{__package__}.{self._module}")
+        command: click.Command = getattr(module, f"{self.name}_command")
+        return command
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is invoked, and lists its commands by purpose.
+
+    :param sections: the commands under the headings of the group's ``--help``, in that order
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - passed on to click
+        sections: Mapping[str, Sequence[click.Command]] | None = None,
+        **options: Any,  # noqa: ANN401 - passed on to click
+    ) -> None:
+        self._sections = sections or {}
+        if sections:
+            options["commands"] = [command for section in sections.values() for command in section]
+        super().__init__(*args, **options)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each section; without sections, all of them in one list."""
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+        widest = max(map(len, self.commands))
+        for title, commands in self._sections.items():
+            with formatter.section(title):
+                # Names are padded by hand, so that the columns of all sections are aligned.
+                rows = [(str(each.name).ljust(widest), each.get_short_help_str(80)) for each in commands]
+                formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name, imported, and the remaining arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest
 
 
 @click.group(
     "cassettes",
     cls=LazyGroup,
     sections={
-        "Check": (
-            LazyCommand("check", "cassettes:check_command", "Look for leaks, orphans, age and drift."),
-        ),
+        "Check": (LazyCommand("check", "cassettes", "Look for leaks, orphans, age and drift."),),
         "Convert": (
-            LazyCommand("journal", "cassettes:journal_command", "Make the journal of any client's cassette."),
-            LazyCommand("export", "cassettes:export_command", "Convert to stock vcrpy's format."),
-            LazyCommand("import", "cassettes:import_command", "Convert stock vcrpy's cassettes."),
+            LazyCommand("journal", "cassettes", "Make the journal of any client's cassette."),
+            LazyCommand("export", "cassettes", "Convert to stock vcrpy's format."),
+            LazyCommand("import", "cassettes", "Convert stock vcrpy's cassettes."),
         ),
     },
     epilog=EPILOG,
@@ -42,20 +99,20 @@ def cassettes_command() -> None:
     cls=LazyGroup,
     sections={
         "Perform runs": (
-            LazyCommand("submit", "durable_runs:submit_command", "Queue a run for a worker."),
-            LazyCommand("worker", "durable_worker:worker_command", "Perform the runs of a queue."),
-            LazyCommand("adopt", "durable_runs:adopt_command", "Queue abandoned or failed runs again."),
+            LazyCommand("submit", "durable_runs", "Queue a run for a worker."),
+            LazyCommand("worker", "durable_worker", "Perform the runs of a queue."),
+            LazyCommand("adopt", "durable_runs", "Queue abandoned or failed runs again."),
         ),
         "Look at them": (
-            LazyCommand("list", "durable_runs:list_command", "List the runs, the newest first."),
-            LazyCommand("show", "durable_runs:show_command", "Show what a run did, and what it waits for."),
-            LazyCommand("watch", "durable_runs:watch_command", "Watch runs live: turn, age and cost."),
-            LazyCommand("export", "durable_runs:export_command", "Write a run to a file."),
+            LazyCommand("list", "durable_runs", "List the runs, the newest first."),
+            LazyCommand("show", "durable_runs", "Show what a run did, and what it waits for."),
+            LazyCommand("watch", "durable_runs", "Watch runs live: turn, age and cost."),
+            LazyCommand("export", "durable_runs", "Write a run to a file."),
         ),
         "Speak with them": (
-            LazyCommand("approve", "durable_runs:approve_command", "Approve or deny a call."),
-            LazyCommand("say", "durable_runs:say_command", "Say something to a run."),
-            LazyCommand("cancel", "durable_runs:cancel_command", "Cancel runs."),
+            LazyCommand("approve", "durable_runs", "Approve or deny a call."),
+            LazyCommand("say", "durable_runs", "Say something to a run."),
+            LazyCommand("cancel", "durable_runs", "Cancel runs."),
         ),
     },
     epilog=EPILOG,
@@ -75,81 +132,37 @@ def durable_command() -> None:
 
 _SECTIONS: Final = {
     "Run": (
-        LazyCommand(
-            "demo", "replay:demo_command", "Replay a recorded session of a real model: no network, no key."
-        ),
-        LazyCommand("run", "run:run_command", "Run a tool loop against a live server, and record it."),
-        LazyCommand("chat", "chat:chat_command", "Talk with a model and its tools, and record it."),
-        LazyCommand("resume", "run:resume_command", "Finish a recorded run that was killed."),
+        LazyCommand("demo", "recordings", "Replay a recorded session of a real model: no network, no key."),
+        LazyCommand("run", "run", "Run a tool loop against a live server, and record it."),
+        LazyCommand("chat", "run", "Talk with a model and its tools, and record it."),
+        LazyCommand("resume", "run", "Finish a recorded run that was killed."),
     ),
     "Recordings": (
-        LazyCommand(
-            "replay", "replay:replay_command", "Replay a recorded run, and check that it is identical."
-        ),
-        LazyCommand(
-            "explain", "explain:explain_command", "Say why a run ended as it did, or where two differ."
-        ),
-        LazyCommand("view", "view:view_command", "Show recordings as pages: all, one, or two side by side."),
-        LazyCommand("fork", "fork:fork_command", "Continue a recorded run from any event, with a change."),
+        LazyCommand("replay", "recordings", "Replay a recorded run, and check that it is identical."),
+        LazyCommand("explain", "recordings", "Say why a run ended as it did, or where two differ."),
+        LazyCommand("view", "recordings", "Show recordings as pages: all, one, or two side by side."),
+        LazyCommand("fork", "run", "Continue a recorded run from any event, with a change."),
         cassettes_command,
-        LazyCommand("export", "export:export_command", "Write a recorded run in the format of another tool."),
+        LazyCommand("export", "recordings", "Write a recorded run in the format of another tool."),
     ),
     "Tools and providers": (
-        LazyCommand("tools", "tool_options:tools_command", "Show the tools of a run: names, sizes, flags."),
-        LazyCommand("presets", "presets:presets_command", "Show what presets change, and why."),
-        LazyCommand("probe", "probe:probe_command", "Find an endpoint's quirks, and write its preset."),
-        LazyCommand(
-            "normalize", "normalize:normalize_command", "Parse replies of models into calls and content."
-        ),
+        LazyCommand("tools", "run_options", "Show the tools of a run: names, sizes, flags."),
+        LazyCommand("presets", "presets", "Show what presets change, and why."),
+        LazyCommand("probe", "presets", "Find an endpoint's quirks, and write its preset."),
+        LazyCommand("normalize", "normalize", "Parse replies of models into calls and content."),
     ),
     "For other programs": (
-        LazyCommand(
-            "proxy", "proxy:proxy_command", "Repair and record any client's traffic: a local server."
-        ),
+        LazyCommand("proxy", "proxy", "Repair and record any client's traffic: a local server."),
         durable_command,
     ),
-    "Evaluations": (
-        LazyCommand("eval", "evals.group:eval_command", "Measure how reliably models call tools."),
-    ),
-    "This installation": (
-        LazyCommand("doctor", "doctor:doctor_command", "Check packages, keys, server and recordings."),
-        LazyCommand("completion", "completion:completion_command", "Print the completion of a shell."),
-    ),
+    "Evaluations": (LazyCommand("eval", "evals.group", "Measure how reliably models call tools."),),
+    "This installation": (LazyCommand("doctor", "doctor", "Check packages, keys, server and recordings."),),
 }
 """There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
 
 
-class _Root(LazyGroup):
-    """A group that ends as it would have if the reader of its output leaves, as ``head`` does.
-
-    What commands print goes on unread (``output.errors``). What click prints itself, help and mistakes, does
-    not: it ends with 1 then, which would say that a gate or a run failed.
-    """
-
-    def main(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on to click
-        """Run a command and exit."""
-        before = sys.stdout
-        try:
-            return super().main(*args, **options)
-        except BrokenPipeError:  # while click explained a mistake
-            _discard_output(sys.stderr)
-            sys.exit(USAGE)
-        except SystemExit as ended:
-            # Click puts another stream there if and only if it found the pipe closed.
-            if sys.stdout is before:
-                raise
-            _discard_output(before)
-            sys.exit(0 if ended.code == FAILED else ended.code)
-
-
-def _discard_output(stream: IO[str]) -> None:
-    from toolreel._cli.console import go_unread  # few readers leave
-
-    go_unread(stream)
-
-
 @click.group(
-    cls=_Root,
+    cls=LazyGroup,
     sections=_SECTIONS,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},

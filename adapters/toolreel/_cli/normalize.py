@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Final
 
@@ -17,7 +17,7 @@ from toolreel._cli.options import parse_settings, settings_option
 from toolreel._internal import counted
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, parse
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, tree_at
 from toolreel_core._plan import Preset
 from toolreel_core._replies import (
     ERROR_WORDS,
@@ -25,17 +25,38 @@ from toolreel_core._replies import (
     WORDS,
     ArgumentError,
     Reply,
+    as_chat,
     finish_of,
     normalize_reply,
-    unstreamed,
 )
+from toolreel_core._schema import violations
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
+from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 _EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
-_TEXT_KEYS: Final = ("content", "tools", "schemas", "enable", "finish")
 _SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
+_NAMED: Final[Tree] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "parameters": {"type": ["object", "null"]}},
+    "required": ["name"],
+}
+_TOOL: Final[Tree] = {
+    "if": {"type": "string"},
+    "else": {"if": {"required": ["function"]}, "then": {"properties": {"function": _NAMED}}, "else": _NAMED},
+}
+_LINE: Final = canonical(
+    {
+        "properties": {
+            "tools": {"type": ["array", "null"], "items": _TOOL},
+            "stream": {"type": "boolean"},
+            "schemas": {"type": "object", "additionalProperties": {"type": "object"}},
+            "enable": {"if": {"type": "array"}, "else": {"enum": [*_SETS]}},
+            "finish": {"type": "string"},
+        }
+    }
+)
+"""What a line may have next to the reply or the text itself."""
 
 
 @click.command("normalize", epilog=EPILOG)
@@ -78,11 +99,10 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
             continue
         try:
             case = _read_case(line.removeprefix(BOM_UTF8) if number == 1 else line)
-            text = case.get("content") if case.keys().isdisjoint(("body", "raw")) else None
-            if text is None:
-                _show_reply(number, _normalize_case(case, config), explain=explain)
+            if case.keys().isdisjoint(("body", "raw")):
+                _show_text(number, case, explain=explain)
             else:
-                _show_text(number, str(text), _calls_in_text(case), explain=explain)
+                _show_reply(number, _normalize_case(case, config), explain=explain)
         except ConfigError as error:
             raise ConfigError(f"line {number}: {error}") from None
         sys.stdout.flush()
@@ -97,73 +117,40 @@ def _read_case(line: bytes) -> Mapping[str, Json]:
         raise ConfigError(f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f'not JSON: {error}; give a body that is not as "raw" text') from None
-    if not isinstance(case, dict):
+    if not isinstance(case, dict) or case.keys().isdisjoint(("body", "raw", "content")):
         raise ConfigError(_EXPECTED)
+    rest = {key: value for key, value in case.items() if key not in {"body", "raw", "content"}}
+    for violation in violations(_LINE, canonical(rest)):
+        raise ConfigError(str(violation))
     return case
 
 
 def _tool_schemas(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
     """The schemas of tools that are given by their names, or as entries of a request's ``tools``."""
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
-        raise ConfigError('"tools": expected a list of names or definitions, such as ["ping"]')
     found: dict[str, Mapping[str, Json] | None] = {}
-    for tool in tools:
-        inner = tool.get("function", tool) if isinstance(tool, Mapping) else {"name": tool}
-        name = inner.get("name") if isinstance(inner, Mapping) else None
-        if not isinstance(inner, Mapping) or not isinstance(name, str):
-            raise ConfigError(f'"tools": expected names or definitions, got {json.dumps(tool)}')
-        parameters = inner.get("parameters")
-        found[name] = parameters if isinstance(parameters, Mapping) else None
+    for tool in tools if isinstance(tools, list) else ():
+        entry = as_tree(tool) or {"name": tool}
+        inner = tree_at(entry, "function") or entry
+        found[str(inner["name"])] = tree_at(inner, "parameters") or None
     return found
 
 
 def _normalize_case(case: Mapping[str, Json], config: LoopConfig) -> Reply:
-    raw, body, streamed = case.get("raw"), case.get("body"), case.get("stream")
-    tools = _tool_schemas(case.get("tools") or []).items()
+    raw, body = case.get("raw"), case.get("body")
+    tools = _tool_schemas(case.get("tools")).items()
     surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
-    if raw is not None and not isinstance(raw, str):
-        raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
-    if raw is None and "body" not in case:
-        raise ConfigError(_EXPECTED)
-    if streamed is not None and not isinstance(streamed, bool):
-        raise ConfigError(f'"stream": expected true or false, got {json.dumps(streamed)}')
-    if raw is None:
+    if "body" in case and raw is None:
         # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
         return normalize_reply(
             json.dumps(body) if isinstance(body, str) else body, tools=surface, config=config
         )
-    whole, codes = unstreamed(raw) if streamed else (raw, ())
-    reply = normalize_reply(whole, tools=surface, config=config)
-    return replace(reply, warnings=(*codes, *reply.warnings))
-
-
-def _calls_in_text(case: Mapping[str, Json]) -> TextCalls:
-    for key in case:
-        if key not in _TEXT_KEYS:
-            raise ConfigError(unknown_name("key", key, _TEXT_KEYS))
-    content, finish, schemas = case["content"], case.get("finish", "stop"), case.get("schemas", {})
-    if not isinstance(content, str):
-        raise ConfigError('"content": expected text')
-    if not isinstance(finish, str):
-        raise ConfigError('"finish": expected a finish reason such as "stop" or "length"')
-    if not isinstance(schemas, Mapping) or not all(isinstance(each, Mapping) for each in schemas.values()):
-        raise ConfigError('"schemas": expected an object of JSON Schemas by the names of tools')
-    tools, enabled = _tool_schemas(case.get("tools")), case.get("enable", "marked")
-    dialects: Collection[str] = _SETS.get(enabled, ()) if isinstance(enabled, str) else ()
-    if not isinstance(enabled, str) and isinstance(enabled, Sequence):
-        dialects = [*map(str, enabled)]
-        for name in dialects:
-            if name not in DIALECTS:
-                raise ConfigError(unknown_name("dialect", name, DIALECTS))
-    elif not dialects:
-        raise ConfigError('"enable": expected "marked", "all" or a list of dialects')
-    return text_calls(
-        content,
-        tools=tuple(tools),
-        dialects=dialects,
-        finish=finish_of(finish),
-        schemas={**tools, **schemas},
-    )
+    if not isinstance(raw, str):
+        raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
+    if not case.get("stream"):
+        return normalize_reply(raw, tools=surface, config=config)
+    read = as_chat(raw)
+    reply = normalize_reply(read.body, tools=surface, config=config)
+    return replace(reply, warnings=(*read.codes, *reply.warnings))
 
 
 def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:
@@ -196,8 +183,22 @@ def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:
         labelled(out, "warning", f"{code}: {WORDS[code]}", "yellow")
 
 
-def _show_text(number: int, content: str, found: TextCalls, *, explain: bool) -> None:
+def _show_text(number: int, case: Mapping[str, Json], *, explain: bool) -> None:
     """Print the calls in a text, or how each part of it was parsed."""
+    content, enabled, tools = case["content"], case.get("enable", "marked"), _tool_schemas(case.get("tools"))
+    if not isinstance(content, str):
+        raise ConfigError('"content": expected text')
+    dialects = [*map(str, enabled)] if isinstance(enabled, list) else _SETS[str(enabled)]
+    for name in dialects:
+        if name not in DIALECTS:
+            raise ConfigError(unknown_name("dialect", name, DIALECTS))
+    found = text_calls(
+        content,
+        tools=tuple(tools),
+        dialects=dialects,
+        finish=finish_of(str(case.get("finish", "stop"))),
+        schemas={**tools, **{name: as_tree(each) for name, each in tree_at(case, "schemas").items()}},
+    )
     if not explain:
         calls: list[Json] = [
             {

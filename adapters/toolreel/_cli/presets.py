@@ -1,28 +1,32 @@
-"""``toolreel presets``: show presets, models and sampling profiles."""
+"""``toolreel presets`` and ``toolreel probe``: presets, their evidence, and one for an unknown endpoint."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import labelled, out, show_columns
-from toolreel._cli.errors import EPILOG, json_option, reporting, say
-from toolreel._cli.options import catalogue_option, provider_option
-from toolreel.presets import at_provider, preset_named, with_files
+from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
+from toolreel._cli.errors import EPILOG, FAILED, reporting
+from toolreel._cli.options import LiveTarget, catalogue_option, model_option, server_options
+from toolreel._cli.run_options import cassette_path
+from toolreel._internal import CassetteError, counted
+from toolreel._secrets import shown_url
+from toolreel.presets import preset_named, with_files
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, parse
-from toolreel_core._plan import (
-    Change,
-    Measured,
-    Model,
-    Preset,
-    changes,
-    differences,
-)
+from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._plan import Change, Measured, Model, Presets, changes, differences
+from toolreel_core._probe import REPEAT, Finding, Probing, StoppedWhy, estimate, selected
+
+if TYPE_CHECKING:
+    from toolreel.probe import Probed
+
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "yes": "yes",
@@ -32,132 +36,10 @@ _VERDICTS: Final[Mapping[str, str]] = {
 }
 
 
-@click.command("models", epilog=EPILOG, short_help="Show which models call tools reliably.")
-@click.argument("model", required=False)
-@catalogue_option
-@json_option
-@reporting
-def models_command(model: str | None, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """List models, whether we recommend them for tool calling, and the measured success rates.
-
-    With MODEL: everything that the catalogue has about it, with its presets and sampling profiles.
-
-    \b
-    toolreel presets models
-    toolreel presets models deepseek/deepseek-v3.2
-    """
-    collection = with_files(catalogues)
-    models: Sequence[Model] = collection.models
-    if model:
-        found = collection.model(model)
-        if found is None:
-            raise ConfigError(unknown_name("model", model, [each.name for each in models]))
-        models = [found]
-    if as_machine:
-        return say({"models": [_model_tree(each) for each in models]})
-    if model:
-        _show_model(models[0])
-        return 0
-    rows = [
-        (each.name, "-", "-", "-")
-        if (known := each.recommendation) is None
-        else (each.name, _VERDICTS[known.verdict], _run_counts(known.measured), _seconds_text(known.measured))
-        for each in models
-    ]
-    show_columns(out, ("model", "for tools", "tool runs", "p95"), rows)
-    out.print("next: toolreel presets models MODEL", style="dim")
-    return 0
-
-
-@click.command("sampling", epilog=EPILOG, short_help="Show the sampling profiles.")
-@click.option("--model", metavar="MODEL", help="List only profiles for this model.")
-@catalogue_option
-@json_option
-@reporting
-def sampling_command(model: str | None, catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    """List the sampling profiles: their request options, and the models that they apply to.
-
-    \b
-    toolreel presets sampling --model deepseek/deepseek-v3.2
-    """
-    collection = with_files(catalogues)
-    profiles = collection.sampling_profiles(model) if model else collection.profiles
-    if as_machine:
-        trees: list[Json] = [
-            {
-                "name": each.name,
-                "applies_to": [*each.applies_to],
-                "tags": [*each.tags],
-                "options": parse(each.options),
-            }
-            for each in profiles
-        ]
-        return say({"sampling": trees})
-    rows = [(each.name, ", ".join(each.applies_to) or "all", each.options) for each in profiles]
-    show_columns(out, ("profile", "models", "options"), rows)
-    return 0
-
-
-def _show_model(model: Model) -> None:
-    labelled(out, "model", model.name)
-    labelled(out, "provider", model.provider or "any")
-    labelled(out, "presets", ", ".join(model.presets) or "none needed")
-    for provider, presets in model.presets_by_provider:
-        labelled(out, "", f"{', '.join(presets)} at {provider}")
-    known = model.recommendation
-    if known is None:
-        return
-    labelled(out, "for tools", _VERDICTS[known.verdict])
-    labelled(out, "sampling", ", ".join(known.profiles))
-    best = known.measured
-    day = f" on {known.measured_on}" if known.measured_on else ""
-    labelled(
-        out, "measured", f"{_run_counts(best)} tool runs, p95 {_seconds_text(best)}, with {best.profile}{day}"
-    )
-    if known.note:
-        labelled(out, "note", known.note)
-
-
-def _run_counts(best: Measured) -> str:
-    return f"{best.ok}/{best.runs} ({best.rate:.0%})"
-
-
-def _seconds_text(best: Measured) -> str:
-    return f"{best.p95_ms / 1000:.1f} s"
-
-
-def _model_tree(model: Model) -> dict[str, Json]:
-    known = model.recommendation
-    tree: dict[str, Json] = {
-        "name": model.name,
-        "patterns": [*model.patterns],
-        "provider": model.provider,
-        "presets": [*model.presets],
-        "tags": [*model.tags],
-    }
-    if model.presets_by_provider:
-        tree["presets_by_provider"] = {key: [*presets] for key, presets in model.presets_by_provider}
-    if known is None:
-        return tree
-    best = known.measured
-    recommendation: dict[str, Json] = {
-        "verdict": known.verdict,
-        "profiles": [*known.profiles],
-        "best_profile": best.profile,
-        "ok": best.ok,
-        "runs": best.runs,
-        "p95_ms": best.p95_ms,
-        "measured_on": known.measured_on,
-        "note": known.note,
-    }
-    return {**tree, "recommendation": recommendation}
-
-
 @click.group("presets", invoke_without_command=True, epilog=EPILOG)
 @catalogue_option
-@json_option
 @click.pass_context
-def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_machine: bool) -> None:
+def presets_command(context: click.Context, catalogues: tuple[Path, ...]) -> None:
     """List the presets: tested settings for providers and models, with the evidence for each.
 
     \b
@@ -168,64 +50,39 @@ def presets_command(context: click.Context, catalogues: tuple[Path, ...], as_mac
     toolreel presets models
     """
     if context.invoked_subcommand is None:
-        _list_presets(catalogues, as_machine)
-    elif catalogues or as_machine:
+        _list_presets(catalogues)
+    elif catalogues:
         raise click.UsageError(f"put options after {context.invoked_subcommand}, not before it")
 
 
-presets_command.add_command(models_command)
-presets_command.add_command(sampling_command)
-
-
 @reporting
-def _list_presets(catalogues: tuple[Path, ...], as_machine: bool) -> int:
-    presets = with_files(catalogues).presets
-    if as_machine:
-        return say({"presets": [_preset_tree(preset) for preset in presets]})
-    rows = [(preset.name, preset.verified_on or "-", preset.about) for preset in presets]
+def _list_presets(catalogues: tuple[Path, ...]) -> int:
+    rows = [(each.name, each.verified_on or "-", each.about) for each in with_files(catalogues).presets]
     show_columns(out, ("preset", "verified", "about"), rows)
     out.print("next: toolreel presets show NAME", style="dim")
     return 0
 
 
 @presets_command.command("show", epilog=EPILOG, short_help="Show every setting that a preset changes.")
-@click.argument("name", required=False)
-@provider_option
-@click.option("--model", metavar="MODEL", help="Add the workarounds for a model; needs --provider.")
+@click.argument("name")
 @catalogue_option
-@json_option
 @reporting
-def show_command(
-    name: str | None,
-    provider: str | None,
-    model: str | None,
-    catalogues: tuple[Path, ...],
-    as_machine: bool,
-) -> int:
+def show_command(name: str, catalogues: tuple[Path, ...]) -> int:
     """Show every setting that a preset changes, its default, and why.
 
     NAME is the name of a preset, or PROVIDER/MODEL for all presets that apply to a model there.
 
     \b
     toolreel presets show deepseek
-    toolreel presets show --provider openrouter --model deepseek/deepseek-v3.2
+    toolreel presets show openrouter/deepseek/deepseek-v3.2
     """
-    if model and not provider:
-        raise click.UsageError("--model needs --provider, because workarounds depend on where a model runs")
-    if not name and not provider:
-        raise click.UsageError("name a preset: NAME, or --provider")
-    collection = with_files(catalogues)
-    preset = at_provider(collection, provider, model or "")
-    preset = preset.merged(preset_named(collection, name)) if name else preset
-    if as_machine:
-        found: list[Json] = [_change_tree(change, "default", "value") for change in changes(preset)]
-        return say({**_preset_tree(preset), "evidence": [*preset.evidence], "changes": found})
+    preset = preset_named(with_files(catalogues), name)
     labelled(out, "preset", preset.name)
     labelled(out, "about", preset.about)
     labelled(out, "verified", preset.verified_on or "-")
     _show_changes(changes(preset))
-    for source in preset.evidence:
-        labelled(out, "evidence" if source == preset.evidence[0] else "", source)
+    for number, source in enumerate(preset.evidence):
+        labelled(out, "" if number else "evidence", source)
     return 0
 
 
@@ -233,9 +90,8 @@ def show_command(
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @catalogue_option
-@json_option
 @reporting
-def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_machine: bool) -> int:
+def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...]) -> int:
     """Show the settings that differ between A and B, defaults included.
 
     Each is the name of a preset, or PROVIDER/MODEL.
@@ -245,10 +101,6 @@ def presets_diff_command(one: str, other: str, catalogues: tuple[Path, ...], as_
     """
     collection = with_files(catalogues)
     found = differences(preset_named(collection, one), preset_named(collection, other))
-    if as_machine:
-        return say(
-            {"a": one, "b": other, "differences": [_change_tree(change, "a", "b") for change in found]}
-        )
     _show_changes(found)
     if not found:
         out.print(f"{one} and {other} have the same settings")
@@ -270,17 +122,309 @@ def _display_value(value: JsonText | None) -> str:
     return "not sent" if value is None else "off" if value == "null" else value
 
 
-def _change_tree(change: Change, before: str, after: str) -> dict[str, Json]:
-    """A change as JSON, without keys for values that are not sent."""
-    values = ((before, change.before), (after, change.after))
-    sent = {name: parse(value) for name, value in values if value is not None}
-    return {"key": change.key, **sent, "because": change.because}
+@presets_command.command("models", epilog=EPILOG, short_help="Show which models call tools reliably.")
+@click.argument("model", required=False)
+@catalogue_option
+@reporting
+def models_command(model: str | None, catalogues: tuple[Path, ...]) -> int:
+    """List models, whether we recommend them for tool calling, and the measured success rates.
+
+    With MODEL: everything that the catalogue has about it, with its presets and sampling profiles.
+
+    \b
+    toolreel presets models
+    toolreel presets models deepseek/deepseek-v3.2
+    """
+    collection = with_files(catalogues)
+    if model:
+        found = collection.model(model)
+        if found is None:
+            raise ConfigError(unknown_name("model", model, [each.name for each in collection.models]))
+        _show_model(found)
+        return 0
+    rows = [
+        (each.name, "-", "-", "-")
+        if (known := each.recommendation) is None
+        else (each.name, _VERDICTS[known.verdict], *_figures(known.measured))
+        for each in collection.models
+    ]
+    show_columns(out, ("model", "for tools", "tool runs", "p95"), rows)
+    out.print("next: toolreel presets models MODEL", style="dim")
+    return 0
 
 
-def _preset_tree(preset: Preset) -> dict[str, Json]:
-    return {
-        "name": preset.name,
-        "about": preset.about,
-        "verified_on": preset.verified_on,
-        "defaults_for": [*preset.defaults_for],
-    }
+def _show_model(model: Model) -> None:
+    labelled(out, "model", model.name)
+    labelled(out, "provider", model.provider or "any")
+    labelled(out, "presets", ", ".join(model.presets) or "none needed")
+    for provider, presets in model.presets_by_provider:
+        labelled(out, "", f"{', '.join(presets)} at {provider}")
+    known = model.recommendation
+    if known is None:
+        return
+    labelled(out, "for tools", _VERDICTS[known.verdict])
+    labelled(out, "sampling", ", ".join(known.profiles))
+    (runs, p95), day = _figures(known.measured), f" on {known.measured_on}" if known.measured_on else ""
+    labelled(out, "measured", f"{runs} tool runs, p95 {p95}, with {known.measured.profile}{day}")
+    if known.note:
+        labelled(out, "note", known.note)
+
+
+def _figures(best: Measured) -> tuple[str, str]:
+    return f"{best.ok}/{best.runs} ({best.rate:.0%})", f"{best.p95_ms / 1000:.1f} s"
+
+
+@presets_command.command("sampling", epilog=EPILOG, short_help="Show the sampling profiles.")
+@catalogue_option
+@reporting
+def sampling_command(catalogues: tuple[Path, ...]) -> int:
+    """List the sampling profiles: the models that they apply to, and their request options.
+
+    \b
+    toolreel presets sampling
+    """
+    profiles = with_files(catalogues).profiles
+    rows = [(each.name, ", ".join(each.applies_to) or "all", each.options) for each in profiles]
+    show_columns(out, ("profile", "models", "options"), rows)
+    return 0
+
+
+# ``toolreel probe``: find the quirks of an endpoint, and write the preset that fits.
+
+
+_HINTS: Final[dict[StoppedWhy, str]] = {
+    "connect": "Is the server running, and is --base-url right?",
+    "key": "Name the variable of the key with --api-key-env, and its header with --api-key-header.",
+    "payment": "The account has no credit left.",
+    "rate": "Run the same command later; what was answered is not asked again.",
+    "silent": "The server does not answer; a slow one needs a longer --timeout.",
+}
+_SHOWN: Final = 90
+
+
+@click.command("probe", epilog=EPILOG)
+@model_option(required=False)
+@server_options(required=False, fallbacks=False, seconds=60.0)
+@click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Ask only this question or this group, with those that it rests on. Repeatable.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 20),
+    default=REPEAT,
+    show_default=True,
+    metavar="N",
+    help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
+    "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
+)
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Write NAME.yaml, the recording, and NAME.toml, the preset; by default probe--MODEL.",
+)
+@click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
+@click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
+@click.option(
+    "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
+)
+@catalogue_option
+@reporting
+def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    model: str | None,
+    server: LiveTarget,
+    yes: bool,
+    only: tuple[str, ...],
+    repeat: int,
+    record: str | None,
+    overwrite: bool,
+    replayed: str | None,
+    compare: str | None,
+    catalogues: tuple[Path, ...],
+) -> int:
+    """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
+
+    Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
+    goes on where it was. Each finding names its requests in the recording.
+
+    \b
+    toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
+    toolreel run "Hello." --base-url http://127.0.0.1:8080 --model qwen2.5 \\
+        --preset probe--qwen2.5.toml
+    toolreel probe --replay probe--qwen2.5.yaml --compare llama_cpp
+
+    It ends with 1 if the endpoint is not stable, no model answers, or the probe stopped early.
+    """
+    presets = with_files(catalogues)
+    if replayed is not None:
+        from toolreel.probe import replay_probe
+
+        if server.base_url or model or yes or only or record or overwrite:
+            raise click.UsageError("--replay asks nobody: leave out all but --compare and --catalogue")
+        probed, preset_file = replay_probe(cassette_path(replayed) or replayed), None
+    else:
+        if not (server.base_url and model):
+            raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+        tape = cassette_path(record) or Path(f"probe--{slug}.yaml")
+        if not yes:
+            return _show_plan(server, Probing(model, selected(only), repeat), tape, presets)
+        if overwrite:
+            tape.unlink(missing_ok=True)
+        probed = _send_probe(server, model, only, repeat, tape)
+        preset_file = tape.with_suffix(".toml") if probed.findings else None
+        try:
+            if preset_file:
+                preset_file.write_text(probed.toml(), encoding="utf-8")
+        except OSError as error:
+            raise CassetteError(f"{preset_file}: cannot be written: {error.strerror}") from None
+    _show_findings(probed)
+    if compare:
+        rows = [
+            (each.standing, each.key, _value_text(each.preset), _value_text(each.probed))
+            for each in probed.compare(preset_named(presets, compare, probed.model))
+        ]
+        out.print()
+        show_columns(out, ("standing", "setting", compare, "probed"), rows)
+    if probed.record:
+        out.print()
+        labelled(out, "recording", str(probed.record))
+    if preset_file:
+        labelled(out, "preset", f"{preset_file}; use it with --preset {preset_file}")
+    return FAILED if _warn_of_findings(probed) else 0
+
+
+def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: int, record: Path) -> Probed:
+    """Send the requests, and print a line when a question is settled."""
+    from toolreel.http import header_values
+    from toolreel.probe import probe
+
+    withhold(secrets := server.secrets)
+    if notice := server.key_notice:
+        err.print(notice, style="yellow")
+    asked = [""]
+
+    def watch(probing: Probing) -> None:
+        names = [each.question for each in probing.tries]
+        if names and names[-1] != asked[-1]:
+            err.print(f"{probing.sent:>4}  {names[-1]}", style="dim")
+        asked[:] = ["", *names]
+
+    try:
+        return probe(
+            server.base_url or "",
+            model,
+            record=record,
+            only=only,
+            repeat=repeat,
+            api_key_env=server.api_key_env,
+            api_prefix=server.api_prefix,
+            headers=header_values(server.headers, os.environ),
+            api_key_header=server.api_key_header,
+            timeout=server.timeout,
+            known_secrets=secrets,
+            watch=watch,
+        )
+    except KeyboardInterrupt:
+        kept = "the same command goes on from there" if record.exists() else "nothing was answered yet"
+        err.print(f"{len(asked) - 1} answers are kept; {kept}", style="yellow")
+        raise
+
+
+def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Presets) -> int:
+    """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
+    from toolreel.http import checked_chat_url
+    from toolreel.probe import earlier_answers
+
+    url = checked_chat_url(server.base_url or "", server.api_prefix)
+    cost = estimate(probing)
+    prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
+    price = next((each for each in prices if each), None)
+    kept = earlier_answers(record, url, probing.model).left
+    for group, asked in groupby(probing.questions, lambda each: each.group):
+        for number, each in enumerate(asked):
+            often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""
+            if_needed = " (if needed)" if each.when else ""
+            labelled(out, "" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
+    out.print()
+    labelled(out, "server", shown_url(url))
+    labelled(out, "requests", f"about {cost.requests}, one after another")
+    tokens = f"{cost.prompt_tokens:,} of prompts, at most {cost.completion_tokens:,} of replies"
+    labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
+    if price is None:
+        labelled(out, "cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
+    else:
+        day = price.as_of or "an unknown day"
+        at_most = price.cost(cost.prompt_tokens, cost.completion_tokens)
+        labelled(out, "cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
+    if kept:
+        labelled(out, "recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
+    labelled(out, "files", f"{record}, {record.with_suffix('.toml')}")
+    out.print("next: the same command with --yes", style="dim")
+    return 0
+
+
+def _has_answers(probed: Probed) -> bool:
+    """Whether a model answered in any form."""
+    return any(each.key == "wire_form" for each in probed.settings) or not any(
+        each.name == "plain" for each in probed.findings
+    )
+
+
+def _show_findings(probed: Probed) -> None:
+    if probed.findings:
+        head = ("finding", "verdict", "requests", "seen")
+        show_columns(out, head, [_finding_row(each) for each in probed.findings])
+        out.print()
+    settings = [each for each in probed.settings if not each.is_default]
+    for setting in settings:
+        labelled(out, "setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
+    if not settings and _has_answers(probed):
+        labelled(out, "setting", "none: the defaults fit")
+
+
+def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
+    word = finding.word if finding.stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
+    first, last = finding.requests[0], finding.requests[-1]
+    numbers = str(first) if first == last else f"{first}-{last}"
+    if len(finding.requests) != last - first + 1:
+        numbers = ", ".join(map(str, finding.requests))
+    detail = finding.detail if len(finding.detail) <= _SHOWN else f"{finding.detail[: _SHOWN - 1]}…"
+    return finding.name, str(word).replace("_", " "), numbers, detail
+
+
+def _value_text(value: Json) -> str:
+    return "-" if value is None else canonical(value)
+
+
+def _warn_of_findings(probed: Probed) -> bool:
+    """Print why the preset is not to be relied on; returns whether there is a reason."""
+    deciding = [each.name for each in probed.unstable if each.decides]
+    if deciding:
+        complain(
+            f"the endpoint is not stable: the same request got different answers to {', '.join(deciding)}",
+            hint="Nothing that hangs on these is set. Is there more than one server behind the URL? "
+            "--repeat 5 tells more.",
+        )
+    by_name = {each.name: each for each in probed.findings}
+    tools = by_name.get("tools")
+    if probed.stopped:
+        answered = counted(len(probed.probing.tries), "answer")
+        complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
+    elif tools and tools.stable and tools.word == "answered":
+        complain(
+            f"asked for a call, the model made none that can be read: {tools.detail}",
+            hint="No setting above changes that. If it is a call in a format of its own, a transform of "
+            "responses can read it; else the model calls no tools.",
+        )
+    elif not _has_answers(probed):
+        complain(
+            f"no model answers there: {by_name['plain'].detail}",
+            hint="Check --model, --base-url and --api-prefix; toolreel asks BASE_URL/v1/chat/completions.",
+        )
+    else:
+        return bool(deciding)
+    return True

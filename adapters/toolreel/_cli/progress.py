@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -17,6 +16,7 @@ from rich.text import Text
 
 from toolreel._cli.console import err, printable, running_scrub
 from toolreel._driver import Lap, Run, Wanted, cost_in_words, duration
+from toolreel._internal import counted
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -26,7 +26,6 @@ from toolreel_core._protocol import (
     RunTool,
     SendRequest,
     State,
-    Tally,
     ToolReturned,
     notes,
 )
@@ -61,18 +60,22 @@ class RunFigures:
         if self._state is None:
             return
         before, after = self._state.tally, step(self._state, event).state
-        turn = before.turns
+        spent = after.tally
+        prompt = spent.prompt_tokens - before.prompt_tokens
+        completion = spent.completion_tokens - before.completion_tokens
+        took = "" if lap.ms is None else f" in {duration(lap.ms)}"
         match event, effect:
             case ReplyReceived(), SendRequest():
                 if lap.ms is not None:
                     self._model_ms += lap.ms
-                    self._model_tokens += after.tally.completion_tokens - before.completion_tokens
-                self.done.append(f"turn {turn}: reply{_lap_text(lap)}{_token_text(before, after.tally)}")
+                    self._model_tokens += completion
+                tokens = f", {prompt} + {completion} tokens" if prompt + completion else ""
+                self.done.append(f"turn {before.turns}: reply{took}{tokens}")
             case RequestFailed(), SendRequest():
-                self.done.append(f"turn {turn}: no reply{_lap_text(lap)}")
+                self.done.append(f"turn {before.turns}: no reply{took}")
             case ToolReturned(), RunTool():
-                failed = " failed" if after.tally.failed_calls > before.failed_calls else ""
-                self.done.append(f"turn {turn}: {effect.name}{failed}{_lap_text(lap)}")
+                failed = " failed" if spent.failed_calls > before.failed_calls else ""
+                self.done.append(f"turn {before.turns}: {effect.name}{failed}{took}")
             case _:
                 pass
         self._state = after
@@ -80,39 +83,25 @@ class RunFigures:
     @property
     def text(self) -> str:
         """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
-        return ", ".join(self._figure_parts())
-
-    def _figure_parts(self) -> Iterator[str]:
         if self._state is None:
-            return
+            return ""
         tally, config = self._state.tally, self._state.present.config
-        yield f"turn {self._state.exchange_tally.turns} of {config.max_turns}"
+        parts = [f"turn {self._state.exchange_tally.turns} of {config.max_turns}"]
         if tally.tool_calls:
             failed = f" ({tally.failed_calls} failed)" if tally.failed_calls else ""
-            yield f"{tally.tool_calls} call{'' if tally.tool_calls == 1 else 's'}{failed}"
+            parts.append(f"{counted(tally.tool_calls, 'call')}{failed}")
         if tally.prompt_tokens + tally.completion_tokens:
             limit = "" if config.max_total_tokens is None else f" of {config.max_total_tokens}"
-            yield f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens"
+            parts.append(f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens")
         if self._model_ms and self._model_tokens:
-            yield f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s"
+            parts.append(f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s")
         if cost := cost_in_words(Run(self._state, ())):
             limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
-            yield f"cost {cost}{limit}"
+            parts.append(f"cost {cost}{limit}")
         if config.max_wall_ms is not None:
             left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
-            yield f"{duration(max(0, round(left)))} left"
-
-
-def _lap_text(lap: Lap) -> str:
-    return "" if lap.ms is None else f" in {duration(lap.ms)}"
-
-
-def _token_text(before: Tally, after: Tally) -> str:
-    prompt, completion = (
-        after.prompt_tokens - before.prompt_tokens,
-        after.completion_tokens - before.completion_tokens,
-    )
-    return f", {prompt} + {completion} tokens" if prompt + completion else ""
+            parts.append(f"{duration(max(0, round(left)))} left")
+        return ", ".join(parts)
 
 
 def _cut_to_width(text: Text, width: int) -> Text:
@@ -136,8 +125,6 @@ class RunProgress:
         self._spinner = Spinner("dots")
         self._step, self._since = "", time.monotonic()
         """The present step, and when it began; empty before the first."""
-        self._running: dict[str, str] = {}
-        """Names of the calls that are running, by id: several may be at once."""
         self._streaming = ""
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
@@ -147,20 +134,8 @@ class RunProgress:
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
-        text = self._calls_running(note) if self._drawn else ""
-        if text := text or _note_words(note):
+        if text := _note_words(note):
             self._show_status(printable(text))
-
-    def _calls_running(self, note: notes.Note) -> str:
-        """Which calls are running since a note that begins or ends one; empty for others."""
-        match note:
-            case notes.CallStarted():
-                self._running[note.call_id] = note.name
-            case notes.CallEnded() if note.call_id in self._running:
-                del self._running[note.call_id]
-            case _:
-                return ""
-        return f"turn {note.turn}: running {', '.join(self._running.values())}" if self._running else ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines that fit the width, each cut at its end but the figures, which are wrapped."""
@@ -195,48 +170,36 @@ class RunProgress:
         if isinstance(news, CallProgressed):
             if self._drawn:
                 self._show_status(printable(describe(news)))
-        elif text := describe(news):
+        elif text := printable(describe(news)):
             self._end_stream()
-            self._print_line(printable(text))
-
-    def _print_line(self, text: str) -> None:
-        if self._held is None:
-            err.print(text, style="yellow")
-        else:
-            self._held.append(text)
-
-    @contextmanager
-    def held(self) -> Generator[None, None, None]:
-        """Hold what servers report while the user types, until the line is entered."""
-        self._held = []
-        try:
-            yield
-        finally:
-            held, self._held = self._held, None
-            for text in held:
-                self._print_line(text)
+            if self._held is None:
+                err.print(text, style="yellow")
+            else:
+                self._held.append(text)
 
     def __enter__(self) -> Self:
         self._step = ""
-        self._running.clear()  # an exchange before may have been cancelled within a call
         self._draw_status()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end_stream()
         self._erase_status()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Stop drawing while other code uses the terminal."""
+        """Stop drawing while the user types; what servers report meanwhile is printed afterwards."""
         self._end_stream()
+        is_drawn, self._held = self._live is not None, []
         self._erase_status()
         try:
             yield
         finally:
-            self._draw_status()
+            held, self._held = self._held, None
+            for text in held:
+                err.print(text, style="yellow")
+            if is_drawn:
+                self._draw_status()
 
     def _show_status(self, text: str) -> None:
         if not self._drawn:
@@ -261,7 +224,6 @@ class RunProgress:
         err.print(text, end="", style=style, soft_wrap=True)  # wrapping would drop blanks between two pieces
 
     def _end_stream(self) -> None:
-        """End the line of streamed text."""
         if self._streaming:
             self._print_streamed(self._scrub.close())
             err.print()
@@ -270,12 +232,12 @@ class RunProgress:
 
 def _note_words(note: notes.Note) -> str:
     match note:
-        case notes.RequestSent():
+        case notes.RequestSent() | notes.SummaryRequested():
+            what = (
+                "the model" if isinstance(note, notes.RequestSent) else "a summary, since the window is full"
+            )
             again = f" (try {note.attempt})" if note.attempt > 1 else ""
-            return f"turn {note.turn}: waiting for the model{again}"
-        case notes.SummaryRequested():
-            again = f" (try {note.attempt})" if note.attempt > 1 else ""
-            return f"turn {note.turn}: the window is full, waiting for a summary{again}"
+            return f"turn {note.turn}: waiting for {what}{again}"
         case notes.RetryPlanned():
             return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
         case notes.CallStarted():

@@ -13,10 +13,8 @@ from toolreel._cli.console import err, log_json
 from toolreel._cli.errors import EPILOG, reporting
 from toolreel._cli.options import PresetChoice, parse_settings, port_option, preset_options, settings_option
 from toolreel._internal import ProxyConfigError
-from toolreel.presets import at_provider, named_presets, with_files
 
 if TYPE_CHECKING:
-    from toolreel.proxy import ProxySettings, Route, Tell
     from toolreel_core._jsontext import Json
     from toolreel_core._plan import Preset
 
@@ -158,12 +156,16 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
     """
-    from toolreel.proxy import LOOPBACK, Extras, Limits, ProxySettings, Route, serve
+    from toolreel.proxy import LOOPBACK, Extras, Limits, ProxySettings, Route, routes_in, serve
 
     if record and replay:
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")
     if mode == "auto" and not record:
         raise ProxyConfigError("--mode auto: it needs a folder; write --record DIR")
+    if upstream and routes_file:
+        raise ProxyConfigError('--upstream and --routes: give one of them; a route for "*" takes the rest')
+    if not (upstream or routes_file or replay):
+        raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
     host = host.removeprefix("[").removesuffix("]")
     local = host in LOOPBACK
     if not local and not token:
@@ -174,6 +176,11 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     chosen = parse_settings(settings)
     if chosen.options:
         raise ProxyConfigError(f"--set {next(iter(chosen.options))}: an option is the client's to send")
+    presets.preset()  # so that a name that does not exist is told at the start
+
+    def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
+        return PresetChoice(provider, names, None, presets.catalogues).preset(model)
+
     one = Route(
         upstream or _NOWHERE,
         preset=presets.preset,
@@ -181,9 +188,8 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         api_prefix=api_prefix,
         settings={**chosen.config, **chosen.provider},
     )
-    presets.preset()  # so that a name that does not exist is told at the start
     where = ProxySettings(
-        routes=_read_routes(upstream, routes_file, one, presets, replays=replay is not None),
+        routes=routes_in(routes_file, preset_of) if routes_file else (one,),
         folder=record or replay,
         mode="replay" if replay else "auto" if mode == "auto" else "record",
         extras=Extras(retries, recover_empty, correct_arguments),
@@ -191,53 +197,21 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         token=token,
         hosts=LOOPBACK if local else (),
     )
-    serve(
-        where,
-        host,
-        port,
-        drain=drain,
-        tell=_make_log(quiet=quiet),
-        ready=lambda url: _print_ready(url, where, upstream or ""),
-    )
-    return 0
 
+    def ready(url: str) -> None:
+        err.print(f"Base URL for clients: {url}")
+        if upstream and not replay:
+            err.print(f"Upstream: {upstream}")
+        if where.folder:
+            does = {"record": "Recording to", "replay": "Replaying", "auto": "Replaying and recording to"}
+            err.print(f"{does[where.mode]} {where.folder}")
+        err.print("Stop with Ctrl-C.")
 
-def _read_routes(
-    upstream: str | None, routes_file: Path | None, one: Route, presets: PresetChoice, *, replays: bool
-) -> tuple[Route, ...]:
-    from toolreel.proxy import routes_in
-
-    if upstream and routes_file:
-        raise ProxyConfigError('--upstream and --routes: give one of them; a route for "*" takes the rest')
-    if routes_file:
-        collection = with_files(presets.catalogues)
-
-        def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
-            return at_provider(collection, provider, model).merged(named_presets(collection, names))
-
-        return routes_in(routes_file, preset_of)
-    if not upstream and not replays:
-        raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
-    return (one,)
-
-
-def _print_ready(url: str, settings: ProxySettings, upstream: str) -> None:
-    does = {"record": "recording to", "replay": "replaying", "auto": "replaying and recording to"}
-    err.print(f"Base URL for clients: {url}")
-    if upstream and not settings.replays:
-        err.print(f"Upstream: {upstream}")
-    if settings.folder:
-        err.print(f"{does[settings.mode].capitalize()} {settings.folder}")
-    err.print("Stop with Ctrl-C.")
-
-
-def _make_log(*, quiet: bool) -> Tell:
-    """How the proxy logs; who has stopped it and waits for journals sees in any case how far it is."""
-
-    def told(entry: Mapping[str, Json]) -> None:
-        if entry.get("is") == "making journals":
+    def tell(entry: Mapping[str, Json]) -> None:
+        if entry.get("is") == "making journals":  # what somebody who has stopped it waits for
             err.print(f"Journals: {entry['done']} of {entry['of']} made; Ctrl-C again leaves out the rest.")
         elif not quiet:
             log_json(entry)
 
-    return told
+    serve(where, host, port, drain=drain, tell=tell, ready=ready)
+    return 0

@@ -1,21 +1,27 @@
-"""``toolreel run`` and ``toolreel resume``: run a tool loop against a live server, and record it."""
+"""``toolreel run``, ``resume``, ``chat`` and ``fork``: runs against a live server, recorded."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from toolreel._cli.console import complain, err, labelled, out
-from toolreel._cli.errors import EPILOG, FAILED, USAGE, json_option, reporting, say
-from toolreel._cli.options import NO_PRESETS, model_option, parse_settings
+from toolreel._cli.errors import DRIFT, EPILOG, FAILED, STOPPED, USAGE, json_option, reporting, say
+from toolreel._cli.options import NO_PRESETS, LiveTarget, model_option, parse_settings, server_options
+from toolreel._cli.recordings import show_changes
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
+    SourceChoice,
     approve_option,
     cassette_path,
     database_option,
@@ -27,19 +33,46 @@ from toolreel._cli.run_options import (
     prompt_text,
     resumed_path,
     run_id_option,
+    session_with,
+    source_options,
 )
-from toolreel._cli.server_options import ServerChoice, server_options
-from toolreel._cli.tool_options import SourceChoice, Sources, source_options
-from toolreel._cli.whole_run import EndedRun, as_json, exit_code, resume_hint, show_run, show_saved
-from toolreel._driver import Later, outcome_of
-from toolreel._journal import companion, read_journal
-from toolreel._replay import retrace
+from toolreel._cli.whole_run import (
+    EndedRun,
+    as_json,
+    exit_code,
+    recorded_code,
+    resume_hint,
+    show_outcome,
+    show_plan,
+    show_run,
+    show_saved,
+    show_turns,
+)
+from toolreel._driver import Later, cost_in_words, outcome_of
+from toolreel._internal import AdapterError, ForkError
+from toolreel._journal import FileJournal, companion, opened, read_journal
+from toolreel._replay import (
+    Beginning,
+    Changes,
+    Forked,
+    Stop,
+    beginning,
+    check_free,
+    fork,
+    plan_changes,
+    retrace,
+)
+from toolreel._secrets import known_secrets, refuse_secrets_in_line
 from toolreel.testing import ReelFiles
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import canonical, read
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed
+from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
+from toolreel_core._tools import masked
 
 if TYPE_CHECKING:
+    from toolreel._cli.live_run import Live
+    from toolreel._cli.progress import RunProgress
+    from toolreel._driver import Run
     from toolreel.cassette import Mode
     from toolreel.durable import DurableRun
 
@@ -61,18 +94,12 @@ if TYPE_CHECKING:
 @run_id_option
 @database_option
 @approve_option
-@click.option(
-    "--stream",
-    is_flag=True,
-    help="Stream replies in which the model cannot call tools, and print them on a terminal as they arrive; "
-    "--set stream=always streams every reply.",
-)
 @json_option
 @reporting
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
-    server: ServerChoice,
+    server: LiveTarget,
     sources: SourceChoice,
     wanted: PlanChoice,
     record: str | None,
@@ -82,7 +109,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     run_id: str | None,
     database: str | None,
     approve: Approval,
-    stream: bool,
     as_machine: bool,
 ) -> int:
     """Run a tool loop against a live server, and print every turn.
@@ -109,18 +135,14 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     keeping = keeping_of(mode, path, overwrite=overwrite)
     text = prompt_text(prompt)
 
-    def plan_with(available: Sources) -> Plan:
-        streaming = {"stream": "final"} if stream else {}
-        return wanted.plan(model, text, available, server.fallbacks, streaming)
-
     if isinstance(keeping, Path):
         journal = companion(keeping)
         recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
-        plan = plan_with(sources.recorded(recorded_tools))
+        plan = wanted.plan(model, text, sources.recorded(recorded_tools), server.fallbacks)
         return _replay_instead(plan, keeping, as_machine=as_machine)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
-        plan = plan_with(available)
+        plan = wanted.plan(model, text, available, server.fallbacks)
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, keeping)
         else:
@@ -131,19 +153,14 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         from toolreel._cli.durable_runs import shown
 
         return shown(live, as_machine=as_machine)
-    saved: list[Json] = [str(path) for path in live.saved]
-    show_run(live.run, as_machine=as_machine, extra={"saved": saved})
+    show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
     if live.saved and not as_machine:
         show_saved(live.saved)
     if not wanted.presets.named and not as_machine:
         err.print(NO_PRESETS, style="dim")
-    code = exit_code(live.run, server)
-    if live.refused:
-        complain(f"the session was not saved: {live.refused}", hint=resume_hint(live.left))
-        return USAGE
     if live.dropped:
-        complain(f"the session was not saved, because the run did not complete (--mode {mode})")
-    return code
+        complain(f"the recording was not saved, because the run did not complete (--mode {mode})")
+    return recorded_code(live, server)
 
 
 def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
@@ -164,12 +181,6 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
 @click.command("resume", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @server_options()
-@click.option(
-    "--say",
-    "message",
-    metavar="TEXT",
-    help="Say this to the run next; one that has ended then goes on with it.",
-)
 @source_options
 @approve_option
 @durable_option
@@ -177,8 +188,7 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
 @reporting
 def resume_command(
     file: Path,
-    server: ServerChoice,
-    message: str | None,
+    server: LiveTarget,
     sources: SourceChoice,
     approve: Approval,
     durable: bool,
@@ -189,29 +199,368 @@ def resume_command(
     FILE is the name that you gave to `toolreel run --record`, or the journal that the run left behind
     (NAME.journal.jsonl.part). The plan comes from the journal. Recorded steps are not repeated; a tool
     call that was in progress is run again, with the same idempotency key. Pass the same tools as before.
-    With --say, a run that has ended goes on, too: the text is the next message of the conversation.
+    `toolreel chat --continue` goes on with one that has ended.
 
     \b
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """
     with live_session(server, sources, approve, durable=durable) as (session, available):
-        live = session.resume(resumed_path(file), available.others, message)
-    cut = str(live.cut) if live.cut else None
+        live = session.resume(resumed_path(file), available.others)
     if as_machine:
-        saved: list[Json] = [str(path) for path in live.saved]
-        kept: dict[str, Json] = {"before": live.before, "new": live.new, "cut": cut}
-        say(as_json(live.run, {"resumed": kept, "saved": saved}))
+        kept = {"before": live.before, "new": live.new, "cut": live.cut}
+        say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
     else:
         done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
         labelled(out, "resumed", f"after {live.before} events{done}")
-        if cut:
-            labelled(out, "", f"the last line of the journal was incomplete; it was moved to {cut}", "yellow")
+        if live.cut:
+            moved = f"the last line of the journal was incomplete; it was moved to {live.cut}"
+            labelled(out, "", moved, "yellow")
         show_run(live.run)
         if live.saved:
             show_saved(live.saved)
-    code = exit_code(live.run, server)
-    if live.refused:
-        complain(f"the run was not recorded to its end: {live.refused}", hint=resume_hint(live.left))
+    return recorded_code(live, server)
+
+
+# ``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe.
+
+
+_COMMANDS: Final = {
+    "/help": "list the commands",
+    "/exit": "end the conversation, as Ctrl-D does",
+    "//": "begin a message with /, as in //help",
+}
+_NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
+"""The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
+
+
+@click.command("chat", epilog=EPILOG)
+@model_option(required=False)
+@server_options()
+@source_options
+@plan_options(
+    "Set a loop setting (max_turns=5 for each exchange, max_conversation_turns=50 for all), a provider "
+    "setting, a request option (temperature=0) or any other key of the request body. Repeatable.",
+    attach=False,
+    output=False,
+)
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Record the conversation as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@click.option("--continue", "goes_on", is_flag=True, help="Go on with the conversation that --record names.")
+@durable_option
+@approve_option
+@reporting
+def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    model: str | None,
+    server: LiveTarget,
+    sources: SourceChoice,
+    wanted: PlanChoice,
+    record: str | None,
+    overwrite: bool,
+    goes_on: bool,
+    durable: bool,
+    approve: Approval,
+) -> int:
+    """Talk with a model that calls tools.
+
+    Each line that you type is a message; the answer is printed when the model has made its calls. Limits
+    such as max_turns apply to each message. On a terminal, Ctrl-C during an answer cancels it and the
+    conversation goes on; Ctrl-D or /exit ends it, and /help lists the commands. From a pipe, each line is a
+    message and each answer is printed to stdout.
+
+    \b
+    toolreel chat --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 \\
+        --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
+        --record cassettes/talk/local--qwen
+    toolreel replay cassettes/talk/local--qwen
+
+    With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
+    message was not answered, unless Ctrl-C cancelled it.
+    """
+    from toolreel._cli.progress import RunProgress
+    from toolreel._replay import check_free
+
+    path = cassette_path(record)
+    if goes_on and (path is None or overwrite):
+        raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
+    if not goes_on and model is None:
+        raise click.UsageError("Missing option '--model'.")
+    parse_settings(wanted.settings)  # what is wrong with them is said before any tool server starts
+    progress, code = RunProgress(), 0
+    live: Live | None = None
+    with ExitStack() as stack:
+        with redirect_stdout(sys.stderr):
+            available = stack.enter_context(sources.open(progress.show_mcp_event))
+        session = session_with(progress, server, available, approve, durable=durable)
+        try:
+            if goes_on and path:
+                live, files = session.reopened(path)
+                session.check_tools(files, available.others)
+            elif path and not overwrite:
+                check_free(path)  # before the user has typed anything
+            for content in _user_messages(progress):
+                with redirect_stdout(sys.stderr), progress:
+                    if live is None:
+                        plan = wanted.plan(str(model), content, available, server.fallbacks)
+                        live = session.begun(plan, path, "overwrite" if overwrite else "new")
+                    session.go(live, content if live.state else None)
+                run = live.reached
+                live.state = run.state
+                code = _show_answer(run, server) or code
+                spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
+                if spent or (live.files and live.files.refused):
+                    break
+        finally:
+            saved = live.close() if live else ()
+    if live and live.files and live.files.refused:
+        complain(f"the recording was not saved: {live.files.refused}", hint=resume_hint(live.files.left))
         return USAGE
+    if saved:
+        show_saved(saved, err)
     return code
+
+
+def _show_answer(run: Run, server: LiveTarget) -> int:
+    """Print how an exchange ended, how long it took, and what the conversation has cost; the exit code."""
+    outcome, code = run.outcome, 0
+    if isinstance(outcome, Completed):
+        if out.is_terminal:
+            labelled(out, "model", outcome.content, "bold")
+        else:
+            out.print(outcome.content)
+    elif outcome == Cancelled(STOPPED):
+        err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
+    else:
+        exit_code(run, server)  # says what went wrong
+        code = FAILED
+    cost = cost_in_words(run)
+    if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
+        err.print(shown, style="dim")
+    return code
+
+
+def _user_messages(progress: RunProgress) -> Iterator[str]:
+    """What the user says, line by line, without empty lines."""
+    lines = _lines_of_terminal(progress) if sys.stdin.isatty() else _lines_of_pipe()
+    return (line for line in lines if line.strip())
+
+
+def _lines_of_pipe() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"stdin, line {number}: not UTF-8 at byte {error.start}") from None
+
+
+def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
+    with suppress(ImportError):
+        import readline  # noqa: F401 - gives input() line editing and a history
+    err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")
+    while True:
+        try:
+            with progress.paused():
+                line = input("you> ").strip()
+        except EOFError:
+            err.print()
+            return
+        except KeyboardInterrupt:
+            err.print("\nCtrl-D ends the conversation", style="dim")
+            continue
+        named = _NAMED.match(line)
+        match named and named[0]:
+            case None:
+                yield line.removeprefix("/") if line.startswith("//") else line
+            case "/exit":
+                return
+            case "/help":
+                for name, what in _COMMANDS.items():
+                    labelled(err, name, what)
+            case name:
+                complain(
+                    f"there is no command {name}", hint=f"/help lists them; /{line} sends it as a message"
+                )
+
+
+# ``toolreel fork``: continue a recorded run from any event, with a change.
+
+
+@click.command("fork", epilog=EPILOG)
+@click.argument("file")
+@click.option(
+    "--at",
+    required=True,
+    metavar="N",
+    help="Number of events to keep, 0 for none; or a tool call's id, to keep all up to its result.",
+)
+@click.option("--model", metavar="NAME", help="Use another model.")
+@click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
+@plan_options(
+    "Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
+    "Replace the system message.",
+    attach=False,
+)
+@click.option(
+    "--tool-result",
+    metavar="TEXT",
+    help="Replace the tool result that is event N, with JSON or text.",
+)
+@click.option("--said", metavar="TEXT", help="Replace what the user said in event N of a conversation.")
+@source_options
+@click.option(
+    "--recorded", is_flag=True, help="Take the answers after event N from FILE, while they still fit."
+)
+@click.option(
+    "--from", "other", metavar="OTHER", help="Take the answers after event N from another recording."
+)
+@server_options(required=False)
+@approve_option
+@click.option(
+    "--record",
+    metavar="NAME",
+    help="Record the fork as NAME.journal.jsonl; a live fork with --at 0 gets a cassette too.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@json_option
+@reporting
+def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
+    file: str,
+    at: str,
+    model: str | None,
+    prompt: str | None,
+    wanted: PlanChoice,
+    tool_result: str | None,
+    said: str | None,
+    sources: SourceChoice,
+    recorded: bool,
+    other: str | None,
+    server: LiveTarget,
+    approve: Approval,
+    record: str | None,
+    overwrite: bool,
+    as_machine: bool,
+) -> int:
+    """Continue a recorded run from event N, with a change.
+
+    The first N events of FILE are kept as recorded. A changed plan (model, prompt, preset, setting,
+    tools, output) applies from the beginning: the kept replies and results stay, although the requests would
+    have differed. --tool-result and --said replace event N. What follows is new, and you choose who answers:
+    --base-url (a live server), --from (another recording) or --recorded (FILE itself).
+
+    Event N is line N + 1 of the journal (NAME.journal.jsonl), whose first line is the plan.
+
+    \b
+    toolreel fork cassettes/workspace/local--qwen2.5-coder-1.5b --at 4 \\
+        --tool-result '{"changed": "/release/status"}' --recorded
+
+    Exits with 3 if the recording has no answer for a request, so that the fork stops there.
+    """
+    if sum((recorded, other is not None, server.base_url is not None)) != 1:
+        raise click.UsageError(
+            "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
+            "(another recording), --recorded (FILE itself, while its answers fit)"
+        )
+    source, path = opened(file), cassette_path(record)
+    chosen = parse_settings(wanted.settings)
+    preset = wanted.presets.preset(model or source.plan.model)
+    if path and not overwrite:
+        check_free(path)
+    with ExitStack() as stack:
+        if server.base_url:
+            session, available = stack.enter_context(live_session(server, sources, approve))
+        else:
+            stack.enter_context(redirect_stdout(sys.stderr))
+            session, available = None, sources.recorded(source.plan.tools.definitions)
+        recorded_tools = source.plan.tools
+        if sources.any_named:
+            surface = available.surface(wanted.allow, wanted.deny)
+        else:
+            surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
+        changes = Changes(
+            model=model,
+            prompt=prompt,
+            system=wanted.system,
+            preset=preset,
+            config=chosen.config,
+            provider=chosen.provider,
+            options=chosen.options,
+            tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
+            output=wanted.output,
+            tool_result=None if tool_result is None else _tool_output(tool_result),
+            said=said,
+        )
+        place = int(at) if at.removeprefix("-").isdecimal() else at
+        if session:
+            begun, stop = beginning(source, place, changes), None
+            if (
+                begun.plan.sends_tools
+                and begun.plan.tools.definitions
+                and not (available.tools or available.hosts)
+            ):
+                raise ForkError(
+                    f"the run has tools ({', '.join(tool.name for tool in begun.plan.tools.definitions)}): "
+                    "say what runs them, for example with --tools MODULE:ATTR"
+                )
+            live = session.run(begun.plan, path, "overwrite" if overwrite else "new", begun.answered)
+        else:
+            forked = fork(source, place, changes, answers=other)
+            begun, stop = forked.begun, forked.stop
+            live = _save_fork(forked, path, overwrite=overwrite)
+    _show_fork(begun, live, stop, as_machine=as_machine)
+    if outcome_of(live.run) is None and not live.refused:
+        hint = (
+            "with --recorded nothing is sent and no tool runs: continue with --base-url, or with --from and "
+            "another recording"
+        )
+        complain("the fork stopped before its end", hint=hint)
+        return DRIFT
+    return recorded_code(live, server)
+
+
+def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
+    """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
+    if cassette is None:
+        return EndedRun(forked.run)
+    path, secrets = companion(cassette), known_secrets(os.environ)
+    try:
+        for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
+            refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
+        with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
+            for effect, event in forked.answered:
+                journal.record(effect, event)
+    except AdapterError as error:
+        return EndedRun(forked.run, refused=error)
+    cassette.unlink(missing_ok=True)
+    return EndedRun(forked.run, (path,))
+
+
+def _show_fork(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machine: bool) -> None:
+    """Print what the fork keeps and changes, then its run."""
+    source, run = begun.source, ended.run
+    changed = plan_changes(source.plan, begun.plan)
+    if as_machine:
+        tree = {"source": source.source, "kept": begun.kept, "changed": changed, "stop": stop}
+        say(as_json(run, {"fork": tree, "saved": ended.saved}))
+        return
+    labelled(out, "forked", f"{source.source} at {begun.kept} of {len(source.records)} events")
+    show_changes("changed", changed)
+    show_plan(out, run)
+    show_turns(out, run)
+    if outcome_of(run):
+        show_outcome(out, run)
+    if stop:
+        labelled(out, "stopped", f"at event {stop.n}: {stop.why}", "bold red")
+    for path in ended.saved:
+        labelled(out, "saved", str(path))
+    if ended.saved:
+        names = f"{shlex.quote(source.source)} {shlex.quote(str(ended.saved[-1]))}"
+        labelled(out, "", f"next: toolreel explain {names}", "dim")
+
+
+def _tool_output(value: str) -> str:
+    """The output of a tool: JSON unchanged, other text as a JSON string."""
+    return read(value).map(lambda _: value).value_or(canonical(value))

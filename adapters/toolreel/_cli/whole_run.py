@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from toolreel._cli.console import complain, labelled, out
-from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, say
+from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, say
 from toolreel._driver import (
     Run,
     ServerAddress,
@@ -31,11 +31,11 @@ from toolreel_core._conversation import (
     UserMessage,
     shown_content,
 )
-from toolreel_core._jsontext import Json, parse
+from toolreel_core._jsontext import parse
 from toolreel_core._protocol import Cancelled, Completed, encode
 
 if TYPE_CHECKING:
-    from toolreel._cli.server_options import ServerChoice
+    from toolreel._cli.options import LiveTarget
 
 _ROLES: Final[Mapping[type[Message], str]] = {
     SystemMessage: "system",
@@ -66,7 +66,7 @@ class EndedRun:
     """Where an incomplete last line of the journal was moved, if there was one."""
 
 
-def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, Json] | None = None) -> None:
+def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] | None = None) -> None:
     """Print a whole run to stdout."""
     if as_machine:
         say(as_json(run, extra or {}))
@@ -163,22 +163,32 @@ def resume_hint(left: Path | None) -> str:
     return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
 
 
-def exit_code(run: Run, server: ServerChoice) -> int:
+def exit_code(run: Run, server: LiveTarget) -> int:
     """The exit code of a live run; what went wrong is printed to stderr."""
     if run.completed:
         return 0
-    target, fallback = server.target(), run.state.endpoint_name
-    at = target.fallbacks.get(fallback, target)
-    there = ServerAddress(shown_url(at.base_url), at.api_key_env or "", is_fallback=at is not target)
+    servers, name = server.servers, run.state.endpoint_name
+    at = servers.get(name, servers[""])
+    there = ServerAddress(
+        shown_url(at.base_url or ""), at.api_key_env or "", is_fallback=at is not servers[""]
+    )
     words, hint = describe_outcome(run.outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
 
 
-def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
+def recorded_code(live: EndedRun, server: LiveTarget) -> int:
+    """The exit code of a live run that was to be recorded."""
+    code = exit_code(live.run, server)
+    if live.refused is None:
+        return code
+    complain(f"the recording was not saved: {live.refused}", hint=resume_hint(live.left))
+    return USAGE
+
+
+def as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
     """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
     outcome = outcome_of(run)
-    turns: list[Json] = [asdict(turn) for turn in story(run)]
     value = outcome.value if isinstance(outcome, Completed) else None
     return {
         "outcome": outcome.name if outcome else None,
@@ -188,7 +198,7 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": {**asdict(run.state.tally), "cost": run.cost},
-        **({"costs": [asdict(row) for row in run.costs]} if len(run.costs) > 1 else {}),
+        **({"costs": run.costs} if len(run.costs) > 1 else {}),
         "timing": {
             "total_ms": run.timing.total_ms,
             "model_ms": run.timing.model_ms,
@@ -196,6 +206,6 @@ def as_json(run: Run, extra: Mapping[str, Json]) -> Mapping[str, Json]:
             "waiting_ms": run.timing.waiting_ms,
             "took": [took._asdict() for took in run.timing.took],
         },
-        "turns": turns,
+        "turns": story(run),
         **extra,
     }

@@ -22,7 +22,7 @@ from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import received
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Settled, Wait, events, notes
-from toolreel_core._replies import ArgumentError, ToolCall, unstreamed
+from toolreel_core._replies import ArgumentError, ToolCall, as_chat
 from toolreel_core._settings import LoopConfig
 
 _Steps: TypeAlias = list[Tree]
@@ -222,7 +222,7 @@ def _call_of_effect(effect: Wanted | None) -> Tree:
 def _reply_tree(event: events.ReplyReceived, traced: Traced) -> Tree:
     reply = received(event.body, traced.before).reply
     # A body that was streamed is the frames; whole, it is what the page shows first.
-    whole, _ = unstreamed(event.body)
+    whole = as_chat(event.body).body
     return {
         "kind": "reply",
         "status": event.status,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolreel.durable._engine import close_database, database_url
     from toolreel.durable._ledger import TICKETS, Granted, Ledger, Queued, Refused, TicketLost
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
-    from toolreel.durable._looks import OVER, RunLook, RunLooks, age
+    from toolreel.durable._looks import RunLook, RunLooks, age
     from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
     from toolreel.durable._slots import take_slot
     from toolreel.durable._store import Store, Written

@@ -15,7 +15,6 @@ from toolreel_core._loop import fold, pending
 from toolreel_core._protocol import AskApproval, Effect, Finish, RunTool, SendRequest, State, Wait
 
 ACTIVE: Final[tuple[Status, ...]] = ("running", "waiting", "sleeping", "queued")
-OVER: Final[tuple[Status, ...]] = ("ended", "failed", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,8 @@ class RunLooks:
         self._runs = runs
         self._known: dict[str, RunLook] = {}
 
-    def newest(self, limit: int, status: str | None = None) -> Sequence[RunLook]:
-        """Runs that go on, then those that are over; each group with the newest first.
-
-        :param status: only those with this status
-        """
-        if status is not None:
-            return [self._look(each) for each in self._runs.list(status=status, limit=limit)]
+    def newest(self, limit: int) -> Sequence[RunLook]:
+        """Runs that go on, then those that are over; each group with the newest first."""
         going = [each for one in ACTIVE for each in self._runs.list(status=one, limit=limit)]
         going.sort(key=lambda each: each.created, reverse=True)
         shown = {each.run_id: each for each in going[:limit]}
@@ -59,13 +53,6 @@ class RunLooks:
             if len(shown) < limit and each.run_id not in shown:
                 shown[each.run_id] = each
         return [self._look(each) for each in shown.values()]
-
-    def one(self, run_id: str) -> RunLook:
-        """One run.
-
-        :raises DurableError: if there is none with this id
-        """
-        return self._look(self._runs.summary(run_id))
 
     def _look(self, summary: RunSummary) -> RunLook:
         known = self._known.get(summary.run_id)

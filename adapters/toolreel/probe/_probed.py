@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from toolreel._internal import CatalogueError, read_toml
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core._plan import Preset, Presets
+from toolreel_core._plan import Preset
 from toolreel_core._probe import (
     Answered,
     Compared,
@@ -116,35 +115,26 @@ class Probed:
 
     def preset(self, name: str = "") -> Preset:
         """The preset that fits: the settings that differ from the defaults."""
-        chosen = name or self.name
-
-        def build(tree: dict[str, object]) -> Preset:
-            return Presets.of(tree).get(chosen)
-
-        return read_toml("the probed preset", self.toml(chosen), build, CatalogueError)
+        return Preset.of(name or self.name, self._tree)
 
     def toml(self, name: str = "") -> str:
         """The preset as a catalogue, for ``--preset FILE``."""
-        evidence = [f"toolreel probe of {self.model}{f': {self.record.name}' if self.record else ''}"]
-        about = f"{self.model}, as probed."
-        tree = preset_tree(self.settings, about, self.day, evidence)
-        if not self.day:
-            tree = {key: value for key, value in tree.items() if key != "verified_on"}
-        return catalogue_text(name or self.name, tree, _comments(self))
+        lines = ["Made by `toolreel probe`. Use it with --preset and the name of this file."]
+        if self.stopped:
+            lines.append(f"Stopped early: {' '.join(self.stopped.message.split())}")
+        for each in self.unstable:
+            words = ", ".join(f"{word} {n} times" for word, n in each.words)
+            lines.append(f"Not stable, so not set: {each.name}: {words}.")
+        return catalogue_text(name or self.name, self._tree, lines)
+
+    @property
+    def _tree(self) -> Tree:
+        evidence = f"toolreel probe of {self.model}{f': {self.record.name}' if self.record else ''}"
+        return preset_tree(self.settings, f"{self.model}, as probed.", self.day, [evidence])
 
     def compare(self, preset: Preset) -> tuple[Compared, ...]:
         """The findings compared with another preset, differences first."""
         return compared(self.settings, preset)
-
-
-def _comments(probed: Probed) -> Sequence[str]:
-    lines = ["Made by `toolreel probe`. Use it with --preset and the name of this file."]
-    lines += [f"Stopped early: {' '.join(probed.stopped.message.split())}"] if probed.stopped else []
-    lines += [
-        f"Not stable, so not set: {each.name}: {', '.join(f'{word} {n} times' for word, n in each.words)}."
-        for each in probed.unstable
-    ]
-    return lines
 
 
 def day_of(probing: Probing) -> str:

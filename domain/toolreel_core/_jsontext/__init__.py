@@ -55,10 +55,10 @@ if TYPE_CHECKING:
         Value,
         end_of,
         members_at,
+        partial_value,
         skip,
         value_at,
     )
-    from toolreel_core._jsontext.partial import partial_value
 else:
     from toolreel_core._lazy_names import face
 

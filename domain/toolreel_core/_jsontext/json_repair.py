@@ -15,11 +15,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, isinf, nan
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolreel_core._jsontext.canonical import ArgumentRepairs, Json, integer, sound
+from toolreel_core._jsontext.canonical import (
+    MAX_DEPTH,
+    ArgumentRepairs,
+    Json,
+    either,
+    finite,
+    integer,
+    read,
+    sound,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # fmt: off
@@ -79,6 +88,8 @@ BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
 tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 
+_ENDS: Final = frozenset(" \t\n\r,]}")
+"""What stands behind a whole number or word of JSON."""
 _SIGNS: Final = frozenset("{}[]:,<\"'")
 """Signs of JSON, or of a tag: where one stands, as in most places, nothing has to be skipped."""
 # All of these are possessive: text from outside must not make them backtrack.
@@ -98,6 +109,10 @@ _ESCAPE: Final = lazy_pattern(
     r"|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)",
     re.DOTALL,
 )
+_CUT_ESCAPE: Final = lazy_pattern(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3}|)\Z"
+)
+"""An escape that is not whole, or the first half of a pair of escapes, at the end of a text."""
 _JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 # A backslash before a line break continues the line in Python and JavaScript.
 _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
@@ -119,6 +134,9 @@ _PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
 _LARGEST: Final = 0x10FFFF
 
 
+_literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchedText:
     """A text that remembers what was searched in it.
@@ -128,18 +146,29 @@ class SearchedText:
     """
 
     text: str
-    _places: dict[str, tuple[int, int]] = field(
-        default_factory=dict[str, tuple[int, int]], init=False, compare=False, repr=False
+    _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
+        default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"],
+        init=False,
+        compare=False,
+        repr=False,
     )
+
+    def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+        """The next match of a pattern.
+
+        :param pattern: without look-behind, because a match may have been found from an earlier start
+        """
+        searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
+        if searched_from <= start and (found is None or start <= found.start()):
+            return found
+        found = pattern.search(self.text, start)
+        self._matches[pattern] = (start, found)
+        return found
 
     def find(self, needle: str, start: int) -> int:
         """The next place of a needle, or -1."""
-        asked, place = self._places.get(needle, (len(self.text) + 1, -1))
-        if asked <= start and (start <= place or place < 0):
-            return place
-        place = self.text.find(needle, start)
-        self._places[needle] = (start, place)
-        return place
+        found = self.search(_literal(needle), start)
+        return found.start() if found else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +205,8 @@ class Style:
     repairs: frozenset[Repair] = _IN_TEXT
     max_depth: int = _MAX_DEPTH
     """Maximum levels of nesting."""
+    growing: bool = False
+    """Whether the text is still being written, so that a string at its end may go on, and a number."""
 
 
 _TEXT_CALL: Final = Style()
@@ -197,6 +228,8 @@ class _NoValueError(Exception):
     def __init__(self, at: int, *, unfinished: bool = False) -> None:
         super().__init__(at)
         self.flaw = Flaw(at, unfinished)
+        self.part: Json = None
+        """The value so far; null if nothing of it is certain."""
 
 
 def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Value | Flaw:
@@ -218,6 +251,37 @@ def _read_leniently(
     except _NoValueError as error:
         return error.flaw
     return Value(tree, end, frozenset(reader.repairs))
+
+
+_FENCE: Final = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
+"""The opening line of a code block around the JSON."""
+# JSON begins here, or, behind words, with the first brace.
+_START: Final = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
+
+
+def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
+    """The value of JSON text that is still being written; ``None`` if there is none yet, or it is not JSON.
+
+    It is for showing only: nothing that runs or ends a run reads truncated text. A string that is open ends
+    where the text does. An open number or word and a key without a value are left out, since they may become
+    something else: ``1`` may become ``12``.
+
+    >>> partial_value('{"title": "Pins and sh'), partial_value('{"n": 12, "tags": ["a", "b')
+    ({'title': 'Pins and sh'}, {'n': 12, 'tags': ['a', 'b']})
+    >>> partial_value('{"n": 1'), partial_value('Here you are: {"n": 1, ')
+    ({}, {'n': 1})
+    """
+    body = text[end_of(_FENCE, text, 0) :]
+    whole = either(read(body, max_depth=max_depth).map(lambda value: (value,)).alt(lambda _: None))
+    start = _START.match(body)
+    if whole is not None or start is None:
+        return whole[0] if whole else None
+    style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth, growing=True)
+    reader = _Reader(SearchedText(body), style)
+    try:
+        return finite(reader.value(start.end(), max_depth)[0])
+    except _NoValueError as error:
+        return finite(error.part)
 
 
 def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
@@ -291,33 +355,48 @@ class _Reader:
             case '"' | "'":
                 return self.string(at)
             case _:
-                return self.scalar(at)
+                scalar, end = self.scalar(at)
+                if self.style.growing and text[end : end + 1] not in _ENDS:  # `1` may become `12`
+                    raise self.no_value(end)
+                return scalar, end
 
     def members(self, at: int, closer: str, levels: int) -> tuple[dict[str, Json], int]:
         members: dict[str, Json] = {}
         comma = -1
         loose = closer == ")" or self.style.words
         colons = self.style.colons if loose else ":"
-        while not self.closes(at := self.skip(at), closer):
-            begin = at
-            key, at = self.key(at, loose=loose)
-            at = self.skip(at)
-            if (self.source.text[at : at + 1] or " ") not in colons:
-                raise self.no_value(at)
-            if key in members:
-                self.need("repeated_keys", begin)
-            members[key], at = self.value(self.skip(at + 1), levels - 1)
-            comma, at = self.separated(at, closer)
-        return members, self.end_container(at, closer, comma)
+        try:
+            while not self.closes(at := self.skip(at), closer):
+                begin = at
+                key, at = self.key(at, loose=loose)
+                at = self.skip(at)
+                if (self.source.text[at : at + 1] or " ") not in colons:
+                    raise self.no_value(at)
+                if key in members:
+                    self.need("repeated_keys", begin)
+                try:
+                    members[key], at = self.value(self.skip(at + 1), levels - 1)
+                except _NoValueError as error:
+                    members |= {} if error.part is None else {key: error.part}
+                    raise
+                comma, at = self.separated(at, closer)
+            return members, self.end_container(at, closer, comma)
+        except _NoValueError as error:
+            error.part = members
+            raise
 
     def array(self, at: int, closer: str, levels: int) -> tuple[list[Json], int]:
         items: list[Json] = []
         comma = -1
-        while not self.closes(at := self.skip(at), closer):
-            item, at = self.value(at, levels - 1)
-            items.append(item)
-            comma, at = self.separated(at, closer)
-        return items, self.end_container(at, closer, comma)
+        try:
+            while not self.closes(at := self.skip(at), closer):
+                item, at = self.value(at, levels - 1)
+                items.append(item)
+                comma, at = self.separated(at, closer)
+            return items, self.end_container(at, closer, comma)
+        except _NoValueError as error:
+            error.part = items if error.part is None else [*items, error.part]
+            raise
 
     def closes(self, at: int, closer: str) -> bool:
         """Whether the closer stands here, or the closing tag in its stead."""
@@ -376,7 +455,10 @@ class _Reader:
             return self.unescaped(text[at + 3 : end], at, mark), end + 3
         found = _STRINGS[mark].match(text, at + 1)
         if found is None:
-            raise self.no_value(len(text))
+            error = self.no_value(len(text))
+            if self.style.growing:
+                error.part = self.unescaped(_CUT_ESCAPE.sub("", text[at + 1 :]), at, mark)
+            raise error
         return self.unescaped(found[0][:-1], at, mark), found.end()
 
     def unescaped(self, content: str, at: int, mark: str) -> str:

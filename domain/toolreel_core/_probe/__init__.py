@@ -2,7 +2,7 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._probe.finding import Finding, findings, observed, trees
+from toolreel_core._probe.finding import Finding, findings, observed
 from toolreel_core._probe.fitting import Compared, Setting, compared, preset_tree, settings
 from toolreel_core._probe.observation import (
     Answered,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, as_tree, items_of, tree_at
 from toolreel_core._probe.observation import Answered
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import RICHER, Group
@@ -138,19 +138,3 @@ _LOOKS: Final[Mapping[str, tuple[Group, Callable[[Answered], str]]]] = {
     "cost": ("basics", lambda answered: "" if answered.reply.usage.cost is None else "usage.cost"),
 }
 """What is looked for in each answer: a word, or an empty text."""
-
-
-def trees(findings: Sequence[Finding]) -> list[Tree]:
-    """The findings as JSON."""
-    return [
-        {
-            "name": each.name,
-            "group": each.group,
-            "finding": each.word,
-            "detail": each.detail,
-            "requests": list(each.requests),
-            "stable": each.stable,
-            **({"answers": dict(each.words)} if each.words else {}),
-        }
-        for each in findings
-    ]

@@ -98,7 +98,7 @@ def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequ
         own = {each.key: each.value for each in kept if each.section == section}
         sections |= {section: own} if own else {}
     because: Tree = {each.key: each.because for each in kept}
-    head: Tree = {"about": about, "evidence": [*evidence], "verified_on": day}
+    head: Tree = {"about": about, "evidence": [*evidence], **({"verified_on": day} if day else {})}
     return {**head, **sections, **({"because": because} if because else {})}
 
 

@@ -90,22 +90,18 @@ def _user_message(content: Json) -> Tree:
 
 
 def _fixed_body(*messages: Tree, limit: int = 16, **more: Json) -> _Body:
-    """The body of a question whose messages are fixed."""
     return lambda known: {"messages": [*messages], **known.options(limit), **more}
 
 
 def _body_with_tools(text: str, *tools: Tree, limit: int = 96, **more: Json) -> _Body:
-    """The body of a question with tools."""
     return _fixed_body(_user_message(text), limit=limit, tools=[*tools], **more)
 
 
 def _body_of_history(history: _History) -> _Body:
-    """The body of a question about a history with a call."""
     return lambda known: {"messages": [*history(known)], **known.options(24), "tools": [_LOOKUP]}
 
 
 def _text_and_picture(text: str) -> Sequence[Json]:
-    """Parts with a red square."""
     return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": _RED}}]
 
 

@@ -15,7 +15,7 @@ from toolreel_core._proxy.completion import Completion
 from toolreel_core._proxy.event_row import EventRow, Kind
 from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired
-from toolreel_core._replies import Delta, EventStream, Stream, Usage, stream_in
+from toolreel_core._replies import ChatEvents, Delta, Stream, Usage, stream_in
 from toolreel_core._text_calls import BARE, has_think_tags
 from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS
 
@@ -199,7 +199,7 @@ class ReplyStream:
     request: ClientRequest
     profile: Profile
     head: Head
-    stream: Stream | EventStream
+    stream: Stream
     text: HeldText
     raw: PVector[str] = field(default=_NO_PIECES, repr=False)
     """The body so far."""
@@ -292,11 +292,11 @@ class ReplyStream:
             return replace(self, opened=True), tuple(self._delta_chunks(passing))
         kind: Kind = "text" if "content" in passing else "thinking"
         text = str(next(iter(passing.values())))
-        if not self._in_own_form or not isinstance(self.stream, EventStream) or self.stream.chat is not None:
+        heard = self.stream.events
+        if not self._in_own_form or isinstance(heard, ChatEvents):
             said = Completion.of(self._chunk_frame({}), _NO_USAGE, {}, self.request.own)
             row, events = self.row.piece(kind, text, said)
         else:
-            heard = self.stream.events
             if heard.assembly.has(heard.assembly.latest, "summary_text"):  # goes out whole, as an item
                 return self, ()
             said = Completion.of(self._chunk_frame({}), _NO_USAGE, heard.head, self.request.own)

@@ -1,7 +1,7 @@
 """What a reply means: any provider's response, normalised into one ``Reply``.
 
 ``normalize`` is the entry point. ``reply`` finds the message in the body, ``tool_calls`` reads its
-calls, ``stream`` joins the chunks of a stream, ``wire_forms`` reads the forms besides chat completions,
+calls, ``wire_forms`` reads streams and the forms besides chat completions,
 ``classification`` decides what kind of answer it is, and ``warning_codes`` lists every repair that can be
 reported.
 """
@@ -11,21 +11,21 @@ reported.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._replies.answers import Answers, answers_in, without_thoughts
     from toolreel_core._replies.arguments import (
         ERROR_WORDS,
+        Answers,
         ArgumentError,
         ArgumentErrorCode,
         Arguments,
         Reading,
         Unreadable,
+        answers_in,
         is_cut,
         read_arguments,
         read_text,
-        without_fence,
-        without_tokens,
-        without_tokens_behind_fence,
+        without_thoughts,
     )
+    from toolreel_core._replies.chat_events import ChatEvents
     from toolreel_core._replies.classification import (
         PROBLEM_WORDS,
         Finish,
@@ -40,10 +40,9 @@ if TYPE_CHECKING:
     )
     from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
     from toolreel_core._replies.deltas import joined, joined_calls
-    from toolreel_core._replies.event_assembly import Assembly, number_in, type_of
+    from toolreel_core._replies.event_assembly import Assembly, Delta, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
-    from toolreel_core._replies.provider_fields import of_call, of_message
     from toolreel_core._replies.reply import (
         Reply,
         Served,
@@ -52,16 +51,23 @@ if TYPE_CHECKING:
         usage_in,
     )
     from toolreel_core._replies.responses import carried_in_responses, whole_items
-    from toolreel_core._replies.sse import Frame, Frames
-    from toolreel_core._replies.stream import Delta, Stream, unstreamed
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,
-        identified,
         meant_name,
+        of_call,
+        of_message,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
-    from toolreel_core._replies.wire_forms import EventStream, as_chat, deltas_in, form_in, stream_in
+    from toolreel_core._replies.wire_forms import (
+        Frame,
+        Frames,
+        Stream,
+        as_chat,
+        deltas_in,
+        form_in,
+        stream_in,
+    )
 else:
     from toolreel_core._lazy_names import face
 

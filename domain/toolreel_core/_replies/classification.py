@@ -81,11 +81,7 @@ class Problem:
 
 
 def error_in(holder: Mapping[str, Json]) -> Problem | None:
-    """The error of a body or a choice under ``error``; an empty error object reports nothing.
-
-    >>> error_in({"error": {"code": 429, "message": "Slow down."}})
-    Problem(code='RATE_LIMITED', detail='Slow down.', passing=True)
-    """
+    """The error of a body or a choice under ``error``; an empty error object reports nothing."""
     error = holder.get("error")
     if not error and holder.get("object") != "error":
         return None
@@ -101,11 +97,7 @@ def in_list(items: Sequence[Json]) -> Problem | None:
 
 
 def bare_error(body: Mapping[str, Json]) -> Problem | None:
-    """The error of a body without choices that has no ``error`` key, such as ``{"message": …}``.
-
-    >>> bare_error({"message": "Unauthorized"})
-    Problem(code='PROVIDER_ERROR', detail='Unauthorized', passing=False)
-    """
+    """The error of a body without choices that has no ``error`` key, such as ``{"message": …}``."""
     errors = body.get("errors")
     if errors and not isinstance(errors, bool):
         first = errors if isinstance(errors, str) or not isinstance(errors, Sequence) else errors[0]
@@ -143,11 +135,7 @@ def html_page(text: str) -> str:
 
 
 def is_out_of_quota(body: str) -> bool:
-    """Whether an error body says that the account has no money left, so that no wait helps.
-
-    >>> is_out_of_quota('{"error": {"type": "insufficient_quota", "message": "Check your plan."}}')
-    True
-    """
+    """Whether an error body says that the account has no money left, so that no wait helps."""
     return not _SPENT.isdisjoint(_status_words(_nested_errors(read(body).value_or(""))))
 
 
@@ -156,9 +144,6 @@ def failed_generation(body: str) -> str | None:
 
     Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not a
     failure of the transport, so retrying the same request would only cost another turn.
-
-    >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<tool_call>"}}')
-    '<tool_call>'
     """
     text = tree_at(as_tree(read(body).value_or("")), "error").get("failed_generation")
     return text if isinstance(text, str) else None
@@ -243,21 +228,13 @@ _OVERFLOW: Final = "model_context_window_exceeded"
 
 
 def finish_of(word: Json) -> Finish:
-    """The finish reason that a provider's word means; letter case is ignored.
-
-    >>> finish_of("STOP"), finish_of("end_turn"), finish_of("because"), finish_of(None)
-    ('stop', 'stop', 'unknown', 'unknown')
-    """
+    """The finish reason that a provider's word means; letter case is ignored."""
     plain = _normalized_word(word)
     return "error" if _MALFORMED in plain else _FINISH.get(plain, "unknown")
 
 
 def problem_of(word: Json) -> FinishProblem | None:
-    """The problem that a finish reason reports, if it reports one.
-
-    >>> problem_of("MALFORMED_FUNCTION_CALL")
-    'MALFORMED_FUNCTION_CALL'
-    """
+    """The problem that a finish reason reports, if it reports one."""
     plain = _normalized_word(word)
     if _MALFORMED in plain:
         return "MALFORMED_FUNCTION_CALL"
@@ -265,11 +242,7 @@ def problem_of(word: Json) -> FinishProblem | None:
 
 
 def says_what_went_wrong(word: Json) -> bool:
-    """Whether a finish reason alone explains why there is no message.
-
-    >>> says_what_went_wrong("content_filter"), says_what_went_wrong("stop")
-    (True, False)
-    """
+    """Whether a finish reason alone explains why there is no message."""
     return finish_of(word) in {"length", "content_filter", "error"}
 
 
@@ -301,11 +274,6 @@ def judged(
     oddities: tuple[Oddity, ...] = (),
 ) -> Verdict:
     """Classify what the model said by the finish reason of its choice.
-
-    >>> judged({"finish_reason": "end_turn"}, content="Hi.").finish
-    'stop'
-    >>> judged({"finish_reason": "stop"}).problem.code
-    'EMPTY_RESPONSE'
 
     :param oddities: why entries that were intended as calls are not calls
     """

@@ -29,8 +29,6 @@ _Whole: TypeAlias = Callable[[Json], Json]
 _STRINGIFIED: Final = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
-_MAY_BE_ENVELOPE: Final = tuple(f'{{"{key}":' for key in (*sorted(_WRAPPERS), "name"))
-"""How the canonical text of an envelope begins; most arguments don't, and are not parsed for it."""
 _LIMIT: Final = 64
 """Maximum number of schemas followed for a value, and of strings tried: arguments come from outside."""
 
@@ -71,7 +69,7 @@ def coerced(
         return Intended(kept, (*found.codes, "NULL_ARGUMENT_DROPPED"))
 
     outer = fit(arguments)
-    if not repair or not arguments.startswith(_MAY_BE_ENVELOPE):
+    if not repair:
         return outer
     tree = cast("Mapping[str, Json]", parse(arguments))
     keys = [key for key in tree if key in _WRAPPERS]

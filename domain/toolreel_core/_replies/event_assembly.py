@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
-from toolreel_core._replies.stream import Delta
 
 _SAME: Final = ("type", "id")
 """What tells a value that begins from another one at the same index."""
@@ -22,18 +21,26 @@ _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""
 
 
-class Piece(NamedTuple):
-    """A part of a text of a value."""
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A chunk of a reply, for display while it arrives."""
 
-    place: int
-    key: str
-    part: int
-    """The number of the text, where a value has several of a kind."""
+    kind: Literal["content", "reasoning", "tool_call"]
     text: str
+    """Never empty; for a tool call first the name, then chunks of the arguments."""
+    index: int = 0
+    """Of a tool call: its place among the calls of the reply, as far as the server says."""
+    call_id: str = ""
+    """Of a tool call: the id that this chunk gives it; most servers send it with the name only."""
+    name: str = ""
+    """Of a tool call: its name, if this chunk is that; empty for a chunk of the arguments."""
 
 
+_Texts: TypeAlias = Mapping[tuple[str, int], PVector[str]]
+"""The pieces of each text of a value, by its key and its number, where a value has several of a kind."""
 _NO_VALUES: PMap[int, Tree] = pmap()
-_NO_PIECES: PVector[Piece] = pvector()
+_NO_TEXTS: PMap[int, _Texts] = pmap()
+_NO_PIECES: Final[_Texts] = {}
 _NO_PLACES: PMap[int | str, int] = pmap()
 
 
@@ -48,7 +55,8 @@ class Assembly:
 
     begun: PMap[int, Tree] = field(default=_NO_VALUES)
     """What a value begins with, by its place."""
-    pieces: PVector[Piece] = field(default=_NO_PIECES)
+    texts: PMap[int, _Texts] = field(default=_NO_TEXTS)
+    """The texts of each value so far, by its place."""
     places: PMap[int | str, int] = field(default=_NO_PLACES)
     """The place that an index or an id means at present."""
     closed: frozenset[int] = frozenset()
@@ -76,13 +84,11 @@ class Assembly:
                     for key in _SAME
                 )
                 place = known if index not in self.closed and same else self.free()
-        again = place in self.begun
-        kept = pvector(piece for piece in self.pieces if piece.place != place) if again else self.pieces
         keys = [*names, *([] if index is None else [index])]
         return replace(
             self,
             begun=self.begun.set(place, value),
-            pieces=kept,
+            texts=self.texts.discard(place),
             places=self.places.update(dict.fromkeys(keys, place)),
             closed=self.closed - {index},
             latest=place,
@@ -104,30 +110,31 @@ class Assembly:
         """
         begun = self.begun[place]
         said = {key: one for key, one in value.items() if _has_text(one) or key not in begun}
-        kept = pvector(
-            piece
-            for piece in self.pieces
-            if piece.place != place or not _has_text_under(value, homes[piece.key])
-        )
-        return replace(self, begun=self.begun.set(place, {**begun, **said}), pieces=kept, latest=place)
+        texts = {
+            key: pieces
+            for key, pieces in self.texts.get(place, _NO_PIECES).items()
+            if not _has_text_under(value, homes[key[0]])
+        }
+        whole = self.begun.set(place, {**begun, **said})
+        return replace(self, begun=whole, texts=self.texts.set(place, texts), latest=place)
 
-    def add(self, place: int, key: str, text: str, *, of: str = "", part: int = 0) -> Assembly:
+    def add(
+        self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False
+    ) -> Assembly:
         """With more text of a value.
 
         :param of: the type of the value, if it was not begun
+        :param whole: whether the text takes the place of its pieces
         """
         begun = self.begun if place in self.begun else self.begun.set(place, {"type": of} if of else {})
-        pieces = self.pieces.append(Piece(place, key, part, text))
-        return replace(self, begun=begun, pieces=pieces, latest=place)
-
-    def settled(self, place: int, key: str, text: str, *, of: str = "", part: int = 0) -> Assembly:
-        """With a text as a whole, in place of its pieces."""
-        others = pvector(piece for piece in self.pieces if piece[:3] != (place, key, part))
-        return replace(self, pieces=others).add(place, key, text, of=of, part=part)
+        texts = self.texts.get(place, _NO_PIECES)
+        pieces = pvector([text]) if whole else texts.get((key, part), pvector()).append(text)
+        texts = {**texts, (key, part): pieces}
+        return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
 
     def has(self, place: int, key: str, part: int = 0) -> bool:
         """Whether there are pieces of a text."""
-        return any(piece[:3] == (place, key, part) for piece in self.pieces)
+        return (key, part) in self.texts.get(place, _NO_PIECES)
 
     def free(self) -> int:
         """A place behind all others."""
@@ -135,20 +142,12 @@ class Assembly:
 
     def values(self) -> Iterable[Tree]:
         """The values in the order of their places."""
-        texts: dict[int, dict[str, list[Piece]]] = {}
-        for piece in self.pieces:
-            texts.setdefault(piece.place, {}).setdefault(piece.key, []).append(piece)
         for place in sorted(self.begun):
             value = dict(self.begun[place])
-            for key, pieces in texts.get(place, {}).items():
+            texts = self.texts.get(place, _NO_PIECES)
+            for (key, _), pieces in sorted(texts.items(), key=lambda text: text[0][1]):
                 before = value.get(key)
-                ordered = sorted(pieces, key=lambda piece: piece.part)
-                value[key] = "".join(
-                    [
-                        before if isinstance(before, str) else "",
-                        *(piece.text for piece in ordered),
-                    ]
-                )
+                value[key] = "".join([before if isinstance(before, str) else "", *pieces])
             yield value
 
     def before(self, place: int, kind: str) -> int:
@@ -176,27 +175,35 @@ def number_in(event: Mapping[str, Json], key: str) -> int | None:
     return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else None
 
 
-_Events = TypeVar("_Events", bound="JoinedEvents")
+_Events = TypeVar("_Events", bound="Events")
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedEvents:
-    """Events that were joined."""
+class Events:
+    """Events of a stream, joined."""
 
-    head: Mapping[str, Json] = field(default_factory=dict)
-    """Fields of the reply, without its blocks or items."""
-    assembly: Assembly = field(default_factory=Assembly)
-    """The blocks or items."""
+    head: Tree = field(default_factory=dict)
+    """Fields of the reply as a whole, such as id, model and usage."""
     failure: Json = None
     """The error that the stream reported."""
     complete: bool = False
     """Whether the reply has ended."""
     over: bool = False
     """Whether the rest can be ignored."""
+    silent: int = 0
+    """Number of events that count as progress, though nothing of them is displayed."""
 
     def failed(self: _Events, event: Tree) -> _Events:
         """After an event that reports an error."""
         return replace(self, failure=event.get("error") or event, over=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEvents(Events):
+    """Events of the forms whose replies consist of blocks or items."""
+
+    assembly: Assembly = field(default_factory=Assembly)
+    """The blocks or items."""
 
     def has(self, kind: str) -> bool:
         """Whether there is a value of a type."""

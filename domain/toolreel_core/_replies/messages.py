@@ -23,8 +23,7 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import Assembly, JoinedEvents, Translated, number_in, type_of
-from toolreel_core._replies.stream import Delta
+from toolreel_core._replies.event_assembly import Assembly, BlockEvents, Delta, Translated, number_in, type_of
 from toolreel_core._settings import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
@@ -44,13 +43,7 @@ _REFUSED: Final = "The model refuses to answer."
 
 
 def chat_of_message(body: Json) -> Translated:
-    """The reply as a chat completion; unchanged if it is none of this form.
-
-    >>> said = {"type": "tool_use", "id": "toolu_1", "name": "ping", "input": {"host": "a"}}
-    >>> translated = chat_of_message({"role": "assistant", "content": [said], "stop_reason": "tool_use"})
-    >>> translated.body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
-    '{"host":"a"}'
-    """
+    """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return Translated(body)
     blocks = _content_blocks(body["content"])
@@ -98,11 +91,7 @@ def chat_of_message(body: Json) -> Translated:
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
-    """The blocks of a reply as documented, each with its type.
-
-    >>> whole_blocks({"content": "Hi."})
-    [{'type': 'text', 'text': 'Hi.'}]
-    """
+    """The blocks of a reply as documented, each with its type."""
     return [
         {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
     ]
@@ -163,7 +152,7 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEvents(JoinedEvents):
+class MessageEvents(BlockEvents):
     """What the events so far say; it is complete when the reason why the reply ended is known."""
 
     def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:

@@ -8,14 +8,13 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
 from toolreel_core._replies.classification import Finish, Problem, finish_of, html_page, judged
-from toolreel_core._replies.provider_fields import of_message, reasoning_in
 from toolreel_core._replies.reply import (
     FoundMessage,
     Reply,
@@ -26,7 +25,7 @@ from toolreel_core._replies.reply import (
     usage_in,
     visible,
 )
-from toolreel_core._replies.tool_calls import ToolCall, calls_in
+from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED
@@ -55,11 +54,7 @@ _STREAM: Final = "a stream of server-sent events, which is to be put together fi
 
 
 def is_stream(body: str) -> bool:
-    """Whether a body is a stream of server-sent events.
-
-    >>> is_stream("data: {}"), is_stream("{}")
-    (True, False)
-    """
+    """Whether a body is a stream of server-sent events."""
     return body.lstrip(BLANK).startswith(FIELDS)
 
 
@@ -132,32 +127,18 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
         except (ValueError, RecursionError) as error:
             return Problem("INVALID_BODY", str(error))
     codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
+    strict = either(read(text).map(lambda tree: (tree, codes)))
+    if not isinstance(strict, str):
+        return strict
     odd: tuple[WarningCode, ...] = (*codes, "NON_FINITE_NUMBER")
-
-    def told(codes: tuple[WarningCode, ...]) -> Callable[[Json], _Parsed]:
-        return lambda tree: (tree, codes)
-
-    tolerant = (
-        read(text)
-        .map(told(codes))
-        .lash(
-            lambda why: (
-                read_tolerant(text).map(told(odd)).alt(lambda _: _STREAM if text.startswith(FIELDS) else why)
-            )
-        )
-    )
+    tolerant = either(read_tolerant(text).map(lambda tree: (tree, odd)))
+    if not isinstance(tolerant, str):
+        return tolerant
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-    return either(
-        tolerant.alt(lambda why: Problem("INVALID_BODY", _name_of_non_json(text) or why, passing=True))
-    )
-
-
-def _name_of_non_json(text: str) -> str:
-    """What a body is instead of JSON, where that says more than the place of the first error."""
-    if not text:
-        return "the body is empty"
-    page = html_page(text)
-    return page and f"the body is {page}"
+    why = _STREAM if text.startswith(FIELDS) else strict
+    if page := html_page(text):
+        why = f"the body is {page}"
+    return Problem("INVALID_BODY", why if text else "the body is empty", passing=True)
 
 
 def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
@@ -261,7 +242,7 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
 def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> _Said:
-    from toolreel_core._text_calls import Unread, looks_like_a_call, text_calls  # noqa: PLC0415 - see above
+    from toolreel_core._text_calls import Unread, text_calls  # noqa: PLC0415 - see above
 
     known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
     found = text_calls(
@@ -282,7 +263,7 @@ def _calls_in_text(
     def reported(name: str, given: Mapping[str, Json]) -> bool:
         return (name, given) in calls or (made is not None and made(name, given))
 
-    if text and looks_like_a_call(text, known, schemas, reported):
+    if text and _looks_like_a_call(text, reading, reported):
         codes.append("TEXT_CALL_SUSPECTED")
         unread = (*unread, Unread("malformed", text))
     return _Said(text, thought, _with_call_ids(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
@@ -312,15 +293,20 @@ def _with_call_ids(
 
 
 def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
-    if not content and not reasoning:
-        return ()
+    from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
+
+    suspects: Mapping[WarningCode, tuple[str, Made | None]] = {
+        "TEXT_CALL_SUSPECTED": (content, reading.made),
+        "TEXT_CALL_IN_REASONING": (reasoning, None),
+    }
+    return tuple(
+        code
+        for code, (text, made) in suspects.items()
+        if not is_plain(text) and _looks_like_a_call(text, reading, made)
+    )
+
+
+def _looks_like_a_call(text: str, reading: _Reading, made: Made | None) -> bool:
     from toolreel_core._text_calls import looks_like_a_call  # noqa: PLC0415 - as above
 
-    known, schemas = reading.tools.known, reading.tools.schemas
-    in_content = looks_like_a_call(content, known, schemas, reading.made)
-    in_reasoning = looks_like_a_call(reasoning, known, schemas)
-    found: Mapping[WarningCode, bool] = {
-        "TEXT_CALL_SUSPECTED": in_content,
-        "TEXT_CALL_IN_REASONING": in_reasoning,
-    }
-    return tuple(code for code, was in found.items() if was)
+    return looks_like_a_call(text, reading.tools.known, reading.tools.schemas, made)

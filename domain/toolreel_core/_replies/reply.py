@@ -67,12 +67,7 @@ class Served:
 
 
 def usage_in(body: Mapping[str, Json]) -> Usage:
-    """The usage of a reply; a value that cannot be a token count is read as 0.
-
-    >>> usage_in({"usage": {"prompt_tokens": 11, "completion_tokens": "7"}})
-    Usage(prompt_tokens=11, completion_tokens=0, cost=None, reasoning_tokens=0, cached_tokens=0, \
-prompt_audio_tokens=0, completion_audio_tokens=0)
-    """
+    """The usage of a reply; a value that cannot be a token count is read as 0."""
     # Ollama's own API has the counts at the top level of the body.
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else body
@@ -89,11 +84,7 @@ prompt_audio_tokens=0, completion_audio_tokens=0)
 
 
 def served_in(body: Mapping[str, Json]) -> Served:
-    """Model, provider and ids of a reply; a failed router names its upstream in the error.
-
-    >>> served_in({"id": "gen-1", "model": "m", "provider": "Z"})
-    Served(model='m', provider='Z', fingerprint='', request_id='gen-1')
-    """
+    """Model, provider and ids of a reply; a failed router names its upstream in the error."""
     model, provider, fingerprint, name = map(body.get, _SERVED)
     failed = _text_field(tree_at(body, "error", "metadata"), "provider_name")
     return Served(
@@ -196,13 +187,7 @@ class FoundMessage:
 
 
 def find_message(tree: Json) -> FoundMessage:
-    """Find the message in a parsed body.
-
-    >>> find_message({"choices": [{"message": {"content": "Hi."}}]}).message
-    {'content': 'Hi.'}
-    >>> find_message({"choices": None}).problem.code
-    'NO_CHOICES'
-    """
+    """Find the message in a parsed body."""
     if not isinstance(tree, dict):
         problem = in_list(tree) if isinstance(tree, list) else None
         kind = type(tree).__name__
@@ -229,11 +214,7 @@ def find_message(tree: Json) -> FoundMessage:
 
 
 def as_documented(found: FoundMessage) -> FoundMessage:
-    """The found message, or a problem if it is not where OpenAI documents it.
-
-    >>> as_documented(find_message({"choices": [{"text": "Hi."}]})).problem.code
-    'NO_MESSAGE'
-    """
+    """The found message, or a problem if it is not where OpenAI documents it."""
     problem = next((_UNDOCUMENTED[code] for code in found.codes if code in _UNDOCUMENTED), None)
     if problem is None or found.problem:
         return found
@@ -346,11 +327,7 @@ class Content(NamedTuple):
 
 
 def content_of(raw: Json) -> Content:
-    """Read a content of any kind.
-
-    >>> content_of([{"type": "thinking", "thinking": "2+2"}, {"type": "text", "text": "Four."}]).text
-    'Four.'
-    """
+    """Read a content of any kind."""
     if raw is None:
         return Content()
     if isinstance(raw, str):

@@ -22,8 +22,7 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import JoinedEvents, Translated, number_in, type_of
-from toolreel_core._replies.stream import Delta
+from toolreel_core._replies.event_assembly import BlockEvents, Delta, Translated, number_in, type_of
 from toolreel_core._settings import RESPONSES_ITEMS
 
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
@@ -38,12 +37,7 @@ _INCOMPLETE: Final[Mapping[Json, str]] = {
 
 
 def chat_of_response(body: Json) -> Translated:
-    """The reply as a chat completion; unchanged if it is none of this form.
-
-    >>> item = {"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}
-    >>> chat_of_response({"status": "completed", "output": [item]}).body["choices"][0]["finish_reason"]
-    'stop'
-    """
+    """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return Translated(body)
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
@@ -73,11 +67,7 @@ def chat_of_response(body: Json) -> Translated:
 
 
 def whole_items(body: Tree) -> list[Tree]:
-    """The items of a reply, each with its type.
-
-    >>> whole_items({"output": [{"name": "ping", "arguments": "{}"}]})
-    [{'name': 'ping', 'arguments': '{}', 'type': 'function_call'}]
-    """
+    """The items of a reply, each with its type."""
     return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
 
 
@@ -186,7 +176,7 @@ _BEGINS: Final = frozenset({"response.created", "response.in_progress", "respons
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseEvents(JoinedEvents):
+class ResponseEvents(BlockEvents):
     """What the events so far say."""
 
     def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
@@ -241,12 +231,10 @@ class ResponseEvents(JoinedEvents):
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
         item_id = event.get("item_id")
         place = self._place_of_delta(_output_index(event), item_id if isinstance(item_id, str) else "", kind)
-        if ending == "done":
-            known = self.assembly.has(place, key, part)
-            at = replace(self, assembly=self.assembly.settled(place, key, text, of=kind, part=part))
-            return at, () if known else at._text_deltas(kind, key, text)
-        at = replace(self, assembly=self.assembly.add(place, key, text, of=kind, part=part))
-        return at, at._text_deltas(kind, key, text)
+        known = self.assembly.has(place, key, part)
+        added = self.assembly.add(place, key, text, of=kind, part=part, whole=ending == "done")
+        at = replace(self, assembly=added)
+        return at, () if known and ending == "done" else at._text_deltas(kind, key, text)
 
     def _text_deltas(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
         match kind:

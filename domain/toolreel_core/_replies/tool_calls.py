@@ -15,11 +15,78 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, ArgumentRepairs, Json, JsonText, canonical, in_order, parse, read
+from toolreel_core._jsontext import (
+    NOTHING,
+    ArgumentRepairs,
+    Json,
+    JsonText,
+    canonical,
+    finite,
+    in_order,
+    is_blank,
+    parse,
+    read,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
-from toolreel_core._replies.provider_fields import of_call
 from toolreel_core._replies.warning_codes import WarningCode
+
+_OF_MESSAGE: Final = frozenset(
+    {
+        "extra_content",
+        "provider_specific_fields",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "signature",
+        "thinking_blocks",
+        "thought_signature",
+    }
+)
+_OF_CALL: Final = frozenset({"extra_content", "provider_specific_fields", "signature", "thought_signature"})
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
+_REASONING_TEXTS: Final = ("text", "summary", "thinking")
+
+
+def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
+    """The opaque fields of a message as a canonical object, in the order in which they came.
+
+    :param content: the content, if it must be sent back unchanged too
+    """
+    fields = _present_fields(message, _OF_MESSAGE)
+    if content is not None:
+        fields["content"] = content
+    return canonical(finite(fields)) if fields else NOTHING
+
+
+def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
+    """The opaque fields of a call as a canonical object; those of its function are under ``function``."""
+    fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
+    if inner:
+        fields["function"] = inner
+    return canonical(finite(fields)) if fields else NOTHING
+
+
+def reasoning_in(message: Mapping[str, Json]) -> str:
+    """The reasoning text of a message, from whichever field has it; empty if none has."""
+    for key in _REASONING:
+        text = message.get(key)
+        if isinstance(text, str) and text:
+            return text
+    for key in _REASONING_LISTS:
+        blocks = message.get(key)
+        listed = blocks if isinstance(blocks, Sequence) else ()
+        mappings = [block for block in listed if isinstance(block, Mapping)]
+        texts = [block.get(key) for block in mappings for key in _REASONING_TEXTS]
+        if text := "".join(text for text in texts if isinstance(text, str)):
+            return text
+    return ""
+
+
+def _present_fields(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key in names and value is not None}
+
 
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
@@ -94,11 +161,7 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
 
 
 def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
-    """The provider's id as text, empty if unusable, with the warnings about it.
-
-    >>> native_id(7), native_id(None)
-    (('7', ('CALL_ID_NOT_STRING',)), ('', ('CALL_ID_MISSING',)))
-    """
+    """The provider's id as text, empty if unusable, with the warnings about it."""
     if isinstance(given, str) and given.strip():
         return given, ()
     if given is None or isinstance(given, str):
@@ -143,17 +206,11 @@ class EntriesFound(NamedTuple):
 def entries_in(
     message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
 ) -> EntriesFound:
-    """The calls of a message from the first place that has any; other places repeat them.
-
-    >>> entries_in({"function_call": {"name": "ping", "arguments": "{}"}}).entries[0].provenance
-    'legacy'
-    """
+    """The calls of a message from the first place that has any; other places repeat them."""
     found = _entries_of_tool_calls(message.get("tool_calls"))
     for misplaced in outside:
         if not found.entries and misplaced:
-            found = _join_entries(
-                found, _with_warning(_entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
-            )
+            found = _join_entries(found, _entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
     if parts:
         # Parts of a content need no ``function`` wrapper (Anthropic's shape).
         inside = _read_entries(parts)
@@ -161,17 +218,18 @@ def entries_in(
             entries=tuple(entry._replace(codes=()) for entry in inside.entries),
             codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
         )
-        found = _join_entries(found, _with_warning(bare, "CALLS_IN_CONTENT_PARTS"))
+        found = _join_entries(found, bare, "CALLS_IN_CONTENT_PARTS")
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
         only = _read_entries([{"function": legacy}])
         only = only._replace(entries=tuple(entry._replace(provenance="legacy") for entry in only.entries))
-        found = _join_entries(found, _with_warning(only, "LEGACY_FUNCTION_CALL"))
+        found = _join_entries(found, only, "LEGACY_FUNCTION_CALL")
     return found
 
 
-def _join_entries(first: EntriesFound, second: EntriesFound) -> EntriesFound:
-    """The first; if it has no entries, the second with the warnings of both."""
+def _join_entries(first: EntriesFound, second: EntriesFound, code: WarningCode) -> EntriesFound:
+    """The first; if it has no entries, the second with the warnings of both and one more."""
+    second = _with_warning(second, code)
     codes = (*first.codes, *second.codes)
     if first.entries:
         return first._replace(codes=codes)
@@ -185,27 +243,19 @@ def _with_warning(found: EntriesFound, code: WarningCode) -> EntriesFound:
 
 def _entries_of_tool_calls(value: Json) -> EntriesFound:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return EntriesFound()
-    if isinstance(value, str):
-        tree = read(value).value_or(None)
-        if not isinstance(tree, dict | list):
-            return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", "CALL_ENTRY_INVALID"))
-        found = _entries_of_tool_calls(tree)
-        return found if "TOOL_CALLS_NOT_LIST" in found.codes else _with_warning(found, "TOOL_CALLS_NOT_LIST")
-    if isinstance(value, dict):
-        # One entry, or the values of an object in the order of its numeric keys.
-        single = not value.keys().isdisjoint(_MARKS)
-        value = [value] if single else [*(in_order(value) or value).values()]
-        return _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
-    if isinstance(value, list):
-        nested = any(isinstance(item, list) for item in value)
-        return (
-            _with_warning(_read_entries(_flat_lists(value)), "TOOL_CALLS_NOT_LIST")
-            if nested
-            else _read_entries(value)
-        )
-    return EntriesFound(codes=("TOOL_CALLS_NOT_LIST",))
+    tree = read(value).value_or("") if isinstance(value, str) else value
+    if isinstance(tree, dict) and tree.keys().isdisjoint(_MARKS):
+        tree = [*(in_order(tree) or tree).values()]  # entries by number or name
+    elif isinstance(tree, dict):
+        tree = [tree]
+    if not isinstance(tree, list):
+        invalid: tuple[WarningCode, ...] = ("CALL_ENTRY_INVALID",) if isinstance(value, str) else ()
+        return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", *invalid))
+    flat = isinstance(value, list) and not any(isinstance(item, list) for item in tree)
+    found = _read_entries(_flat_lists(tree))
+    return found if flat else _with_warning(found, "TOOL_CALLS_NOT_LIST")
 
 
 def _flat_lists(value: Json) -> Iterable[Json]:
@@ -221,17 +271,15 @@ def _read_entries(values: Iterable[Json]) -> EntriesFound:
     codes: list[WarningCode] = []
     oddities: list[Oddity] = []
     for value in values:
-        if not isinstance(value, dict):
+        entry = _read_entry(value) if isinstance(value, dict) else None
+        if entry is None:
             codes.append("CALL_ENTRY_INVALID")
-            continue
-        entry = _read_entry(value)
-        if isinstance(entry, CallEntry):
+        elif isinstance(entry, CallEntry):
             entries.append(entry)
         else:
             oddities.append(entry)
     codes.extend(oddities)
-    for entry in entries:
-        codes.extend(entry.codes)
+    codes.extend(code for entry in entries for code in entry.codes)
     return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
 
 
@@ -274,12 +322,7 @@ _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel
 def unbundled(
     entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
 ) -> tuple[CallEntry, ...]:
-    """The calls of an entry: itself, or the calls that it bundles.
-
-    >>> uses = '{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}'
-    >>> unbundled(CallEntry("call_a", "multi_tool_use.parallel", uses), [], max_depth=64)[0].id
-    'call_a_0'
-    """
+    """The calls of an entry: itself, or the calls that it bundles."""
     name, _ = meant_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
         return (entry,)
@@ -356,10 +399,6 @@ def calls_in(
     parts: Sequence[Json] = (),
 ) -> CallsRead:
     """The structured calls of an assistant message.
-
-    >>> message = {"function_call": {"name": "ping", "arguments": ""}}
-    >>> calls_in(message, known={"ping"}, turn=2, max_depth=64).calls[0].id
-    'call_2_0'
 
     :param known: the names of the tools that exist
     :param turn: the turn of the run, part of the ids generated for calls without one

@@ -1,21 +1,148 @@
-"""Read a body of any form as chat completions: the one place where the three forms meet."""
+"""Replies of any wire form, whole or streamed, as chat completions: the one place where the three forms meet.
+
+A stream that ends before its reply is complete is truncated, even if its content looks complete, and is a
+retryable error; so is one that reports an error in the middle (OmniRoute#8210, goose#8027).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, assert_never
+from itertools import islice
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, canonical, items_of, read, tree_at
+from pyrsistent import PVector, pvector
+
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, read
+from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_of, deltas_of
 from toolreel_core._replies.classification import STREAM_CUT
-from toolreel_core._replies.event_assembly import Translated
+from toolreel_core._replies.event_assembly import Delta, Translated
 from toolreel_core._replies.messages import MessageEvents, chat_of_message
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
 from toolreel_core._replies.responses import ResponseEvents, chat_of_response
-from toolreel_core._replies.sse import Frame, Frames
-from toolreel_core._replies.stream import Delta, Stream, chat_deltas_in, deltas_of, unstreamed
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import WireForm
+
+Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
+"""A JSON object, the end of the stream, or something that could not be parsed."""
+
+_SILENT: Final = frozenset({"", "event", "id", "retry"})
+_END: Final = "[DONE]"
+_JSON: Final = tuple('{["-0123456789tfn')
+"""The first characters of JSON values."""
+_LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
+"""A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
+_NEXT_FRAME: Final = lazy_pattern(r"data:\s*(?=[{\[])")
+"""The next event in a line whose line end a proxy has dropped."""
+_TRIES: Final = 8
+"""Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
+_NO_LINES: Final[PVector[str]] = pvector()
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    r"""Parser state of an event stream: an immutable value that :meth:`feed` replaces.
+
+    >>> frames, found = Frames().feed('data: {"a":1}\n\ndata: {"b"')
+    >>> found
+    ({'a': 1},)
+    >>> frames.feed(":2}\n")[1]
+    ({'b': 2},)
+    """
+
+    line: PVector[str] = _NO_LINES
+    """Chunks of the unfinished last line."""
+    held: PVector[str] = _NO_LINES
+    """Data lines of an unfinished event that cannot be parsed yet."""
+    returned: bool = False
+    """Whether the last character was a carriage return: a line feed next belongs to the same line end."""
+
+    def feed(self, text: str) -> tuple[Frames, tuple[Frame, ...]]:
+        """The state after the next chunk of text, and the frames that it completes."""
+        first, *others = _LINE_END.split(text.removeprefix("\n") if self.returned else text)
+        returned = text.endswith("\r") or (self.returned and not text)
+        line = self.line.append(first) if first else self.line
+        if not others:
+            return replace(self, line=line, returned=returned), ()
+        held, frames = _read_lines(self.held, ["".join(line), *others[:-1]])
+        rest = pvector(others[-1:]) if others[-1] else _NO_LINES
+        return Frames(rest, held, returned), tuple(frames)
+
+    def close(self) -> tuple[Frame, ...]:
+        """The frames in the unfinished rest, once the text has ended."""
+        _, frames = _read_lines(self.held, ["".join(self.line), ""])
+        return tuple(frames)
+
+
+def _read_lines(held: PVector[str], lines: Sequence[str]) -> tuple[PVector[str], list[Frame]]:
+    frames: list[Frame] = []
+    for line in lines:
+        data = _data_of_line(line)
+        if not line.strip():
+            frames += _frames_of_event(held)
+            held = _NO_LINES
+        elif data is None:
+            continue
+        elif data.strip() == _END:
+            frames += [*_frames_of_event(held), "done"]
+            held = _NO_LINES
+        else:
+            # A complete object is a frame at once: some servers omit the blank line that ends an event.
+            found = None if held else _frame_of_data(data)
+            frames += found or ()
+            held = held.append(data) if found is None else held
+    return held, frames
+
+
+def _data_of_line(line: str) -> str | None:
+    """The data of a line, or ``None``; llama.cpp has written ``error: {…}`` for ``data: {"error": …}``."""
+    field, _, value = line.partition(":")
+    match field.strip():
+        case "data":
+            return value.removeprefix(" ")
+        case "error":
+            return f'{{"error":{value}}}'
+        case name:
+            return None if name in _SILENT or "{" not in line else line
+
+
+def _frames_of_event(held: PVector[str]) -> tuple[Frame, ...]:
+    """The frames of an event none of whose lines could be parsed alone."""
+    whole = _frame_of_data("\n".join(held))
+    if whole is not None:
+        return whole
+    return tuple(frame for line in held for frame in _frames_of_broken_line(line))
+
+
+def _frames_of_broken_line(line: str) -> tuple[Frame, ...]:
+    """The frames of a line that may hold a truncated frame followed by the next one."""
+    found = _frame_of_data(line)
+    if found is not None:
+        return found
+    for next_frame in islice(_NEXT_FRAME.finditer(line), _TRIES):
+        found = _frame_of_data(line[next_frame.end() :])
+        if found:
+            return ("lost", *found) if line[: next_frame.start()].strip() else found
+    # A keep-alive word such as "ping" loses nothing; with a brace or quote it was part of a reply.
+    return ("lost",) if "{" in line or '"' in line else ()
+
+
+def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
+    """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
+    text = data.strip()
+    if not text or text.startswith(":"):
+        return ()
+    if text == _END:
+        return ("done",)
+    if not text.startswith(_JSON):  # most lines that are not JSON show it at once
+        return None
+    # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
+    return (
+        read(text, with_halves=True)
+        .map(lambda tree: (tree,) if isinstance(tree, Mapping) else ())
+        .value_or(None)
+    )
 
 
 class ReadAsChat(NamedTuple):
@@ -31,31 +158,27 @@ class ReadAsChat(NamedTuple):
     """The body in its own form, as if it had not been streamed; null if that is chat completions."""
 
 
-def as_chat(body: str, form: WireForm) -> ReadAsChat:
+def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     """A body as chat completions would have it, and as if it had not been streamed.
+
+    The body itself decides whether it is a stream, not the request: servers stream unasked, or answer with
+    JSON (llm_wiki#619).
 
     >>> as_chat('{"content":"Hi.","stop_reason":"end_turn"}', "messages").body["choices"][0]["message"]
     {'role': 'assistant', 'content': 'Hi.'}
     """
-    if form == "chat_completions":
-        return ReadAsChat(*unstreamed(body))
-    if not is_stream(body):
-        own = read(body).value_or(body)
-        translated = _chat_of_body(own, form)
-        return ReadAsChat(translated.body, (), translated.carry, translated.paused, own)
-    stream = stream_in(form).feed(body)[0].close()[0]
-    joined = stream.whole()
-    translated = _chat_of_body(joined, form)
-    codes: tuple[WarningCode, ...] = ("STREAM_FRAME_LOST",) if stream.lost else ()
-    return ReadAsChat(translated.body, codes, translated.carry, translated.paused, joined)
+    is_chat = form == "chat_completions"
+    codes: tuple[WarningCode, ...] = ()
+    own: Json = body if is_chat else read(body).value_or(body)
+    if is_stream(body):
+        stream = stream_in(form).feed(body)[0].close()[0]
+        own, codes = stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
+    chat, carry, paused = _chat_of_body(own, form)
+    return ReadAsChat(chat, codes, carry, paused, None if is_chat else own)
 
 
 def form_in(body: str) -> WireForm | None:
-    """The form of a body, as far as it says so itself.
-
-    >>> form_in('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}')
-    'messages'
-    """
+    """The form of a body, as far as it says so itself."""
     if is_stream(body):
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
@@ -69,91 +192,96 @@ def form_in(body: str) -> WireForm | None:
     return "messages" if kind in ("message", "message_start") else None
 
 
-def deltas_in(body: str, form: WireForm, *, whole: bool) -> tuple[Delta, ...]:
+def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> tuple[Delta, ...]:
     """The chunks to display of a body that was received as a whole.
 
     :param whole: whether to include a body that is not a stream
     """
-    if form == "chat_completions":
-        return chat_deltas_in(body, whole=whole)
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
-    choices = items_of(as_tree(_chat_of_body(read(body).value_or(""), form).body), "choices")
-    return deltas_of(tree_at(as_tree(choices[0]), "message")) if choices else ()
+    choices = choices_of(as_tree(_chat_of_body(read(body).value_or(""), form).body))
+    return deltas_of(delta_of(choices[0])) if choices else ()
 
 
 def _chat_of_body(body: Json, form: WireForm) -> Translated:
-    return chat_of_message(body) if form == "messages" else chat_of_response(body)
+    match form:
+        case "chat_completions":
+            return Translated(body)
+        case "messages":
+            return chat_of_message(body)
+        case "responses":
+            return chat_of_response(body)
+        case _:
+            assert_never(form)
 
 
-_CUT: Final = "the stream ended before the reply was complete"
+_CUT_SHORT: Final = "the stream ended before the reply was complete"
 _LOST: Final = "a part of the stream could not be read, and may have been part of a tool call"
 
 
 @dataclass(frozen=True, slots=True)
-class EventStream:
+class Stream:
     r"""The state of a streamed reply: an immutable value, fed with text in arbitrary chunks.
 
-    >>> stream, deltas = EventStream(MessageEvents()).feed(
-    ...     'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n'
-    ... )
+    >>> stream, deltas = Stream().feed('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n')
     >>> deltas
     (Delta(kind='content', text='Hi', index=0, call_id='', name=''),)
+    >>> stream, _ = stream.feed("data: [DONE]\n\n")
+    >>> stream.done
+    True
     """
 
-    events: MessageEvents | ResponseEvents
+    events: ChatEvents | MessageEvents | ResponseEvents = field(default_factory=ChatEvents)
+    """The events so far, in the form of the endpoint."""
     streamed: bool | None = None
     """Whether the body is a stream at all; ``None`` until its first characters decide."""
     done: bool = False
-    """Whether the rest can be ignored."""
+    """Whether the rest can be ignored: the stream has ended, or reported an error."""
     progress: int = 0
     """Number of meaningful events; a watchdog checks that it grows."""
     opening: str = ""
     """The text so far, while ``streamed`` is undecided."""
     frames: Frames = field(default_factory=Frames)
     lost: bool = False
-    """Whether an event could not be parsed."""
-    chat: Stream | None = None
-    """The stream of chat completions that this one really is: some gateways translate the request alone."""
+    """Whether an event before the end of the reply could not be parsed."""
 
     @property
-    def head(self) -> Mapping[str, Json]:
+    def head(self) -> Tree:
         """What is known of the reply besides what it says."""
-        return self.events.head if self.chat is None else self.chat.head
+        return self.events.head
 
-    def feed(self, text: str) -> tuple[EventStream, tuple[Delta, ...]]:
+    def feed(self, text: str) -> tuple[Stream, tuple[Delta, ...]]:
         """The stream after the next chunk of text, and the deltas to display."""
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
-            return self._detect_streaming((self.opening + text).lstrip(BLANK))
+            opening = (self.opening + text).lstrip(BLANK)
+            if opening.startswith(FIELDS):
+                return replace(self, streamed=True, opening="").feed(opening)
+            may_be = any(name.startswith(opening) for name in FIELDS)
+            return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
         frames, found = self.frames.feed(text)
         return replace(self, frames=frames)._take_frames(found)
 
-    def close(self) -> tuple[EventStream, tuple[Delta, ...]]:
+    def close(self) -> tuple[Stream, tuple[Delta, ...]]:
         """The stream at the end of its text, and the deltas of an unterminated last line."""
         return replace(self, frames=Frames())._take_frames(self.frames.close())
 
-    def whole(self) -> Mapping[str, Json]:
+    def whole(self) -> Tree:
         """The body as if it had not been streamed, with an ``error`` if the stream failed."""
         closed = self.close()[0]
-        if closed.chat is not None:
-            return closed.chat.whole()
         events, body = closed.events, closed.events.body()
-        if not events.failure and not events.complete:
-            return {**body, "error": {"code": STREAM_CUT, "message": _CUT}}
+        # ``[DONE]`` completes a chat completion without a finish reason.
+        complete = events.complete or (closed.done and isinstance(events, ChatEvents))
+        if not events.failure and not complete:
+            return {**body, "error": {"code": STREAM_CUT, "message": _CUT_SHORT}}
+        # Lost text is only a gap in an answer, but a gap in a call could change what runs.
         if not events.failure and closed.lost and events.calls():
             return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}
         return body
 
-    def _detect_streaming(self, opening: str) -> tuple[EventStream, tuple[Delta, ...]]:
-        if opening.startswith(FIELDS):
-            return replace(self, streamed=True, opening="").feed(opening)
-        may_be = any(name.startswith(opening) for name in FIELDS)
-        return replace(self, streamed=None if may_be else False, opening=opening if may_be else ""), ()
-
-    def _take_frames(self, frames: Iterable[Frame]) -> tuple[EventStream, tuple[Delta, ...]]:
+    def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
         at = self
         shown: list[Delta] = []
         for frame in frames:
@@ -161,41 +289,31 @@ class EventStream:
                 break
             match frame:
                 case "done":
-                    at = replace(at, done=True)._take_chat_frame("[DONE]")[0]
+                    at = replace(at, done=True)
                 case "lost":
-                    at = replace(at, lost=True)
+                    at = replace(at, lost=at.lost or not at.events.complete)
                 case Mapping():
-                    at, deltas = at._take_event(frame)
+                    before = at.events
+                    # Some gateways translate the request alone, and answer with chat completions.
+                    if "choices" in frame and not isinstance(frame.get("type"), str):
+                        before = before if isinstance(before, ChatEvents) else ChatEvents()
+                    events, deltas = before.heard(frame)
+                    meant = deltas or (events.complete, events.silent) != (before.complete, before.silent)
+                    at = replace(at, events=events, done=events.over, progress=at.progress + bool(meant))
                     shown += deltas
                 case _:
                     assert_never(frame)
         return at, tuple(shown)
 
-    def _take_event(self, event: Mapping[str, Json]) -> tuple[EventStream, tuple[Delta, ...]]:
-        if self.chat is not None or ("choices" in event and not isinstance(event.get("type"), str)):
-            return replace(self, chat=self.chat or Stream())._take_chat_frame(canonical(event))
-        events, deltas = self.events.heard(event)
-        meant = bool(deltas) or events.complete != self.events.complete
-        return replace(self, events=events, done=events.over, progress=self.progress + meant), deltas
 
-    def _take_chat_frame(self, data: str) -> tuple[EventStream, tuple[Delta, ...]]:
-        """After a frame of a stream of chat completions, if this is one."""
-        if self.chat is None:
-            return self, ()
-        chat, deltas = self.chat.feed(f"data: {data}\n\n")
-        return replace(
-            self, chat=replace(chat, lost=self.lost), progress=chat.progress, done=chat.done
-        ), deltas
-
-
-def stream_in(form: WireForm) -> Stream | EventStream:
+def stream_in(form: WireForm) -> Stream:
     """An empty stream of this form."""
     match form:
         case "chat_completions":
             return Stream()
         case "messages":
-            return EventStream(MessageEvents())
+            return Stream(MessageEvents())
         case "responses":
-            return EventStream(ResponseEvents())
+            return Stream(ResponseEvents())
         case _:
             assert_never(form)

@@ -10,29 +10,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import (
-        Found,
         Made,
         Offered,
         Rejection,
         Source,
+        Span,
+        TextCall,
+        TextCalls,
         Unread,
         found,
     )
-    from toolreel_core._text_calls.dialects import BARE, DIALECTS, MARKED, short_dialects
-    from toolreel_core._text_calls.markers import mark_at
-    from toolreel_core._text_calls.parse import TextCall, TextCalls, text_calls
-    from toolreel_core._text_calls.payloads import (
-        decoded,
-        typed,
-        unwrapped,
-    )
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, Code, Region, was_said
-    from toolreel_core._text_calls.reasoning import thoughts
-    from toolreel_core._text_calls.scanner import Span, scan
-    from toolreel_core._text_calls.unread_calls import (
-        LABELS,
+    from toolreel_core._text_calls.dialects import (
+        BARE,
+        DIALECTS,
+        MARKED,
         has_think_tags,
         is_plain,
+        short_dialects,
+    )
+    from toolreel_core._text_calls.markers import mark_at
+    from toolreel_core._text_calls.parse import scan, text_calls
+    from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
+    from toolreel_core._text_calls.unread_calls import (
+        LABELS,
         looks_like_a_call,
         name_in,
         without_end_markers,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -55,12 +54,7 @@ class Offered:
         return tree_at(self.schemas, name, "properties")
 
     def parameter(self, name: str, key: str) -> Json:
-        """The schema of one parameter, whose references are followed; null if there is none.
-
-        >>> unit = {"properties": {"unit": {"$ref": "#/$defs/Unit"}}, "$defs": {"Unit": {"type": "string"}}}
-        >>> Offered(frozenset({"ping"}), {"ping": unit}).parameter("ping", "unit")
-        {'type': 'string'}
-        """
+        """The schema of one parameter, whose references are followed; null if there is none."""
         return self.meant(name, self.parameters(name).get(key))
 
     def meant(self, name: str, schema: Json) -> Json:
@@ -113,21 +107,6 @@ class Source(SearchedText):
     """The dialects to look for."""
     cut: bool
     """Whether the text was truncated, so that an unclosed call may be incomplete."""
-    _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
-        default_factory=dict[re.Pattern[str], "tuple[int, re.Match[str] | None]"], init=False, compare=False
-    )
-
-    def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """The next match of a pattern, cached: repeated searches for one closer stay linear.
-
-        :param pattern: without look-behind, because a cached match may have been found from an earlier start
-        """
-        searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
-        if searched_from <= start and (found is None or start <= found.start()):
-            return found
-        found = pattern.search(self.text, start)
-        self._matches[pattern] = (start, found)
-        return found
 
     def of(self, text: str) -> Source:
         """Another text, complete, with the same tools and dialects."""
@@ -162,21 +141,76 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One decoded call."""
+class TextCall:
+    """A call that was found in text."""
 
     name: str
     arguments: JsonText
+    original: str
+    """The text that it was read from; only its arguments if that text holds several calls."""
     dialect: str
     id: str = ""
-    """The id written by the model, which some chat templates need back."""
+    """The id written by the model, which some templates need back; empty if another call has it."""
+
+
+Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
+
+_REJECTIONS: Final[Mapping[str, str]] = {
+    "malformed": "looks like a call, but cannot be read as one",
+    "truncated": "a truncated call; truncated calls are never run",
+    "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
+    "fabricated_result": "a result that the model made up; everything after it is ignored",
+    "quotation": "a quoted call, or one that repeats the conversation",
+    "mentioned": "a call in a sentence, or one that has run and that the text reports",
+    "too_large": "more than 256 KiB of text; it was not searched",
+}
+_TEXTS: Final[Mapping[str, str]] = {
+    "frame": "message framing; it is not part of the content",
+    "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
+    "prose": "a marker without a call; it is text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the text, with its kind."""
+
+    start: int
+    end: int
+    kind: Kind
+    about: str = ""
+    """Names and dialects of calls, or the reason of a rejection."""
+
+    @property
+    def explanation(self) -> str:
+        """What was made of it, for people; empty for what says nothing of its own, such as a closing tag."""
+        if self.kind == "call":
+            return f"read as {self.about}"
+        why = _REJECTIONS.get(self.about)
+        return f"rejected as {self.about}: {why}" if why else _TEXTS.get(self.kind, "")
+
+
+@dataclass(frozen=True, slots=True)
+class TextCalls:
+    """The calls, content and reasoning of a text."""
+
+    calls: tuple[TextCall, ...]
+    content: str = ""
+    """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
+    reasoning: str = ""
+    rejected: tuple[Rejection, ...] = ()
+    """Why text that looked like a call was not read as one."""
+    unread: tuple[Unread, ...] = field(default=(), compare=False)
+    """The calls among what was rejected."""
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+    """What was found at which character offsets, for debugging."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
     """One or more calls."""
 
-    calls: tuple[Found, ...]
+    calls: tuple[TextCall, ...]
     end: int
     broken: tuple[Rejection, ...] = ()
     """Why other calls of the same block were rejected."""
@@ -206,7 +240,7 @@ Decoder: TypeAlias = Callable[[Source, int, int], Reading]
 """Decodes the text after the opener at ``start:end``."""
 
 
-def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> Found | None:
+def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> TextCall | None:
     """A call, or ``None`` if its name or arguments are invalid.
 
     The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
@@ -218,7 +252,7 @@ def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json 
         return None
     if sound is None or not name:
         return None
-    return Found(name, sound, dialect, identity(call_id))
+    return TextCall(name, sound, "", dialect, identity(call_id))
 
 
 def identity(call_id: Json) -> str:

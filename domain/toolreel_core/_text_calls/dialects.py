@@ -8,7 +8,10 @@ to write it.
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+from toolreel_core._lazy_pattern import lazy_pattern
 
 MARKED: Final = (
     # JSON inside tags and tokens
@@ -77,13 +80,42 @@ DIALECTS: Final = (*MARKED, *BARE)
 
 
 def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of dialects with one word for all that are marked, which settings take too.
-
-    >>> short_dialects((*MARKED, "react"))
-    ('marked', 'react')
-    """
+    """Names of dialects with one word for all that are marked, which settings take too."""
     for place in range(len(names) - len(MARKED) + 1):
         end = place + len(MARKED)
         if names[place:end] == MARKED:
             return (*names[:place], "marked", *names[end:])
     return names
+
+
+_THINK: Final = lazy_pattern(
+    r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
+    r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
+    r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
+    r"|◁/think▷",
+    re.IGNORECASE,
+)
+"""Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
+_DRAWN: Final = frozenset("<[{=✿◁")
+WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
+"""First characters of messages that may be one call as a whole."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
+
+    >>> is_plain("How many pins?"), is_plain("<function=ping>")
+    (True, False)
+    """
+    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(WHOLE)
+
+
+def has_think_tags(text: str) -> bool:
+    """Whether a text begins with tagged reasoning, or has its closing tag anywhere."""
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return False
+    head = len(text) - len(text.lstrip())
+    return any(
+        found.start() == head or "/" in found[0] or "|END" in found[0].upper()
+        for found in _THINK.finditer(text)
+    )

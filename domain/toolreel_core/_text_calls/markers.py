@@ -15,40 +15,40 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import Flaw, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Found, Source, found
-from toolreel_core._text_calls.formats.elements import BAR, BARS, DSML, function, invoke, xai
-from toolreel_core._text_calls.formats.function_notation import (
-    PYTHON_OPENERS,
-    function_gemma,
-    gemma4,
-    llama,
-    python_block,
-)
-from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
-from toolreel_core._text_calls.formats.kimi_k3_and_minimax_m3 import (
+from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall, found
+from toolreel_core._text_calls.formats.elements import (
+    BAR,
+    CLOSING,
+    DSML,
+    OPENING,
     TAG_TOKEN,
+    closed_envelopes,
+    function,
+    invoke,
     minimax_m3,
+    tool_call,
+    xai,
     xtml_call,
     xtml_channel,
 )
+from toolreel_core._text_calls.formats.function_notation import gemma, llama, python_block
+from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
 from toolreel_core._text_calls.formats.tagged_json import (
-    BRACKET,
     CALL_BEGIN,
-    JSON_OPENERS,
     NAMED_TAG,
+    PLAMO,
+    SOLAR,
     bracketed,
+    calls_by_tool_name_key,
     deepseek_or_kimi,
     flower,
-    json_decoder,
+    headed,
     mistral,
     named_tag,
-    plamo,
-    solar,
 )
-from toolreel_core._text_calls.formats.tool_call_tag import CLOSING, OPENING, closed_envelopes, tool_call
-from toolreel_core._text_calls.payloads import skip_blanks
+from toolreel_core._text_calls.payloads import Block, Envelopes, closers, enveloped, marked_calls, skip_blanks
+from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
-from toolreel_core._text_calls.reasoning import OPENERS as THOUGHTS
 from toolreel_core._text_calls.surroundings import lead_in
 
 Headless: TypeAlias = Callable[[Source], "Calls | None"]
@@ -83,7 +83,7 @@ def kimi(source: Source) -> Calls | None:
 
     None are read if another follows that cannot be.
     """
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     at = 0
     while reading := _kimi_call(source, at):
         calls.extend(reading.calls)
@@ -104,18 +104,22 @@ def _kimi_call(source: Source, at: int) -> Calls | None:
     return Calls((call,), end.end()) if call and end else None
 
 
-def gemma(source: Source) -> Calls | None:
+def headless_gemma(source: Source) -> Calls | None:
     """Gemma 4's call, closed by its token."""
     head = _GEMMA_NAME.match(source.text)
     if head is None or source.offered.named(head["name"]) not in source.offered.names:
         return None
-    reading = gemma4(source, 0, 0)
+    reading = OPENERS["gemma4"].decoder(source, 0, 0)
     if not isinstance(reading, Calls) or not _GEMMA_END.search(source.text[: reading.end]):
         return None
     return reading
 
 
-HEADLESS: Final[Mapping[str, Headless]] = {"tool_call": hermes, "call_begin": kimi, "gemma4": gemma}
+HEADLESS: Final[Mapping[str, Headless]] = {
+    "tool_call": hermes,
+    "call_begin": kimi,
+    "gemma4": headless_gemma,
+}
 """A reader for each opener that may be missing at the head of a message."""
 
 
@@ -127,6 +131,18 @@ class Opener:
     dialects: tuple[str, ...]
     """The opener counts if one of these is enabled."""
     decoder: Decoder
+
+
+def _block(
+    opener: str,
+    closer: str,
+    *dialects: str,
+    decode: Callable[[Block, Source, int, int], Reading] = enveloped,
+    envelopes: Envelopes = marked_calls,
+) -> Opener:
+    """An opener whose block ends with a closing tag, which may be missing."""
+    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closers(closer), envelopes)
+    return Opener(opener, dialects, partial(decode, block))
 
 
 _TAGS: Final = (
@@ -144,7 +160,7 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call),
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
     "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), named_tag),
-    "bracket": Opener(BRACKET, ("lmstudio_request",), bracketed),
+    "bracket": _block(r"\[TOOL_CALL\](?=\s*\{)", r"\[/TOOL_CALL\]", "lmstudio_request", decode=bracketed),
     "tool_call": Opener(OPENING, _TAGS, tool_call),
     "function": Opener(
         r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
@@ -159,25 +175,53 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "xtml": Opener(r"<\|open\|>call\b", ("kimi_k3_xtml",), xtml_call),
     "channel": Opener(r"<\|open\|>(?:response|think|message)\w*<\|sep\|>", ("kimi_k3_xtml",), xtml_channel),
     "call_begin": Opener(CALL_BEGIN, ("kimi_k2", "deepseek_v31", "deepseek_v3"), deepseek_or_kimi),
-    "mistral": Opener(r"\[TOOL_CALLS\]", ("mistral_tool_calls",), mistral),
-    "solar": Opener(r"<\|tool_call:begin\|>", ("solar_open",), solar),
-    "plamo": Opener(r"<\|plamo:begin_tool_name:plamo\|>", ("plamo_requests",), plamo),
-    "flower": Opener("✿FUNCTION✿", ("qwen_agent_flower",), flower),
-    "python_tag": Opener(r"<\|python_tag\|>", ("llama_python_tag",), llama),
-    "escape": Opener("<start_function_call>", ("functiongemma",), function_gemma),
-    "gemma4": Opener(r"<\|tool_call>", ("gemma4",), gemma4),
+    "mistral": _block(
+        r"\[TOOL_CALLS\]", r"\[/TOOL_CALLS\]|(?=\[TOOL_CALLS\])", "mistral_tool_calls", decode=mistral
+    ),
+    "solar": _block(
+        r"<\|tool_call:begin\|>", r"<\|tool_call:end\|>", "solar_open", decode=partial(headed, SOLAR)
+    ),
+    "plamo": _block(
+        r"<\|plamo:begin_tool_name:plamo\|>",
+        r"<\|plamo:end_tool_arguments:plamo\|>",
+        "plamo_requests",
+        decode=partial(headed, PLAMO),
+    ),
+    "flower": _block("✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=flower),
+    "python_tag": _block(r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=llama),
+    "escape": _block(
+        "<start_function_call>", "<end_function_call>", "functiongemma", decode=partial(gemma, "<escape>")
+    ),
+    "gemma4": _block(r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma, '<|"|>')),
     "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message),
     "addressed": Opener("to=", ("harmony", "invoke_xml"), addressed),
     "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling),
-    **{
-        key: Opener(
-            opener,
-            ("pythonic_marked", "invoke_xml") if key == "function_calls" else ("pythonic_marked",),
-            partial(python_block, key),
-        )
-        for key, opener in PYTHON_OPENERS.items()
-    },
-    **{key: Opener(opener, dialects, json_decoder(key)) for key, (opener, dialects) in JSON_OPENERS.items()},
+    "tool_call_start": _block(
+        r"<\|tool_call_start\|>", r"<\|tool_call_end\|>", "pythonic_marked", decode=python_block
+    ),
+    "python_start": _block(
+        r"<\|python_start\|>", r"<\|python_end\|>", "pythonic_marked", decode=python_block
+    ),
+    "function_calls": _block(
+        "<function_calls>", "</function_calls>", "pythonic_marked", "invoke_xml", decode=python_block
+    ),
+    "pipes": _block(r"<\|tool_call\|>", r"<\|/tool_call\|>", "granite_json", "phi4_json"),
+    "function_call": _block("<function_call>", "</function_call>", "granite20b_fc"),
+    "functools": _block(r"(?<![\w.])functools(?=\[)", "(?!)", "functools_json"),
+    "toolcall": _block("<TOOLCALL>", "</TOOLCALL>", "nemotron_toolcall"),
+    "tool_calls": _block("<tool_calls>", "</tool_calls>", "tool_calls_json"),
+    "action": _block(r"<\|START_ACTION\|>", r"<\|END_ACTION\|>", "cohere_action"),
+    "tools_prefix": _block(
+        r"<\|tools_prefix\|>", r"<\|tools_suffix\|>", "apertus_json", envelopes=calls_by_tool_name_key
+    ),
+    "plugin": _block(r"<\|action_start\|>\s{0,9}<\|plugin\|>", r"<\|action_end\|>", "internlm_plugin"),
+    "gigachat": _block(
+        r"(?:function call<\|role_sep\|>|<\|function_call\|>)", r"<\|message_sep\|>", "gigachat_fc"
+    ),
+    "inkling": _block(r"<\|content_invoke_tool_json\|>", r"<\|end_message\|>", "inkling_blocks"),
+    "request": _block(r"\[TOOL_REQUEST\]", r"\[END_TOOL_REQUEST\]", "lmstudio_request"),
+    "tool_use": _block("<tool_use>", "</tool_use>", "invoke_xml"),
+    "dots": _block(r"<dots_function_calls?>", r"</dots_function_calls?>", "invoke_xml"),
 }
 """The openers by key. The order matters: the first match counts, so special tags precede general ones
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
@@ -223,51 +267,27 @@ _RESULT: Final = (
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
 
-_QUOTATIONS: Final = {**QUOTATIONS, "think": THOUGHTS, "result": _RESULT}
-_GROUPS: Final = {
-    **_QUOTATIONS,
+_MARKERS: Final = {
+    **QUOTATIONS,
+    "think": THOUGHTS,
+    "result": _RESULT,
     **{key: opener.pattern for key, opener in OPENERS.items()},
     "special": SPECIAL.pattern,
     "wrapper": WRAPPER.pattern,
 }
-
-
-# One alternation of all markers is slow; three, chosen by the first two characters, are not.
-_PIPE: Final = (r"<\|", f"<{BAR}")
-
-
-def _marker_patterns(begins: Callable[[str], bool]) -> re.Pattern[str]:
-    """The markers whose patterns begin in one way, and those that begin in several ways."""
-    several = {"think", "result", "gigachat", "special", "wrapper"}
-    fitting = (
-        f"(?P<{key}>{pattern})" for key, pattern in _GROUPS.items() if key in several or begins(pattern)
-    )
-    return lazy_pattern("|".join(fitting), re.IGNORECASE)
-
-
-_TOKENS: Final = _marker_patterns(lambda pattern: pattern.startswith(_PIPE))
-_ANGLES: Final = _marker_patterns(lambda pattern: pattern.startswith("<") and not pattern.startswith(_PIPE))
-_OTHERS: Final = _marker_patterns(lambda pattern: not pattern.startswith("<"))
+_MARKER: Final = lazy_pattern(
+    "|".join(f"(?P<{key}>{pattern})" for key, pattern in _MARKERS.items()), re.IGNORECASE
+)
 
 
 def mark_at(text: str, start: int) -> re.Match[str] | None:
     """The marker at a place; the name of its group says which."""
-    if text[start] != "<":
-        return _OTHERS.match(text, start)
-    return (_TOKENS if text[start + 1 : start + 2] in BARS else _ANGLES).match(text, start)
+    return _MARKER.match(text, start)
 
 
-_SIGNS: Final = r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
-_WORDS: Final = ("functools[", "function call<", "to=", "Observation:")
-_BY_SIGNS: Final = lazy_pattern(_SIGNS)
-"""The signs with which markers begin; each place is then compared with the markers."""
-_BY_SIGNS_AND_WORDS: Final = lazy_pattern("|".join((_SIGNS, *map(re.escape, _WORDS))))
-"""The same, with words that are markers without a sign."""
-
-
-def trigger(text: str) -> re.Pattern[str]:
-    """A pattern of the first characters of markers, a cheap search that makes plain text fast.
-
-    Letters are common in prose, so markers that begin with a letter are searched only if the text has one.
-    """
-    return _BY_SIGNS_AND_WORDS if any(word in text for word in _WORDS) else _BY_SIGNS
+# A cheap search, which makes plain text fast; each place that it finds is then compared with the markers.
+SIGNS: Final = lazy_pattern(
+    r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
+    r"|functools\[|function call<|to=|Observation:"
+)
+"""The first characters of markers."""

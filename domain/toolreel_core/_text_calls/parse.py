@@ -11,29 +11,46 @@ the content is returned unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, assert_never
 
-from toolreel_core._jsontext import Json, JsonText, as_tree, parse
+from toolreel_core._jsontext import Json, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Found,
+    Broken,
+    Calls,
+    Frame,
+    Kind,
     Made,
     Offered,
+    Reading,
     Rejection,
     Source,
+    Span,
+    TextCall,
+    TextCalls,
     Unread,
 )
 from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.quotations import was_said
-from toolreel_core._text_calls.reasoning import thoughts
-from toolreel_core._text_calls.scanner import Span, remainder, scan
-from toolreel_core._text_calls.surroundings import lead_in
+from toolreel_core._text_calls.formats.harmony import glued, titled
+from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SIGNS, SPECIAL, WRAPPER, mark_at
+from toolreel_core._text_calls.quotations import (
+    Quotations,
+    opener_of_thoughts,
+    thoughts,
+    was_said,
+)
+from toolreel_core._text_calls.surroundings import (
+    Place,
+    is_escaped,
+    is_in_a_sentence,
+    lead_in,
+    shows_an_example,
+)
 from toolreel_core._text_calls.whole_message import (
-    Whole,
     WholeReader,
-    action_fence,
     begins_a_call,
     functionary,
     json_fence,
@@ -46,13 +63,261 @@ from toolreel_core._text_calls.whole_message import (
     without_tokens,
 )
 
+_BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
+"""So little text after an opener that, in a truncated text, a call may have begun."""
+_TEXT: Final = lazy_pattern(r"\S")
+"""Text that is not blank."""
+_LABEL: Final = 200
+"""Maximum number of characters before a call that are read as its label."""
+_CLOSER: Final = lazy_pattern(
+    rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
+)
+"""A closing tag, or a token, behind a call."""
+_BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
+"""A line of a block quotation; ``>>>`` is Python's prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of a scan so far; the scanner fills its lists."""
+
+    source: Source
+    quotations: Quotations
+    earlier: Sequence[str]
+    """Earlier texts: a call that one of them contains verbatim is a quotation."""
+    nested: bool = False
+    """Whether the text is a quotation that is searched for a call to report."""
+    calls: list[TextCall] = field(default_factory=list[TextCall])
+    spans: list[Span] = field(default_factory=list[Span])
+    reasoning: list[str] = field(default_factory=list[str])
+    rejected: list[Rejection] = field(default_factory=list[Rejection])
+    unread: list[Unread] = field(default_factory=list[Unread])
+    """The calls among what was rejected."""
+    _heads: list[int] = field(default_factory=list[int])
+    """For each span, where the calls and tags begin of which it is one."""
+    _edges: list[int] = field(default_factory=lambda: [0])
+    """Ends of calls, frames and tokens; the current message begins after the last."""
+
+    def head(self) -> int:
+        """Read a call whose opener the server removed; returns where to continue."""
+        for key, read in HEADLESS.items():
+            enabled = not self.source.enabled.isdisjoint(OPENERS[key].dialects)
+            if enabled and (reading := read(self.source)):
+                self._take_calls(0, reading)
+                return reading.end
+        return 0
+
+    def step(self, start: int) -> int:
+        """Read the marker at a place, if there is one; returns where to continue."""
+        mark = mark_at(self.source.text, start)
+        if mark is None:
+            return start + 1
+        kind = mark.lastgroup or ""
+        if kind in OPENERS:
+            opener, reading = OPENERS[kind], None
+            if not self.source.enabled.isdisjoint(opener.dialects):
+                reading = opener.decoder(self.source, mark.start(), mark.end())
+                if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
+                    reading = Broken("truncated", len(self.source.text))
+            begin = mark.start()
+            if kind == "addressed":  # some openers are preceded by part of a header
+                begin = glued(self.source.text, begin)
+            elif kind == "inkling":
+                begin = titled(self.source.text, begin, reading)
+            return self._take_reading(mark, reading, begin)
+        if kind in {"special", "wrapper"}:
+            self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
+            return mark.end()
+        if kind == "result" and (self.calls or not mark[0].startswith("<")):
+            if not self.calls:
+                return mark.end()
+            # The model invented a tool result: everything from here on is based on it, and is ignored.
+            self.rejected.append("fabricated_result")
+            self._add_span(mark.start(), len(self.source.text), "debris", "fabricated_result")
+            return len(self.source.text)
+        region = self.quotations.opened(mark, kind)
+        if region is None:
+            return mark.end()
+        self._add_span(mark.start(), region.end, "quotation")
+        if not region.certain and not self.nested:
+            # Its end is not certain: a call that is not quoted on its own may be hidden in it.
+            inside = replace(self.source, text=self.source.text[mark.end() : region.end])
+            if scan(inside, self.earlier, nested=True).calls:
+                self.rejected.append("quotation")
+        return region.end
+
+    def _take_reading(self, mark: re.Match[str], reading: Reading, start: int) -> int:
+        match reading:
+            case Calls(end=end):
+                if fence := self.quotations.code.leaves_open(start, end):
+                    # A tag that prose only named seemed to open a call, which then ended inside a fence.
+                    self.rejected.append("quotation")
+                    self._add_span(start, fence.end, "quotation", "quotation")
+                    return fence.end
+                self._take_calls(start, reading)
+                return end
+            case Broken(why, end):
+                if is_escaped(self.source.text, start):
+                    return self._skip_marker(mark)
+                fence = self.quotations.code.leaves_open(start, end)
+                end = fence.end if fence else end
+                self.rejected.append(why)
+                self.unread.append(Unread(why, self.source.text[start:end]))
+                self._add_span(start, end, "debris", why)
+                return end
+            case Frame(end, reasoning, rejected):
+                # Only tokens may be between this place and the message before.
+                text = self.source.search(_TEXT, self._edges[-1])
+                if text is None or text.start() >= start:
+                    self.reasoning.extend([reasoning] if reasoning else [])
+                    self.rejected.extend(rejected)
+                    self.unread.extend(Unread(why, self.source.text[start:end]) for why in rejected)
+                    self._add_span(start, end, "frame", *rejected)
+                    return end
+                return self._take_reading(mark, Broken(rejected[0], end) if rejected else None, start)
+            case None:
+                return self._skip_marker(mark)
+            case _:
+                assert_never(reading)
+
+    def _take_calls(self, start: int, reading: Calls) -> None:
+        text = self.source.text[start : reading.end]
+        head = self._start_of_neighbours(start)
+        shown = self._is_example(start, head)
+        if (
+            head < start and self.spans[-1].kind == "call"
+        ):  # one next to a call that runs stands where that stands
+            quoted = is_escaped(self.source.text, start)
+        else:
+            quoted = not shown and Place(self.source, start, start + len(text.rstrip()), head).is_quoted
+        if shown or quoted or was_said(text.strip(), self.earlier):
+            self.rejected.append("quotation")
+            self._add_span(start, reading.end, "quotation", "example" if shown else "quotation")
+            return
+        if self._is_in_a_sentence(start, reading.end, head):
+            self.rejected.append("mentioned")
+            self.unread.append(Unread("mentioned", text))
+            self._add_span(start, reading.end, "quotation", "mentioned")
+            return
+        self.rejected.extend(reading.broken)
+        self.unread.extend(Unread(why, text) for why in reading.broken)
+        several = len(reading.calls) > 1
+        self.calls.extend(
+            replace(call, original=call.arguments if several else text.strip()) for call in reading.calls
+        )
+        self._add_span(
+            start, reading.end, "call", ", ".join(f"{call.name} ({call.dialect})" for call in reading.calls)
+        )
+
+    def _skip_marker(self, mark: re.Match[str]) -> int:
+        """A marker without a call is text, or a wrapper or token that is removed next to a call."""
+        for pattern, kind in ((WRAPPER, "wrapper"), (SPECIAL, "special")):
+            if token := pattern.match(self.source.text, mark.start()):
+                self._add_span(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
+                return token.end()
+        self._add_span(mark.start(), mark.end(), "prose")
+        return mark.end()
+
+    def _is_in_a_sentence(self, start: int, end: int, head: int) -> bool:
+        """Whether prose goes on in the line of a call, so that it may be a quotation."""
+        text = self.source.text
+        begin = max(text.rfind("\n", 0, head) + 1, head - _LABEL, self._edges[-1])
+        while mark := _CLOSER.match(text, end):
+            end = mark.end()
+        behind = text[end : end + _LABEL].partition("\n")[0].strip()
+        return is_in_a_sentence(text[begin:head] if start == head else "", behind)
+
+    def _is_example(self, start: int, head: int) -> bool:
+        """Whether a label such as "Example:" stands before a call, or before an example next to it."""
+        last = self.spans[-1] if self.spans else None
+        if last and head < start and (last.kind == "call" or last.about == "example"):
+            return last.about == "example"
+        since = last.end if last and head == start else 0
+        return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
+
+    def _start_of_neighbours(self, start: int) -> int:
+        """The start of the calls and tags that end before a place, with only blanks between them."""
+        last = self.spans[-1] if self.spans else None
+        if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
+            return start
+        return self._heads[-1] if _is_blank(self.source.text[last.end : start]) else start
+
+    def _add_span(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+        self._heads.append(self._start_of_neighbours(start))
+        self.spans.append(Span(start, end, kind, about))
+        if kind in {"call", "frame", "special"}:
+            self._edges.append(end)
+
+
+def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -> Scan:
+    """Scan a text for the calls of all marked dialects."""
+    found = Scan(source, Quotations.of(source), earlier, nested)
+    quoted = _BLOCKQUOTE.match(source.text)
+    position = found.quotations.line(quoted.end()).end if quoted else found.head()
+    while mark := SIGNS.search(source.text, position):
+        position = found.step(mark.start())
+    return found
+
+
+# Zero-width characters, and the blank and line break that byte-level tokenizers leak.
+_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
+_UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+"""The beginning of a truncated tag at the end of a text."""
+
+
+def remainder(scan: Scan) -> tuple[str, str]:
+    """The text outside the calls, which is unchanged without calls and frames, and the reasoning in it."""
+    said = "\n".join(scan.reasoning)
+    if not scan.calls:
+        frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
+        framed = any(span.kind == "frame" for span in frames)
+        return _text_outside(scan.source.text, frames) if framed else scan.source.text, said
+    # Wrapper tags are removed only next to a call or its debris, since prose may mention them.
+    removed: list[Span] = []
+    group: list[Span] = []
+    for span in scan.spans:
+        if span.kind in {"quotation", "prose"}:
+            continue
+        if group and not _is_blank(scan.source.text[group[-1].end : span.start]):
+            removed.extend(_merged_spans(group))
+            group = []
+        group.append(span)
+    rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
+    if rest and _UNFINISHED.match(scan.source.text, rest.start):
+        group.append(rest)
+    removed.extend(_merged_spans(group))
+    start = opener_of_thoughts(scan.source)
+    if 0 <= start <= removed[0].start:
+        said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
+        removed[0] = Span(0, removed[0].end, "debris")
+    return _text_outside(scan.source.text, removed), said
+
+
+def _merged_spans(group: Sequence[Span]) -> list[Span]:
+    beside_call = any(span.kind in {"call", "debris", "frame"} for span in group)
+    return [span for span in group if beside_call or span.kind == "special"]
+
+
+def _text_outside(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    start = 0
+    for span in spans:
+        parts.append(text[start : span.start])
+        start = span.end
+    parts.append(text[start:])
+    return " ".join(part.strip() for part in parts if not _is_blank(part))
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip().strip(_INVISIBLE).strip()
+
+
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024
 
 _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
     (frozenset({"llama_json", "json_envelope", "json_array"}), json_message),
-    (frozenset({"cohere_action_fence"}), action_fence),
-    (frozenset({"json_fenced"}), json_fence),
+    (frozenset({"cohere_action_fence", "json_fenced"}), json_fence),
     (frozenset({"glm4_name_json"}), name_and_json),
     (frozenset({"functionary_v32"}), functionary),
     (frozenset({"react"}), react),
@@ -66,35 +331,6 @@ _WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
 _JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
-
-
-@dataclass(frozen=True, slots=True)
-class TextCall:
-    """A call that was found in text."""
-
-    name: str
-    arguments: JsonText
-    original: str
-    """The text that it was read from; only its arguments if that text holds several calls."""
-    dialect: str
-    id: str = ""
-    """The id written by the model; empty if there is none, or another call has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextCalls:
-    """The calls, content and reasoning of a text."""
-
-    calls: tuple[TextCall, ...]
-    content: str
-    """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
-    reasoning: str = ""
-    rejected: tuple[Rejection, ...] = ()
-    """Why text that looked like a call was not read as one."""
-    unread: tuple[Unread, ...] = field(default=(), compare=False)
-    """The calls among what was rejected."""
-    spans: tuple[Span, ...] = field(default=(), compare=False)
-    """What was found at which character offsets, for debugging."""
 
 
 def text_calls(
@@ -191,7 +427,7 @@ def _calls_in_source(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     )
 
 
-def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> Whole | None:
+def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> TextCalls | None:
     """The reading of the first bare dialect that accepts the whole message.
 
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
@@ -207,24 +443,27 @@ def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> Whole |
         return None
     kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
     if kind == "unclear":
-        return Whole((), text, rejected=("quotation",))
+        return TextCalls((), text, rejected=("quotation",))
     return whole if kind == "announced" else None
 
 
-def _calls_of_whole(whole: Whole, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
-    reasoning = "\n".join(part for part in (*thought, whole.reasoning) if part)
+def _calls_of_whole(whole: TextCalls, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
     about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
     several = len(whole.calls) > 1
-    calls = _with_distinct_ids([(call, call.arguments if several else text) for call in whole.calls])
-    return TextCalls(calls, whole.content, reasoning, whole.rejected, (), (replace(span, about=about),))
+    calls = [replace(call, original=call.arguments if several else text) for call in whole.calls]
+    return replace(
+        whole,
+        calls=_with_distinct_ids(calls),
+        reasoning="\n".join(part for part in (*thought, whole.reasoning) if part),
+        spans=(replace(span, about=about),),
+    )
 
 
-def _with_distinct_ids(calls: Sequence[tuple[Found, str]]) -> tuple[TextCall, ...]:
+def _with_distinct_ids(calls: Sequence[TextCall]) -> tuple[TextCall, ...]:
     """The calls; of several with the same id, only the first keeps it."""
     seen: set[str] = set()
     kept: list[TextCall] = []
-    for call, text in calls:
-        call_id = "" if call.id in seen else call.id
+    for call in calls:
+        kept.append(replace(call, id="") if call.id in seen else call)
         seen.add(call.id)
-        kept.append(TextCall(call.name, call.arguments, text, call.dialect, call_id))
     return tuple(kept)

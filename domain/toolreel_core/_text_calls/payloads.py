@@ -1,4 +1,4 @@
-"""What the formats share: JSON payloads, untyped text, and the tags that are left over behind a call.
+"""What the formats share: JSON payloads, untyped text, and what shows that a call was cut within a value.
 
 A payload holds envelopes that name a tool and its arguments, or the arguments of a named call. Untyped text
 becomes the value that a parameter's schema asks for: a string parameter keeps its text, even if it looks like
@@ -24,6 +24,7 @@ from toolreel_core._jsontext import (
     Style,
     Value,
     end_of,
+    items_of,
     skip,
     value_at,
 )
@@ -31,11 +32,11 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
-    Found,
     Offered,
     Reading,
     Rejection,
     Source,
+    TextCall,
     found,
     identity,
 )
@@ -55,7 +56,7 @@ def arguments_of(raw: Json) -> Mapping[str, Json] | None:
     return raw if isinstance(raw, Mapping) else None
 
 
-def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """The calls of a value after an opener; ``None`` for each item that is not a call."""
     match tree:
         case Mapping():
@@ -71,9 +72,9 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[Found |
             yield None
 
 
-def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[Found, ...] | None:
+def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ...] | None:
     """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
         if inner is not None and isinstance(item, Mapping):
@@ -118,7 +119,7 @@ def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
 
 def _call_of_object(
     tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
-) -> Found | None:
+) -> TextCall | None:
     if not isinstance(tree, Mapping):
         return None
     if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
@@ -148,7 +149,16 @@ def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
     return next((tree[key] for key in keys if tree.get(key) is not None), None)
 
 
-Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[Found | None]]
+def decoded(raw: str) -> Json:
+    """The value of a text that is said to be JSON; the text itself if it is not."""
+    source = SearchedText(raw)
+    value = value_at(source, 0)
+    if isinstance(value, Value) and skip(source, value.end) == len(raw):
+        return value.tree
+    return raw
+
+
+Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[TextCall | None]]
 
 # Models put a code fence inside the tag, with or without `json`.
 _FENCE: Final = lazy_pattern(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
@@ -178,19 +188,19 @@ def closers(*tags: str) -> re.Pattern[str]:
     return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
-def enveloped(source: Source, at: int, block: Block) -> Reading:
-    """The calls of the envelopes that begin here, in a row or in a list."""
-    at = end_of(_FENCE, source.text, at)
+def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
+    """The calls of the envelopes after an opener, in a row or in a list."""
+    at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return Broken("truncated", at) if source.cut and at == len(source.text) else None
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     broken: list[Rejection] = []
     begin = at
     while True:
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
-            last = _broken_json_call(source, begin, value, block)
+            last = failed_call(source, begin, value, block)
             return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
         read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
         if calls and not any(read):
@@ -220,7 +230,7 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
         return Calls((call,), tail(source, at, block)) if call else None
     value = value_at(source, at, Style(closing=block.closing))
     if isinstance(value, Flaw):
-        return _broken_json_call(source, at, value, block)
+        return failed_call(source, at, value, block)
     given = arguments_of(value.tree)
     call = None if given is None else found(name, given, dialect, call_id)
     if call is None:
@@ -256,8 +266,8 @@ def skip_blanks(text: str, at: int) -> int:
     return end_of(_BLANKS, text, at)
 
 
-def _broken_json_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
-    """The failed call: unfinished JSON is truncated, unless the block is closed."""
+def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+    """The failed call: an unfinished one is truncated, unless the block is closed."""
     if not flaw.unfinished:
         return Broken("malformed", debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
@@ -270,7 +280,7 @@ _NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\
 """A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
-_TYPE_NAMES: Final = {
+_TYPE_NAMES: Final[Mapping[type, str]] = {
     bool: "boolean",
     int: "integer",
     float: "number",
@@ -278,7 +288,6 @@ _TYPE_NAMES: Final = {
     type(None): "null",
 }
 _TREES: Final = frozenset({"null", "object", "array"})
-_ANY: Final = frozenset({"null", "integer", "number", "boolean", "object", "array"})
 
 
 def typed(raw: str, schema: Json) -> Json:
@@ -293,30 +302,20 @@ def typed(raw: str, schema: Json) -> Json:
     """
     if not isinstance(schema, Mapping):
         return raw
-    types = _allowed_types(schema) or _ANY
-    text = raw.strip()
-    if types == frozenset({"string"}):
-        return raw
-    word = _WORDS.get(text.lower(), raw)
-    if "null" in types and word is None:
-        return None
-    if "integer" in types and _INTEGER.fullmatch(text):
-        return int(text)
-    if "number" in types and _NUMBER.fullmatch(text):
-        number = int(text) if _INTEGER.fullmatch(text) else float(text)
-        return raw if math.isinf(number) else number
-    if "boolean" in types and isinstance(word, bool):
-        return word
-    return _value_of_type(text, types, raw)
-
-
-def decoded(raw: str) -> Json:
-    """The value of a text that is said to be JSON; the text itself if it is not."""
-    source = SearchedText(raw)
-    value = value_at(source, 0)
-    if isinstance(value, Value) and skip(source, value.end) == len(raw):
-        return value.tree
-    return raw
+    types, text = _allowed_types(schema), raw.strip()
+    value: Json = raw
+    if text.lower() in _WORDS:
+        value = _WORDS[text.lower()]
+    elif _INTEGER.fullmatch(text):
+        value = int(text)
+    elif _NUMBER.fullmatch(text):
+        value = float(text)
+        value = raw if math.isinf(value) else value
+    elif text.startswith(("{", "[")):
+        value = decoded(text)
+    kind = "array" if isinstance(value, list) else _type_name(value)
+    fits = not types or kind in types or (kind == "integer" and "number" in types)
+    return value if fits and kind != "string" else raw
 
 
 def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
@@ -328,7 +327,8 @@ def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
     >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
     13
     """
-    if not isinstance(schema, Mapping) or not _allowed_types(schema) or not _allowed_types(schema) <= _TREES:
+    types = _allowed_types(schema) if isinstance(schema, Mapping) else None
+    if not types or not types <= _TREES:
         return at
     begin = skip(source, at)
     value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
@@ -345,17 +345,8 @@ def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapp
     return given
 
 
-def _value_of_type(text: str, types: frozenset[str], raw: str) -> Json:
-    if text[:1] not in {"{", "["}:
-        return raw
-    tree = decoded(text)
-    match tree:
-        case Mapping():
-            return tree if "object" in types else raw
-        case Sequence() if not isinstance(tree, str):
-            return tree if "array" in types else raw
-        case _:
-            return raw
+def _type_name(value: Json) -> str:
+    return _TYPE_NAMES.get(type(value), "object")
 
 
 def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
@@ -365,14 +356,124 @@ def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
         return frozenset({said})
     names = [name for name in said if isinstance(name, str)] if isinstance(said, Sequence) else []
     for key in ("anyOf", "oneOf", "allOf"):
-        options = schema.get(key)
-        for option in options if isinstance(options, Sequence) and not isinstance(options, str) else ():
-            names.extend(sorted(_allowed_types(option)) if isinstance(option, Mapping) else ())
-    values = schema.get("enum")
+        for option in items_of(schema, key):
+            names += sorted(_allowed_types(option)) if isinstance(option, Mapping) else ()
     fixed = [schema["const"]] if "const" in schema else []
-    for value in (*values, *fixed) if isinstance(values, Sequence) and not isinstance(values, str) else fixed:
-        names.append(_TYPE_NAMES.get(type(value), "object"))
+    names += [_type_name(value) for value in (*items_of(schema, "enum"), *fixed)]
     return frozenset(names)
+
+
+def one_line_break_less(text: str) -> str:
+    r"""A value without one line break at its start and one at its end."""
+    text = text.removeprefix("\r").removeprefix("\n")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of a dialect that has an element for each parameter."""
+
+    opening: re.Pattern[str]
+    """The opener of a call."""
+    closing: re.Pattern[str]
+    """The closer of a call."""
+    value: re.Pattern[str]
+    """What opens inside a value if its closer was lost."""
+    value_end: re.Pattern[str]
+    """The closer of a value."""
+    following: re.Pattern[str]
+    """The opener of the next parameter."""
+    key: Callable[[re.Match[str]], str]
+    """The key in such an opener."""
+    left: re.Pattern[str]
+    """What is left behind a call that was cut: tags of its inside and its end. ``opens`` is the next call."""
+
+
+Pair: TypeAlias = "tuple[str, Json, int, bool]"
+"""A key, its value, their end, and whether the closing tag of the value is there."""
+
+
+def read_pairs(
+    source: Source,
+    begin: int,
+    tags: Tags,
+    read: Callable[[int, Mapping[str, Json]], Pair | Broken | None],
+) -> tuple[dict[str, Json], int] | Broken:
+    """The parameters that begin here, and their end.
+
+    :param read: reads the parameter at a place, given those before it
+    """
+    given: dict[str, Json] = {}
+    at, repeated, lax = begin, False, False
+    while (pair := read(at, given)) is not None:
+        if isinstance(pair, Broken):
+            return pair
+        key, value, at, closed = pair
+        repeated, lax = repeated or key in given, lax or not closed
+        if repeated and lax:
+            return confused(source, begin, tags)
+        given[key] = value
+    return given, at
+
+
+def end_of_value(
+    source: Source, at: int, name: str, given: Mapping[str, Json], key: str, tags: Tags
+) -> tuple[int, int] | None:
+    """The end of a value, and of its closing tag if it has one; ``None`` if more of it may be missing.
+
+    Models omit closing tags: a value also ends at the next parameter, if the tool has it and it was not given
+    yet, or at the end of the call.
+    """
+    close = source.search(tags.value_end, at)
+    following = source.search(tags.following, at)
+    if following and (close is None or following.start() < close.start()):
+        other = tags.key(following).strip()
+        if other != key and other not in given and other in source.offered.parameters(name):
+            return following.start(), following.start()
+    if close:
+        return close.start(), close.end()
+    end = None if source.cut else source.search(tags.closing, at)
+    if end is None:
+        return None
+    tag = source.text.rindex("<", end.start(), end.end())  # a fence before it may belong to the value
+    return tag, tag
+
+
+def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
+    """Whether a value may hold a part of the markup; one with both of its tags may mention tags.
+
+    :param behind: the end of what in it is certain
+    """
+    if not closed:
+        return holds_markup(text)
+    inner = tags.value.search(text, behind)
+    return inner is not None and not mentions(text[: inner.start()])
+
+
+def end_call(
+    source: Source,
+    at: int,
+    name: str,
+    given: Mapping[str, Json],
+    dialect: str,
+    *,
+    closed: int,
+    last: bool,
+    tags: Tags,
+) -> Reading:
+    """The call whose parameters end here; without a closing tag only if nothing can be missing.
+
+    :param closed: the end of its closing tag; -1 if it has none
+    :param last: whether the text ends here, but for the rest of a tag
+    """
+    if closed < 0:
+        if (source.cut and last) or not given or not source.offered.satisfied(name, given):
+            return Broken("truncated", len(source.text) if last else at)
+        if left := rest(source, at, tags.opening):
+            return left
+    end = max(at, closed)
+    call = found(name, unwrapped(given, source.offered.parameters(name)), dialect)
+    return whole(source, Calls((call,), end) if call else Broken("malformed", end), tags.left)
 
 
 _ANGLES: Final = frozenset("<>")
@@ -397,7 +498,7 @@ def mentions(before: str) -> bool:
 
     Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
     """
-    return bool(before.strip()) and not holds_markup(before)
+    return bool(before.replace("\\n", "\n").strip()) and not holds_markup(before)
 
 
 def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
@@ -435,7 +536,7 @@ def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
     return reading if end < 0 else Broken("malformed", end)
 
 
-def confused(source: Source, at: int, opening: re.Pattern[str], closing: re.Pattern[str]) -> Broken:
+def confused(source: Source, at: int, tags: Tags) -> Broken:
     """A call whose values hold markup, up to the closing tag that balances its opening tag.
 
     What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
@@ -445,10 +546,10 @@ def confused(source: Source, at: int, opening: re.Pattern[str], closing: re.Patt
     """
     depth = 1
     while depth:
-        close = source.search(closing, at)
+        close = source.search(tags.closing, at)
         if close is None:
             return Broken("malformed", len(source.text))
-        opened = source.search(opening, at)
+        opened = source.search(tags.opening, at)
         if opened and opened.start() < close.start():
             depth, at = depth + 1, opened.end()
         else:

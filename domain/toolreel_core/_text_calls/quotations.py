@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel_core._jsontext import quote
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Source
+from toolreel_core._text_calls.decoder_interface import Offered, Source
+from toolreel_core._text_calls.surroundings import Place
 
 _RUN: Final = lazy_pattern("`+")
 """A run of backticks: only one of the same length closes it."""
@@ -200,20 +201,25 @@ class Quotations:
 
     def opened(self, mark: re.Match[str], kind: str) -> Region | None:
         """What the opener of a quotation quotes; ``None`` if it is only named."""
+        start, end = mark.span()
+        rest = Region(start, len(self.source.text), certain=False, closed=False)
         match kind:
+            case "think":
+                return self.paired(closer_of(mark[0]), start, end)
+            case "result":
+                tag = mark[0].rstrip(">").split()[0]
+                return self.paired(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
             case "comment":
-                start = mark.start()
-                whole = self.paired(re.compile("-->"), start, mark.end())
+                whole = self.paired(re.compile("-->"), start, end)
                 # Unclosed, it quotes the rest of the text only if it begins a line, as in Markdown.
-                if whole is None and _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start):
-                    return Region(start, len(self.source.text), certain=False, closed=False)
-                return whole
+                begins_line = _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start)
+                return rest if whole is None and begins_line else whole
             case "blockquote":
-                return self.line(mark.end())
+                return self.line(end)
             case "element" | "listing":
-                return self._element_region(mark[0], mark.start(), mark.end())
+                return self._element_region(mark[0], start, end)
             case _:
-                return self.code.at(mark.start(), mark.end())
+                return self.code.at(start, end)
 
     def hold(self, place: int) -> bool:
         """Whether a place is in a quotation, as far as no call is open there."""
@@ -247,11 +253,6 @@ class Quotations:
         """The rest of a line."""
         place = self.source.find("\n", start)
         return Region(start, len(self.source.text) if place < 0 else place)
-
-    def result(self, closing: re.Pattern[str], start: int, end: int) -> Region:
-        """A tool's result, to the end of the text if it is not closed."""
-        rest = Region(start, len(self.source.text), certain=False, closed=False)
-        return self.paired(closing, start, end) or rest
 
     def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
         """What is between the opener at ``start:end`` and the first closer outside of code.
@@ -336,11 +337,112 @@ class Searchable(Protocol):
 
 
 def was_said(text: str, earlier: Sequence[str]) -> bool:
-    r"""Whether earlier text contains this text verbatim, also as part of a JSON string.
-
-    >>> was_said('a "b"', [r'{"page":"a \"b\""}'])
-    True
-    """
+    r"""Whether earlier text contains this text verbatim, also as part of a JSON string."""
     inside_json = quote(text)[1:-1]
     candidates = earlier.among(text, inside_json) if isinstance(earlier, Searchable) else earlier
     return any(text in before or inside_json in before for before in candidates)
+
+
+_LEAD: Final = (
+    r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
+    r"|<\|begin\|>(?:assistant)?)*"
+)
+_THINK_TAG: Final = (
+    r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
+)
+"""The rest of a tag, with a family's prefix or a checkpoint's suffix."""
+OPENERS: Final = (
+    rf"<{_THINK_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
+    r"|<\|plamo:begin_think:plamo\|>"
+)
+"""Pattern of the openers of reasoning."""
+_PAIRS: Final = {
+    "[think]": "[/think]",
+    "<|start_thinking|>": "<|end_thinking|>",
+    "<|channel>thought": "<channel|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<|think|>": "<|end|>",
+    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+}
+"""Closers of the openers that are not tags."""
+_ANY_OPENER: Final = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+"""An opener, also of the families whose text is not a tag."""
+_OPENER: Final = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+"""An opener at the start of a text, after leaked tokens of the template."""
+_CLOSER: Final = lazy_pattern(
+    rf"</{_THINK_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
+    r"|<\|close\|>think<\|sep\|>",
+    re.IGNORECASE,
+)
+"""A closer, which templates leave alone where they write the opener themselves."""
+# A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
+_SETS_APART: Final = (" ", "\t", "(")
+_GOES_ON: Final = lazy_pattern(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+"""What continues a sentence after a closer."""
+_LONE_CLOSERS: Final = 20
+"""Maximum number of closers without an opener that are examined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """The reasoning of a text, and its end."""
+
+    text: str
+    end: int
+
+
+def thoughts(text: str, *, cut: bool = False) -> Thoughts:
+    r"""The closed reasoning that a text begins with.
+
+    >>> thoughts("<think>Two.</think>Four.")
+    Thoughts(text='Two.', end=19)
+    >>> thoughts("Two.</think>\nFour.")
+    Thoughts(text='Two.', end=12)
+
+    :param cut: whether the text was truncated, so that code in it may go on
+    """
+    opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
+    if opening is None and not closers:
+        return Thoughts("", 0)
+    said: list[str] = []
+    at = 0
+    quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
+    while opening:
+        closing = closer_of(opening["opener"])
+        close = quotations.ending(closing, opening.start("opener"), opening.end())
+        if not isinstance(close, re.Match):
+            return Thoughts("\n".join(said), at)
+        said.append(text[opening.end() : close.start()].strip())
+        at = close.end()
+        opening = _OPENER.match(text, at)
+    # The server may have removed the opener: the first closer that is not only mentioned counts.
+    if closers and not said and not _ANY_OPENER.search(text, 0, closers[0].start()):
+        for close in closers:
+            if not _is_mentioned(quotations, close):
+                return Thoughts(text[: close.start()].strip(), close.end())
+    return Thoughts("\n".join(said), at)
+
+
+def closer_of(opener: str) -> re.Pattern[str]:
+    """The pattern of the closer of an opener of reasoning."""
+    mark = opener.lower()
+    return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
+
+
+def opener_of_thoughts(source: Source) -> int:
+    """The start of unclosed reasoning at the head of a text; -1 if there is none."""
+    opening = _OPENER.match(source.text)
+    return opening.end() if opening else -1
+
+
+def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
+    """Whether a closer is in a quotation, or inside a line of prose."""
+    text = quotations.source.text
+    line = text[: close.start()].rpartition("\n")[2]
+    # Not a pattern, since one for the two conditions tries each place of a long line against each other.
+    set_apart = line.endswith(_SETS_APART) and line[:-1].strip()
+    within = set_apart and _GOES_ON.match(text, close.end())
+    place = Place(quotations.source, close.start(), close.end(), close.start())
+    in_line = replace(place, head=close.start() - len(line.lstrip()))
+    return bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())

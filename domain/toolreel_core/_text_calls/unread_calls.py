@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -20,7 +20,10 @@ from pyrsistent import pmap
 from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Made, Offered, Source
-from toolreel_core._text_calls.dialects import BARE
+from toolreel_core._text_calls.dialects import BARE, WHOLE
+from toolreel_core._text_calls.markers import OPENERS, SPECIAL
+from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._text_calls.quotations import Quotations
 
 _REACH: Final = 300
 """Characters around a name in which the rest of its call has to begin."""
@@ -150,12 +153,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
 
 
 def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
-    r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments.
-
-    >>> add = {"properties": {"a": {"type": "integer"}}}
-    >>> named_before_fence('**add**\n```json\n{"a": 1}\n```', ["add"], {"add": add})
-    True
-    """
+    r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments."""
     block = _LAST_BLOCK.search(text)
     if block is None:
         return False
@@ -169,11 +167,7 @@ def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, 
 
 
 def name_in(text: str, known: Collection[str]) -> str:
-    """The name of the tool that an unread call is for, as far as it has one.
-
-    >>> name_in('<tool_call>{"name": "add", "arguments": {', ["add"]), name_in("<function=sum>", ["add"])
-    ('add', 'sum')
-    """
+    """The name of the tool that an unread call is for, as far as it has one."""
     found = _name_pattern(frozenset(known)).search(text)
     if found:
         return found[0]
@@ -263,29 +257,15 @@ _CALL_END: Final = (
     r"|<[|\uff5c]tool[▁_ ]calls?[▁_ ]end[|\uff5c]>|\[/TOOL_CALLS?\]"
 )
 """The end of a call, in the dialects whose ends are tags or tokens."""
+_MARKUP: Final = lazy_pattern(
+    "|".join([_LEFT, *(opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)]),
+    re.IGNORECASE,
+)
+"""The markup of calls in all dialects."""
+_END_MARKER: Final = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
 _LONGEST_MARKER: Final = 80
 _IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
-_THINK: Final = lazy_pattern(
-    r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
-    r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
-    r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
-    r"|◁/think▷",
-    re.IGNORECASE,
-)
-"""Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
-_DRAWN: Final = frozenset("<[{=✿◁")
-_WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
-"""First characters of messages that may be one call as a whole."""
-
-
-def is_plain(text: str) -> bool:
-    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
-
-    >>> is_plain("How many pins?"), is_plain("<function=ping>")
-    (True, False)
-    """
-    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(_WHOLE)
 
 
 def looks_like_a_call(
@@ -303,8 +283,6 @@ def looks_like_a_call(
 
     :param made: the calls that a text may report in words, without their markup
     """
-    from toolreel_core._text_calls.quotations import Quotations  # noqa: PLC0415 - as below
-
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
     if (
         has_markup(outside)
@@ -312,10 +290,8 @@ def looks_like_a_call(
         or (text.rstrip().endswith("```") and named_before_fence(text, known, schemas))
     ):
         return True
-    if not text.lstrip().startswith(_WHOLE):
+    if not text.lstrip().startswith(WHOLE):
         return False
-    from toolreel_core._text_calls.parse import text_calls  # noqa: PLC0415 - loaded when a text is first in doubt
-
     return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
@@ -328,52 +304,21 @@ def has_markup(outside: str) -> bool:
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
         end = begin
-    return bool(_markup_pattern().search(outside[:end]) or _split_end_markers(outside)[1])
+    return bool(_MARKUP.search(outside[:end]) or _split_end_markers(outside)[1])
 
 
 def without_end_markers(text: str) -> str:
     """An answer without the control tokens, and the closing tags of calls, that are left at its end.
 
     One that stands in a sentence is what the answer is about.
-
-    >>> without_end_markers("It is sunny.</s>"), without_end_markers("The token is </s>")
-    ('It is sunny.', 'The token is </s>')
     """
     return _split_end_markers(text)[0] if text.rstrip().endswith((">", "]")) else text
 
 
-def has_think_tags(text: str) -> bool:
-    """Whether a text begins with tagged reasoning, or has its closing tag anywhere.
-
-    >>> has_think_tags("<think>2+2</think>Four."), has_think_tags("Four.")
-    (True, False)
-    """
-    if "<" not in text and "[" not in text and "◁" not in text:
-        return False
-    head = len(text) - len(text.lstrip())
-    return any(
-        found.start() == head or "/" in found[0] or "|END" in found[0].upper()
-        for found in _THINK.finditer(text)
-    )
-
-
 def names_a_tool(text: str, known: Collection[str]) -> bool:
-    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it.
-
-    >>> names_a_tool("Use add.", ["add"]), names_a_tool("add(a=1)", ["add"])
-    (False, True)
-    """
+    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it."""
     drawn = "{" in text or "=" in text or "<" in text
     return drawn and any(name in text for name in known)
-
-
-@cache
-def _markup_pattern() -> re.Pattern[str]:
-    """The markup of calls in all dialects, imported when a text is first in doubt: decoders load slowly."""
-    from toolreel_core._text_calls.markers import OPENERS  # noqa: PLC0415 - see above
-
-    openers = (opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)
-    return re.compile("|".join([_LEFT, *openers]), re.IGNORECASE)
 
 
 def _split_end_markers(text: str) -> tuple[str, bool]:
@@ -381,9 +326,9 @@ def _split_end_markers(text: str) -> tuple[str, bool]:
 
     That is so if there are two closing tags, or one behind an object.
     """
-    marker, closers = _end_marker(), set[str]()
+    closers = set[str]()
     end = whole = len(text.rstrip())
-    while last := _last_marker(marker, text, end):
+    while last := _last_marker(text, end):
         end = last.start()
         if _IN_SENTENCE.search(text, max(0, end - 2), end):
             end = last.end()
@@ -399,17 +344,10 @@ def _split_end_markers(text: str) -> tuple[str, bool]:
     return rest if end < whole else text, lost
 
 
-def _last_marker(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+def _last_marker(text: str, end: int) -> re.Match[str] | None:
     """The marker that a part of a text ends with; only where a sign may begin one is a pattern tried."""
     start, least = end, max(0, end - _LONGEST_MARKER)
     while (start := max(text.rfind(sign, least, start) for sign in "<[]")) >= 0:
-        if last := marker.fullmatch(text, start, end):
+        if last := _END_MARKER.fullmatch(text, start, end):
             return last
     return None
-
-
-@cache
-def _end_marker() -> re.Pattern[str]:
-    from toolreel_core._text_calls.markers import SPECIAL  # noqa: PLC0415 - as above
-
-    return re.compile(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)

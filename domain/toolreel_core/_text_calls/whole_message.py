@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, end_of, value_at
+from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Found, Rejection, Source, found
-from toolreel_core._text_calls.formats.elements import one_line_break_less
-from toolreel_core._text_calls.formats.function_notation import Expression, expression, expressions, lines
+from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, found
+from toolreel_core._text_calls.formats.function_notation import expression, expressions
 from toolreel_core._text_calls.markers import SPECIAL
-from toolreel_core._text_calls.payloads import bare_calls, mentions, skip_blanks, typed, wrapped_calls
+from toolreel_core._text_calls.payloads import (
+    bare_calls,
+    mentions,
+    one_line_break_less,
+    skip_blanks,
+    typed,
+    wrapped_calls,
+)
 
 _HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 """Blanks and special tokens before a message."""
@@ -28,30 +33,15 @@ _FENCE: Final = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n
 """The opening line of a code block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A message that consists of calls."""
-
-    calls: tuple[Found, ...]
-    content: str = ""
-    """The paragraph before them."""
-    reasoning: str = ""
-    rejected: tuple[Rejection, ...] = ()
+WholeReader: TypeAlias = Callable[[Source], "TextCalls | None"]
 
 
-WholeReader: TypeAlias = Callable[[Source], "Whole | None"]
-
-
-def fenced(text: str) -> tuple[str, str, str] | None:
-    """What is before a message's one code fence, which ends it, its info string, and its body.
-
-    Before it may be at most a paragraph.
-    """
+def fenced(text: str) -> tuple[str, str, str]:
+    """What is before a message's code fence, which ends it, its info string, and its body."""
     opening = _FENCE.search(text) if text.endswith("```") else None
     if opening is None:
-        return None
-    lead, body = text[: opening.start()].strip(), text[opening.end() : -3]
-    return (lead, opening["info"], body) if is_plain_lead(lead) else None
+        return "", "", ""
+    return text[: opening.start()].strip(), opening["info"], text[opening.end() : -3]
 
 
 def is_plain_lead(text: str) -> bool:
@@ -73,14 +63,14 @@ def without_tokens(text: str) -> str:
 _BETWEEN: Final = lazy_pattern(f"[{BLANK}}}\\];,]*")
 _INFOS: Final = {"json", "tool_call", "tool_calls"}
 # Command-R: `Action:` at the head of a line, directly before its fence.
-_ACTION_FENCE: Final = lazy_pattern(r"(?:\A|\n)[ \t]*Action:\s*(?=```)")
+_ACTION_FENCE: Final = lazy_pattern(r"(?:\A|\n)[ \t]*Action:\s*(?=```json\b)", re.IGNORECASE)
 # Only the beginning of a truncated message is there, so the name is searched instead of parsed.
 _JSON_NAME: Final = lazy_pattern(
     r"""["'](?:name|tool|tool_name|recipient_name)["']\s*:\s*["'](?P<name>[^"']{1,200})["']"""
 )
 
 
-def json_message(source: Source) -> Whole | None:
+def json_message(source: Source) -> TextCalls | None:
     """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
     trees = _json_values(source)
     dialect = "json_array"
@@ -88,30 +78,21 @@ def json_message(source: Source) -> Whole | None:
         wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
         dialect = "json_envelope" if wrapped else "llama_json"
     calls = _json_calls(source, trees, dialect) if trees and dialect in source.enabled else None
-    return Whole(calls) if calls else None
+    return TextCalls(calls) if calls else None
 
 
-def json_fence(source: Source) -> Whole | None:
-    """A message that is one code fence around such JSON."""
-    lead, info, body = fenced(source.text) or ("", "", "")
-    return _fenced_calls(source, body, "json_fenced", lead) if info.lower() in _INFOS else None
-
-
-def action_fence(source: Source) -> Whole | None:
-    """Command-R's message: ``Action:`` and a fence around a list."""
-    action = _ACTION_FENCE.search(source.text) if source.text.endswith("```") else None
-    if action is None or not is_plain_lead(source.text[: action.start()]):
+def json_fence(source: Source) -> TextCalls | None:
+    """A message that is one code fence around such JSON; Command-R writes ``Action:`` before it."""
+    action = _ACTION_FENCE.search(source.text) if "cohere_action_fence" in source.enabled else None
+    lead, info, body = fenced(source.text[action.end() :] if action else source.text)
+    dialect = "cohere_action_fence" if action else "json_fenced"
+    if action:
+        lead = source.text[: action.start()].strip() + lead
+    if info.lower() not in _INFOS or dialect not in source.enabled or not is_plain_lead(lead):
         return None
-    lead, info, body = fenced(source.text[action.end() :]) or ("", "", "")
-    if lead or info.lower() != "json":
-        return None
-    return _fenced_calls(source, body, "cohere_action_fence", source.text[: action.start()].strip())
-
-
-def _fenced_calls(source: Source, body: str, dialect: str, lead: str) -> Whole | None:
     inner = source.of(body)
     calls = _json_calls(inner, _json_values(inner), dialect)
-    return Whole(calls, lead) if calls else None
+    return TextCalls(calls, lead) if calls else None
 
 
 def begins_a_call(source: Source) -> bool:
@@ -139,8 +120,8 @@ def _json_values(source: Source) -> list[Json]:
     return trees
 
 
-def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Found, ...] | None:
-    calls: list[Found] = []
+def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[TextCall, ...] | None:
+    calls: list[TextCall] = []
     for tree in trees:
         read = bare_calls(tree, source.offered, dialect)
         if read is None:
@@ -155,55 +136,64 @@ _PRINT: Final = lazy_pattern(r"\s*print\(")
 _LEAKED: Final = lazy_pattern(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
-_LINE_END: Final = lazy_pattern(r"\s*;?\s*")
-"""What may follow a call on its line, as in JavaScript."""
-# Python's comments are skipped between calls only.
+_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r?\n\s*|\Z)")
+"""The end of a line with a call, and the blank lines after it."""
+_CODE_END: Final = lazy_pattern(r"\s*;?\s*(?:#[^\n]*(?:\n|\Z)\s*)*")
+"""What may follow a call in code: a semicolon, as in JavaScript, and comments."""
 _REMARKS: Final = lazy_pattern(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
+"""Comments before the first call."""
 
 
-def python_list(source: Source) -> Whole | None:
+def python_list(source: Source) -> TextCalls | None:
     """A message of Llama 3.2 and others that is one list of calls, or Granite's of lines with a call each."""
     if not source.text.startswith("["):
-        return _whole_of_known_tools(source, lines(source, "pythonic_list"), "")
+        calls = _calls_in_lines(source, 0, "pythonic_list", _LINE_END)
+        given = [(call.name, as_tree(parse(call.arguments))) for call in calls]
+        declared = (tree and tree.keys() <= source.offered.parameters(name).keys() for name, tree in given)
+        return _whole_of_known_tools(source, calls if all(declared) else (), "")
     read = expressions(source, 0, "pythonic_list")
     if isinstance(read, Flaw) or read.end != len(source.text):
         return None
     return _whole_of_known_tools(source, read.calls, "")
 
 
-def tool_code(source: Source) -> Whole | None:
+def tool_code(source: Source) -> TextCalls | None:
     """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
-    lead, info, body = fenced(source.text) or ("", "", "")
-    if info == "tool_code":
-        return _whole_of_known_tools(source, _calls_in_lines(source, body), lead)
-    leaked = _LEAKED.search(source.text)
-    if leaked is None or not is_plain_lead(source.text[: leaked.start()]):
-        return None
-    return _whole_of_known_tools(
-        source, _calls_in_lines(source, leaked["body"]), source.text[: leaked.start()].strip()
-    )
+    lead, info, body = fenced(source.text)
+    if info != "tool_code":
+        leaked = _LEAKED.search(source.text)
+        if leaked is None:
+            return None
+        lead, body = source.text[: leaked.start()].strip(), leaked["body"]
+    begin = end_of(_REMARKS, body, 0)
+    calls = _calls_in_lines(source.of(body), begin, "tool_code_fence", _CODE_END)
+    return _whole_of_known_tools(source, calls if is_plain_lead(lead) else (), lead)
 
 
-def _calls_in_lines(outer: Source, text: str) -> tuple[Found, ...]:
-    """The calls of lines that hold only calls; none if a line holds anything else."""
-    source = outer.of(text)
-    calls: list[Found] = []
-    at = end_of(_REMARKS, text, 0)
-    while at < len(text):
-        printed = _PRINT.match(text, at)
-        at = printed.end() if printed else at
-        read = expression(source, at, "tool_code_fence")
-        if not isinstance(read, Expression) or (printed and not text.startswith(")", read.end)):
+def _calls_in_lines(source: Source, at: int, dialect: str, end: re.Pattern[str]) -> tuple[TextCall, ...]:
+    """The calls of a text that holds only calls; none if it holds anything else.
+
+    :param end: what may follow a call
+    """
+    calls: list[TextCall] = []
+    while at < len(source.text):
+        printed = _PRINT.match(source.text, at) if dialect == "tool_code_fence" else None
+        read = expression(source, printed.end() if printed else at, dialect)
+        if isinstance(read, Flaw) or (printed and not source.text.startswith(")", read.end)):
+            return ()
+        behind = end.match(source.text, read.end + 1 if printed else read.end)
+        if behind is None:
             return ()
         calls.extend(read.calls)
-        at = end_of(_LINE_END, text, read.end + 1 if printed else read.end)
-        at = end_of(_REMARKS, text, at)
+        at = behind.end()
     return tuple(calls)
 
 
-def _whole_of_known_tools(source: Source, calls: tuple[Found, ...], lead: str) -> Whole | None:
+def _whole_of_known_tools(source: Source, calls: tuple[TextCall, ...], lead: str) -> TextCalls | None:
     """The message if all of its calls name known tools."""
-    return Whole(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
+    return (
+        TextCalls(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
+    )
 
 
 # GLM-4-9B: the name, a line break, the object.
@@ -221,18 +211,18 @@ _THOUGHT: Final = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
 _REACT_END: Final = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
-def name_and_json(source: Source) -> Whole | None:
+def name_and_json(source: Source) -> TextCalls | None:
     """GLM-4-9B's message: a name, and an object in the next line."""
     head = _NAME_LINE.match(source.text)
     call = _named_call(source, head["name"], head.end(), "glm4_name_json") if head else None
-    return Whole((call,)) if call else None
+    return TextCalls((call,)) if call else None
 
 
-def functionary(source: Source) -> Whole | None:
+def functionary(source: Source) -> TextCalls | None:
     """Functionary's message: sections for tools, and ``>>>all`` for the user."""
     if not source.text.startswith(">>>"):
         return None
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     said: list[str] = []
     for section in _SECTION.split(source.text)[1:]:
         name, _, body = section.strip().partition("\n")
@@ -243,10 +233,10 @@ def functionary(source: Source) -> Whole | None:
         if call is None:
             return None
         calls.append(call)
-    return Whole(tuple(calls), "\n".join(said)) if calls else None
+    return TextCalls(tuple(calls), "\n".join(said)) if calls else None
 
 
-def react(source: Source) -> Whole | None:
+def react(source: Source) -> TextCalls | None:
     """ReAct's message: a thought, an action, and its input; the model invents any observation."""
     action = _ACTION.search(source.text) if "Action Input:" in source.text else None
     if action is None:
@@ -273,10 +263,10 @@ def react(source: Source) -> Whole | None:
     call = found(name, given, "react")
     thought = "\n".join(text.strip() for text in thoughts)
     rejected: tuple[Rejection, ...] = ("fabricated_result",) if after["result"] else ()
-    return Whole((call,), lead.strip(), thought, rejected) if call else None
+    return TextCalls((call,), lead.strip(), thought, rejected) if call else None
 
 
-def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None:
+def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
     """The call of a known tool whose arguments are the rest of the text."""
     name = source.offered.named(raw)
     value = value_at(source, at)
@@ -288,24 +278,20 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> Found | None
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
-_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})\s*(?P<void>/?)>")
-_VOID: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?P<listed>\s[^<>]{1,4000}?)/>")
-"""A tag that closes itself, with attributes."""
-_FIRST: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*/?>|\s[^<>]{1,4000}/>)")
-"""The first tag of a message."""
+_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*|(?P<listed>\s[^<>]{1,4000}?))(?P<void>/?)>")
 # Without entities, escapes and markup, whose meaning would be a guess.
 _ATTRIBUTE: Final = lazy_pattern(
     r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""
 )
 
 
-def tool_tags(source: Source) -> Whole | None:
+def tool_tags(source: Source) -> TextCalls | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
-    tags = _FIRST.finditer(source.text)
+    tags = (tag for tag in _TAG.finditer(source.text) if tag["void"] or not tag["listed"])
     first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
     if first is None or not is_plain_lead(lead := source.text[: first.start()]):
         return None
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     at = first.start()
     while at < len(source.text):
         call, end = _tag_call(source, at)
@@ -313,23 +299,19 @@ def tool_tags(source: Source) -> Whole | None:
             return None
         calls.append(call)
         at = skip_blanks(source.text, end)
-    return Whole(tuple(calls), lead.strip())
+    return TextCalls(tuple(calls), lead.strip())
 
 
-def _tag_call(source: Source, at: int) -> tuple[Found | None, int]:
+def _tag_call(source: Source, at: int) -> tuple[TextCall | None, int]:
     """The call of the tag that begins here, if it is one, and its end."""
     tag = _TAG.match(source.text, at)
-    void = _VOID.match(source.text, at) if tag is None else None
-    name = tag["name"] if tag else void["name"] if void else ""
-    if name not in source.offered.names:
+    if tag is None or tag["name"] not in source.offered.names or (tag["listed"] and not tag["void"]):
         return None, at
-    given: Mapping[str, Json] | None = {}
-    if void:
-        given, end = _attributes(source, name, void["listed"]), void.end()
-    elif tag and tag["void"]:
-        end = tag.end()
+    name, end = tag["name"], tag.end()
+    if tag["void"]:
+        given = _attributes(source, name, tag["listed"] or "")
     else:
-        given, at = _tag_arguments(source, tag.end() if tag else at, name)
+        given, at = _tag_arguments(source, end, name)
         closing = f"</{name}>"
         end = at + len(closing) if source.text.startswith(closing, at) else -1
     if given is None or end < 0 or not source.offered.satisfied(name, given):
@@ -363,7 +345,7 @@ def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Jso
     given: dict[str, Json] = {}
     while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
         end = source.find(f"</{tag['name']}>", tag.end())
-        if tag["void"] or end < 0:
+        if tag["void"] or tag["listed"] or end < 0:
             return None, at
         text = one_line_break_less(source.text[tag.end() : end])
         if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):

@@ -120,7 +120,7 @@ def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
     )
     assert sum(row.cost or 0 for row in done.costs) == done.cost
     shown = as_json(done, {})
-    assert [row["cost"] for row in cast("Any", shown["costs"])] == [2.0, 0.0, 30.0]
+    assert [row.cost for row in cast("Any", shown["costs"])] == [2.0, 0.0, 30.0]
     unpriced = ScriptedEndpoint([counted(saying("Here."), 3)])
     alone = Agent("a", endpoint=unpriced).run("Go.")
     assert alone.costs == (EndpointCost("", "a", 3, 1, None),)

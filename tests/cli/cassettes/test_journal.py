@@ -8,8 +8,6 @@ from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
 from toolreel._journal import companion, read_journal, sealed
-from toolreel_core._jsontext import canonical
-from toolreel_core._protocol import encode
 
 CASSETTES: Final = Path(__file__).resolve().parents[3] / "cassettes"
 
@@ -39,39 +37,22 @@ def test_the_cassette_of_another_client_becomes_a_journal_for_each_of_its_runs(t
 def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_path: Path) -> None:
     session = cassette("workspace")
     recorded = read_journal(companion(session))
-    (tmp_path / "plan.json").write_text(canonical(encode(recorded.plan)))
     copy = str(shutil.copy(session, tmp_path / "alone.yaml"))
     commands = [
         ("cassettes", "journal", str(session)),
         ("cassettes", "journal", str(session), *WORKSPACE, "--json"),
-        ("cassettes", "journal", copy, "--plan", "plan.json", "--out", "alone"),
-        ("cassettes", "journal", copy, "--plan", str(companion(session)), "--out", "alone", "--overwrite"),
+        ("cassettes", "journal", str(session), "--out", "again"),
         ("cassettes", "journal", copy, "--compare", "conversation", "--preset", "qwen2_5_coder", "--json"),
-    ]
-    shown, real, by_plan, by_journal, inferred = said_by_each(commands, tmp_path)
-    assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
-    assert (real.code, real.data["identical"]) == (0, True)
-    assert (by_plan.code, by_journal.code) == (0, 0)
-    assert (tmp_path / "alone.journal.jsonl").read_bytes() == sealed(recorded.text)
-    assert inferred.code == 0, inferred
-    assert inferred.data["runs"][0]["tally"]["tool_calls"] == 2
-
-
-def test_what_disagrees_is_drift_and_what_is_no_plan_is_named(tmp_path: Path) -> None:
-    session = str(cassette("chat"))
-    (tmp_path / "plan.json").write_text("{}")
-    other = str(companion(cassette("workspace")))
-    commands = [
-        ("cassettes", "journal", session, "--plan", other),
-        ("cassettes", "journal", session, "--plan", "plan.json"),
-        ("cassettes", "journal", session, "--plan", "nothing.json"),
         ("cassettes", "journal", "nothing.yaml"),
     ]
-    drifted, no_plan, no_file, no_cassette = said_by_each(commands, tmp_path)
-    assert_mistake(drifted, "interaction 1 is not what the reducer asks for", "first change:", code=3)
-    assert_mistake(no_plan, "plan.json: not a plan")
-    assert_mistake(no_file, "nothing.json: not a plan")
-    assert_mistake(no_cassette, "nothing.yaml: there is no such cassette")
+    shown, real, saved, inferred, nothing = said_by_each(commands, tmp_path)
+    assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
+    assert (real.code, real.data["identical"]) == (0, True)
+    assert saved.code == 0
+    assert (tmp_path / "again.journal.jsonl").read_bytes() == sealed(recorded.text)
+    assert inferred.code == 0, inferred
+    assert inferred.data["runs"][0]["tally"]["tool_calls"] == 2
+    assert_mistake(nothing, "nothing.yaml: there is no such cassette")
 
 
 def test_a_journal_that_does_not_fit_its_cassette_is_drift(tmp_path: Path) -> None:

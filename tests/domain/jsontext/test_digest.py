@@ -12,17 +12,9 @@ def test_a_digest_is_sha_256_over_utf_8() -> None:
     assert digest("é") == "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
 
 
-def test_a_chain_of_nothing_is_where_it_began() -> None:
-    assert chain("before") == "before"
-
-
 @given(st.text(), st.text())
 def test_what_is_known_already_gives_the_same_digests(before: str, part: str) -> None:
     assert link(before, digest(part)) == chain(before, part)
-
-
-def test_a_link_is_the_digest_of_what_was_before_and_of_the_new_part() -> None:
-    assert chain("before", "part") == digest("before" + digest("part"))
 
 
 @given(texts, texts)

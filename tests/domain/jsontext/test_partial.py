@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from tests.strategies import json_values
 from toolreel_core._jsontext import Json, canonical, partial_value
 
@@ -38,42 +39,7 @@ def test_what_is_shown_only_grows_into_the_whole(value: Json, data: st.DataObjec
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("", None),
-        ("No JSON.", None),
-        ('{"a": {"b": [1, 2', {"a": {"b": [1]}}),
-        ('{"a": tru', {}),
-        ('{"a": true', {}),
-        ('{"a": true ', {"a": True}),
-        ('{"a": 1, "b', {"a": 1}),
-        ('{"a": 1, "b":', {"a": 1}),
-        ('{"a": "x\\', {"a": "x"}),
-        ('{"a": "x\\u00e', {"a": "x"}),
-        ('{"a": "x\\u00e9', {"a": "xé"}),
-        ('{"a": "x\\ud83d', {"a": "x"}),
-        ('{"a": "x\\ud83d\\ude', {"a": "x"}),
-        ('{"a": "x\\ud83d\\ude00', {"a": "x😀"}),
-        ('"open', "open"),
-        ('"done" and', "done"),
-        ('["a"\\', ["a"]),
-        ("12", 12),
-        ("12 pins", 12),
-        ("[1, 2] or so", [1, 2]),
-        ("Well: [1, {", {}),
-        ("{]", {}),
-        ("[1}", [1]),
-        ("[1 2", [1]),
-        ("[,", []),
-        ("[:", []),
-        ("[1,]", [1]),
-        ('{"a" 1', {}),
-        ('{"a": 1 "b"', {"a": 1}),
-        ("{1", {}),
-        ("[nope, 1", []),
-        ('[1, "a" {', [1, "a"]),
-        ("[[[[", [[[]]]),
-        ('["é" "', ["é"]),
-    ],
+    worked("what is open is closed or left out", "json-and-replies"),
 )
 def test_what_is_open_is_closed_or_left_out(text: str, value: Json) -> None:
     assert partial_value(text, max_depth=3) == value

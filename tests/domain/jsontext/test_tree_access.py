@@ -13,10 +13,8 @@ from toolreel_core._jsontext import (
     Json,
     Tree,
     as_tree,
-    calls_of,
     canonical,
     in_order,
-    is_blank,
     items_of,
     json_text,
     merged,
@@ -36,36 +34,6 @@ def test_what_is_no_object_counts_as_an_empty_one(value: Json) -> None:
 def test_what_is_no_list_counts_as_an_empty_one(value: Json) -> None:
     assert list(items_of({"a": value}, "a")) == []
     assert list(items_of({}, "a")) == []
-
-
-@pytest.mark.parametrize(
-    ("message", "calls"),
-    [
-        ({"role": "assistant", "tool_calls": [1]}, [1]),
-        ({"role": "assistant", "tool_calls": {}}, []),
-        ({"role": "user", "tool_calls": [1]}, []),
-        ({"tool_calls": [1]}, []),
-    ],
-)
-def test_only_the_assistant_calls(message: Tree, calls: list[Json]) -> None:
-    assert list(calls_of(message)) == calls
-
-
-@pytest.mark.parametrize(
-    ("value", "blank"),
-    [
-        (None, True),
-        ("", True),
-        (" \n", True),
-        ("x", False),
-        (0, False),
-        (False, False),
-        ([], False),
-        ({}, False),
-    ],
-)
-def test_blank_is_what_shows_nothing(value: Json, blank: bool) -> None:
-    assert is_blank(value) is blank
 
 
 def test_numbered_values_come_in_the_order_of_their_numbers() -> None:
@@ -120,10 +88,6 @@ ENDLESS.append(ENDLESS)
 @given(json_values)
 def test_json_has_its_canonical_text(value: Json) -> None:
     assert json_text(value, "options") == canonical(value)
-
-
-def test_a_tuple_is_written_as_a_list() -> None:
-    assert json_text((1, {"a": (None, True)}), "options") == '[1,{"a":[null,true]}]'
 
 
 @pytest.mark.parametrize(

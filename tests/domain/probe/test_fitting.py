@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.preset_values import preset
-from toolreel_core._probe import Finding, Known, Setting, Word, compared, preset_tree, settings, trees
+from toolreel_core._probe import Finding, Known, Setting, Word, compared, preset_tree, settings
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
@@ -77,12 +77,6 @@ def test_a_preset_has_only_what_differs_from_the_defaults() -> None:
     assert tree["provider"] == {"max_tokens_field": "max_tokens"}
     assert tree["because"] == {"max_tokens_field": "max_tokens"}
     assert set(preset_tree((), "As probed.", "2026-11-23", [])) == {"about", "evidence", "verified_on"}
-
-
-def test_findings_as_json_say_how_often_each_answer_came() -> None:
-    [asked, seen] = trees([finding("tools", "called", "", ("called", 3)), finding("cost", "usage.cost")])
-    assert (asked["answers"], asked["stable"]) == ({"called": 3}, True)
-    assert "answers" not in seen
 
 
 def test_a_temperature_that_was_refused_is_not_sent() -> None:

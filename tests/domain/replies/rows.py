@@ -15,7 +15,6 @@ from toolreel_core._replies import (
     as_chat,
     deltas_in,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -31,7 +30,7 @@ def body_of_row(row: dict[str, Any]) -> Json:
     elif "deltas" in row:
         chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in row["deltas"]]
         frames = "".join(f"data: {canonical(chunk)}\n\n" for chunk in chunks)
-        body = unstreamed(f"{frames}data: [DONE]\n\n")[0]
+        body = as_chat(f"{frames}data: [DONE]\n\n").body
     else:
         body = {"choices": [{"message": row["message"], "finish_reason": row.get("finish", "stop")}]}
     return body

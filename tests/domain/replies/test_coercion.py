@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 
+from tests.samples import worked
 from tests.strategies import json_objects
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._replies import Coercion, Intended, WarningCode, coerced, decoded
@@ -49,22 +50,7 @@ def meant(**arguments: Json) -> Json:
 
 @pytest.mark.parametrize(
     ("name", "text", "value"),
-    [
-        ("edits", '[{"new": {}}]', [{"new": {}}]),
-        ("edits", ' \n[{"new": "{\\"a\\": 1}"}]', [{"new": {"a": 1}}]),
-        ("edits", ['{"new": "{}"}'], [{"new": {}}]),
-        ("pair", ["[1]", "{}"], ["[1]", {}]),
-        ("pair", '["[1]", "{}", "{}"]', ["[1]", {}, "{}"]),
-        ("either", '{"k": 1}', {"k": 1}),
-        ("listed", "[1]", [1]),
-        ("chosen", '{"a": 1}', {"a": 1}),
-        ("chosen", "{}", {}),
-        ("deep", '{"l": "[1]"}', {"l": [1]}),
-        ("deep", {"l": "[1]"}, {"l": [1]}),
-        ("all", "{}", {}),
-        ("elsewhere", "{}", {}),
-        ("unnamed", "[]", []),
-    ],
+    worked("text is decoded where the schema wants an array or an object", "json-and-replies"),
 )
 def test_text_is_decoded_where_the_schema_wants_an_array_or_an_object(
     name: str, text: Json, value: Json
@@ -74,21 +60,7 @@ def test_text_is_decoded_where_the_schema_wants_an_array_or_an_object(
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("text", "[1]"),
-        ("text", '{"k": 1}'),
-        ("anything", "[1]"),
-        ("edits", '{"new": {}}'),
-        ("edits", '["x"]'),
-        ("edits", '[{"new": '),
-        ("edits", "[1] and"),
-        ("either", '{"z": 1}'),
-        ("either", "[1]"),
-        ("either", '{"k": 1, "k": 2}'),
-        ("listed", "{}"),
-        ("anchored", "{}"),
-        ("deep", '{"l": "[1"}'),
-    ],
+    worked("any other text stays as it is", "json-and-replies"),
 )
 def test_any_other_text_stays_as_it_is(name: str, text: str) -> None:
     assert meant(**{name: text}) == {name: text}

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.wire_forms import events_of, frame
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import (
+    ChatEvents,
     Delta,
-    EventStream,
     Stream,
     as_chat,
     deltas_in,
@@ -44,7 +41,7 @@ RESPONSE: dict[str, Any] = {
 BODIES: dict[WireForm, dict[str, Any]] = {"messages": MESSAGE, "responses": RESPONSE}
 
 
-def fed(form: WireForm, *texts: str) -> tuple[Stream | EventStream, list[Delta]]:
+def fed(form: WireForm, *texts: str) -> tuple[Stream, list[Delta]]:
     stream, shown = stream_in(form), list[Delta]()
     for text in texts:
         stream, deltas = stream.feed(text)
@@ -78,34 +75,6 @@ def test_what_arrives_is_shown(form: WireForm) -> None:
     assert texts == ['{"host":"a"}', "{}"]
 
 
-@given(cuts=st.lists(st.integers(0, 4_000), max_size=6), form=st.sampled_from(sorted(BODIES)))
-def test_it_does_not_matter_where_a_stream_is_cut_into_chunks(cuts: list[int], form: WireForm) -> None:
-    text = "".join(events_of(form, BODIES[form]))
-    at = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    pieces = [text[a:b] for a, b in pairwise(at)]
-    stream, shown = fed(form, *pieces)
-    assert stream.whole() == fed(form, text)[0].whole()
-    assert "".join(delta.text for delta in shown if delta.kind == "content") == "Wait."
-
-
-@pytest.mark.parametrize("form", BODIES)
-def test_what_comes_behind_the_end_is_not_read(form: WireForm) -> None:
-    stream, _ = fed(form, *events_of(form, BODIES[form]))
-    assert stream.done
-    assert stream.feed("data: {}\n\n") == (stream, ())
-    done, _ = fed(form, "data: [DONE]\n\ndata: {}\n\n")
-    assert done.done
-
-
-@pytest.mark.parametrize("form", BODIES)
-def test_a_body_that_is_no_stream_is_known_by_its_first_characters(form: WireForm) -> None:
-    undecided, _ = fed(form, "\ufeff  ev")
-    assert undecided.streamed is None
-    assert undecided.feed("ent: x\n")[0].streamed is True
-    assert fed(form, '{"a"')[0].streamed is False
-    assert fed(form, '{"a"', ":1}")[0].streamed is False
-
-
 @pytest.mark.parametrize("form", BODIES)
 def test_an_unknown_event_is_nothing(form: WireForm) -> None:
     stream, shown = fed(form, frame({"type": "ping"}), frame({"type": "new.event", "delta": "x"}))
@@ -119,12 +88,6 @@ def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
     assert deltas_in("<html>", "messages", whole=True) == ()
     chat = canonical({"choices": [{"message": {"content": "Hi."}}]})
     assert [delta.text for delta in deltas_in(chat, "chat_completions", whole=True)] == ["Hi."]
-
-
-def test_a_body_of_chat_completions_or_of_none_is_as_it_is() -> None:
-    assert as_chat('{"choices":[]}', "chat_completions").body == '{"choices":[]}'
-    assert as_chat("<html>", "messages").body == "<html>"
-    assert isinstance(stream_in("chat_completions"), Stream)
 
 
 def test_blocks_and_items_get_their_types() -> None:
@@ -146,15 +109,9 @@ def test_a_stream_tells_its_blocks_and_its_head() -> None:
     for form, events, place in (("messages", (start, block), 2), ("responses", (item,), 1)):
         stream = stream_in("messages" if form == "messages" else "responses")
         stream, _ = stream.feed("".join(f"data: {canonical(event)}\n\n" for event in events))
-        assert isinstance(stream, EventStream)
+        assert not isinstance(stream.events, ChatEvents)
         ((at, whole),) = stream.events.blocks()
         assert (at, whole["type"]) == (place, "text" if form == "messages" else "message")
         assert stream.head == ({"id": "msg_1"} if form == "messages" else {})
     chat, _ = stream_in("messages").feed('data: {"id":"gen-1","choices":[]}\n\n')
     assert chat.head == {"id": "gen-1"}
-
-
-def test_the_body_in_its_own_form_is_kept() -> None:
-    body = {"content": "Hi.", "stop_reason": "end_turn"}
-    assert as_chat(canonical(body), "messages").own == body
-    assert as_chat('{"choices":[]}', "chat_completions").own is None

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.domain.replies.rows import reply_of_row
 from tests.playbook import body_of
@@ -18,8 +16,8 @@ from toolreel_core._replies import (
     Served,
     ToolCall,
     Usage,
+    as_chat,
     normalize_reply,
-    unstreamed,
 )
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -41,7 +39,6 @@ UNREAD = LoopConfig(text_dialects=())
 """What the worked cases were written for: their texts are read in no dialect."""
 STRICT = LoopConfig(argument_repairs="strict")
 LENIENT = LoopConfig(argument_repairs="lenient")
-CONFIGS = (LoopConfig(), STRICT, LENIENT, LoopConfig(text_dialects=("hermes_json", "json_fenced")))
 
 
 def normalized(body: bytes | Json, config: LoopConfig | None = None) -> Reply:
@@ -73,7 +70,7 @@ def test_worked_case(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", NEIGHBOURS, ids=[case["id"] for case in NEIGHBOURS])
 def test_a_rule_holds_beside_the_worked_cases(case: dict[str, Any]) -> None:
     choice: Json = {"message": case.get("message"), "finish_reason": case.get("finish")}
-    body = unstreamed(case["raw"])[0] if "raw" in case else case.get("body", {"choices": [choice]})
+    body = as_chat(case["raw"]).body if "raw" in case else case.get("body", {"choices": [choice]})
     tools = ToolSurface(tuple(map(ToolDefinition.of, PARTS)))
     reply = normalize_reply(body, tools=tools, config=UNREAD)
     assert_means(reply, case["expect"])
@@ -261,86 +258,6 @@ def test_text_is_not_read_for_calls_where_there_are_structured_ones() -> None:
     reply = normalized(body_of(TAGGED, ("call_a", "add", "{}")), READS_TAGS)
     assert [call.name for call in reply.calls] == ["add"]
     assert reply.content == TAGGED
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=15)
-WORDS = st.sampled_from(["stop", "tool_calls", "length", "error", "content_filter", "because"])
-CALLS = st.fixed_dictionaries(
-    {},
-    optional={
-        "id": JSON,
-        "type": JSON,
-        "function": JSON
-        | st.fixed_dictionaries(
-            {}, optional={"name": JSON | st.sampled_from(["add", "ping"]), "arguments": JSON}
-        ),
-    },
-)
-MESSAGES = st.fixed_dictionaries(
-    {},
-    optional={
-        "content": JSON,
-        "refusal": JSON,
-        "reasoning": JSON,
-        "tool_calls": JSON | CALLS | st.lists(JSON | CALLS),
-        "function_call": JSON | CALLS,
-    },
-)
-CHOICES = st.fixed_dictionaries(
-    {}, optional={"message": JSON | MESSAGES, "finish_reason": JSON | WORDS, "error": JSON}
-)
-BODIES = JSON | st.fixed_dictionaries(
-    {},
-    optional={
-        "choices": JSON | CHOICES | st.lists(JSON | CHOICES, min_size=1),
-        "error": JSON,
-        "usage": JSON | st.fixed_dictionaries({"prompt_tokens": JSON, "completion_tokens": JSON}),
-        "model": JSON,
-    },
-)
-
-
-@given(BODIES)
-@example({"choices": [{"message": {"content": "\ud83d"}}]})
-@example({"choices": [{"message": {"tool_calls": [{"id": 10**5000, "function": {"name": "add"}}]}}]})
-@example({"choices": [{"message": {"reasoning": [float("nan")], "content": [float("inf")]}}]})
-def test_any_body_is_a_reply_that_holds_together(body: Json) -> None:
-    for config in CONFIGS:
-        reply = normalized(body, config)
-        assert len({call.id for call in reply.calls}) == len(reply.calls)
-        assert reply.calls or reply.content or reply.problem
-        assert reply.content == "" or reply.content.strip()
-        assert reply.finish != "tool_calls" or reply.calls or reply.problem
-        reply.content.encode()
-        assert len(set(reply.warnings)) == len(reply.warnings)
-        for text in (reply.carry, *(call.carry for call in reply.calls)):
-            assert canonical(json.loads(text)) == text
-        for call in reply.calls:
-            call.original.encode()
-            if isinstance(call.arguments, JsonText):
-                assert canonical(json.loads(call.arguments)) == call.arguments
-                assert call.arguments.startswith("{")
-
-
-@given(
-    st.dictionaries(st.text(), JSON.filter(bool), min_size=1),
-    st.sampled_from(["length", "stop", "tool_calls", "max_tokens"]),
-    st.data(),
-)
-def test_a_call_that_was_cut_never_has_arguments(
-    arguments: dict[str, Json], finish: str, data: st.DataObject
-) -> None:
-    for whole in (json.dumps(arguments), repr(arguments), f"```json\n{json.dumps(arguments)}"):
-        cut = whole[: data.draw(st.integers(1, len(whole) - 1))]
-        for config in CONFIGS:
-            reply = normalized(body_of(None, ("call_a", "add", cut), finish=finish), config)
-            assert isinstance(reply.calls[0].arguments, ArgumentError)
-
-
-@given(st.binary() | st.text())
-def test_any_bytes_and_any_text_are_a_reply(body: bytes | str) -> None:
-    assert normalized(body).problem is not None
 
 
 @pytest.mark.parametrize("name", ["files_read", "files.read", "files.delete"])

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolreel_core._replies import Frame, Frames
 
@@ -68,35 +66,6 @@ def test_what_cannot_be_read_is_told_and_the_next_frame_is_found(
     text: str, frames: tuple[Frame, ...]
 ) -> None:
     assert read(text) == frames
-
-
-LINES = st.lists(
-    st.sampled_from(
-        [
-            A_TEXT,
-            B_TEXT,
-            "",
-            "",
-            ": comment",
-            "data: {",
-            "data: [DONE]",
-            "event: x",
-            "data: pi",
-            'data: "a":1}',
-        ]
-    )
-)
-ENDS = st.sampled_from(["\n", "\r\n", "\r"])
-
-
-@given(LINES, ENDS, st.data())
-def test_it_does_not_matter_in_which_pieces_a_text_comes(
-    lines: list[str], end: str, data: st.DataObject
-) -> None:
-    text = end.join(lines)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    pieces = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert read(*pieces) == read(text)
 
 
 def test_a_frame_is_given_as_soon_as_its_line_has_ended() -> None:

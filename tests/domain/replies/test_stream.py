@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import Delta, Stream, unstreamed
+from toolreel_core._replies import Delta, Stream, as_chat
 
 DONE = "data: [DONE]\n\n"
 CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
@@ -100,7 +100,6 @@ def test_an_error_in_the_middle_ends_a_stream_and_keeps_what_was_said_before_it(
 
 
 HALVES = ("\\ud83d", "\\ude00")
-BROKEN = 'data: {"choices":[{"delta":{"con\n\n'
 
 
 NOTHING_SAID = (
@@ -134,7 +133,7 @@ def test_whatever_the_model_says_is_progress(text: str) -> None:
 
 @pytest.mark.parametrize("body", ["", "{}", '{"data:":1}', "<html>data: x", "dat", "database: x", "\n\n{}"])
 def test_a_body_that_is_no_stream_stays_as_it_is(body: str) -> None:
-    assert unstreamed(body) == (body, ())
+    assert (as_chat(body).body, as_chat(body).codes) == (body, ())
     stream, deltas = Stream().feed(body + "\n\n{}")
     assert stream.feed(HELLO[1])[1] == deltas == ()
 
@@ -150,33 +149,6 @@ def test_a_stream_is_known_by_its_first_line(beginning: str) -> None:
         if stream.streamed:
             break
     assert stream.streamed
-
-
-PARTS = st.sampled_from(
-    [
-        *HELLO,
-        *NOTHING_SAID,
-        *SOMETHING_SAID,
-        BROKEN,
-        DONE,
-        chunk(content="é🙂\u2028"),
-        frame({"error": "Bad."}),
-    ]
-)
-
-
-@given(st.lists(PARTS), st.booleans(), st.data())
-def test_it_does_not_matter_in_which_pieces_a_stream_comes(
-    parts: list[str], windows: bool, data: st.DataObject
-) -> None:
-    text = "".join(parts).replace("\n", "\r\n" if windows else "\n")
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
-    stream, deltas = Stream(), list[Delta]()
-    for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True):
-        stream, more = stream.feed(text[start:stop])
-        deltas += more
-    assert stream.whole() == whole(text)
-    assert [*deltas, *stream.close()[1]] == shown(text)
 
 
 @given(st.lists(st.text(min_size=1), max_size=4), st.data())
@@ -205,7 +177,3 @@ def test_what_was_shown_is_what_was_said(texts: list[str]) -> None:
     stream = "".join(chunk(content=text) for text in texts) + chunk("stop")
     content = whole(stream)["choices"][0]["message"]["content"]
     assert "".join(delta.text for delta in shown(stream)) == content == json.loads(json.dumps("".join(texts)))
-
-
-def choice(**fields: Json) -> str:
-    return frame({"choices": [{"index": 0, **fields}]})

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import json_values
-from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._replies import ArgumentError, ToolCall, calls_in, identified, joined_calls, meant_name
+from toolreel_core._jsontext import Json, canonical
+from toolreel_core._replies import calls_in, joined_calls, meant_name
 
 KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
 
@@ -21,34 +19,6 @@ def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
     }
     found = calls_in({"tool_calls": [bundle]}, known=["multi_tool_use.parallel"], turn=1, max_depth=64)
     assert [call.name for call in found.calls] == ["multi_tool_use.parallel"]
-
-
-@given(st.text(min_size=1))
-def test_a_name_is_a_tools_or_said_to_be_unknown(name: str) -> None:
-    meant, codes = meant_name(name, KNOWN_NAMES)
-    assert (meant in KNOWN_NAMES) != ("NAME_UNKNOWN" in codes)
-    assert (meant != name) == ("NAME_NORMALIZED" in codes)
-
-
-@given(st.lists(json_values | st.sampled_from(["call_1_0", "call_1_1", "call_1_2", None])))
-def test_ids_are_unique_and_the_same_every_time(natives: list[Json]) -> None:
-    found = [identity for identity, _ in identified(natives, turn=1)]
-    assert len(set(found)) == len(natives)
-    assert found == [identity for identity, _ in identified(natives, turn=1)]
-
-
-def test_arguments_nest_no_deeper_than_allowed() -> None:
-    message: dict[str, Json] = {"tool_calls": [{"function": {"name": "add", "arguments": '{"a":{}}'}}]}
-    reads = [calls_in(message, known=["add"], turn=1, max_depth=depth).calls[0].arguments for depth in (2, 1)]
-    assert reads == ['{"a":{}}', ArgumentError("ARGUMENTS_INVALID_JSON", "nested deeper than 1 levels")]
-
-
-@pytest.mark.parametrize(
-    ("provenance", "expected"),
-    [("structured", False), ("legacy", False), ("text:hermes_json", True), ("text:react", True)],
-)
-def test_only_what_stood_in_text_is_from_text(provenance: str, expected: bool) -> None:
-    assert ToolCall("a", "ping", JsonText("{}"), "{}", provenance).from_text is expected
 
 
 def piece(name: str = "", arguments: Json = None) -> dict[str, Any]:

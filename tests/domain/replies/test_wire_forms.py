@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import pytest
 
+from tests.samples import worked
 from tests.wire_forms import OTHER_FORMS
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
-from toolreel_core._replies import ArgumentError, Delta, Reply, ToolCall, as_chat, form_in, stream_in
+from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat, form_in
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
@@ -33,7 +34,6 @@ def cases(form: WireForm) -> list[dict[str, Any]]:
 
 
 CASES: Final = [case for form in OTHER_FORMS for case in cases(form)]
-STREAMS: Final = [case for case in CASES if case.get("raw", "").startswith(("event:", "data:"))]
 
 
 def body(case: dict[str, Any]) -> str:
@@ -79,36 +79,9 @@ def test_worked_case(case: dict[str, Any]) -> None:
         assert [reply.usage.prompt_tokens, reply.usage.completion_tokens] == expected["usage"]
 
 
-@pytest.mark.parametrize("case", STREAMS, ids=[case["id"] for case in STREAMS])
-def test_a_stream_reads_alike_in_any_pieces(case: dict[str, Any]) -> None:
-    whole, shown = stream_in(case["form"]).feed(body(case))
-    pieces = stream_in(case["form"])
-    deltas: list[Delta] = []
-    for at in range(0, len(body(case)), 7):
-        pieces, news = pieces.feed(body(case)[at : at + 7])
-        deltas += news
-    assert pieces.whole() == whole.whole()
-    assert [*deltas, *pieces.close()[1]] == [*shown, *whole.close()[1]]
-
-
 @pytest.mark.parametrize(
     ("body", "form"),
-    [
-        ('{"choices":[]}', "chat_completions"),
-        ('data: {"choices":[]}', "chat_completions"),
-        ('{"object":"response","output":[]}', "responses"),
-        (
-            'event: response.created\ndata: {"type":"response.created"}\n\ndata: {"type":"message_start"}',
-            "responses",
-        ),
-        ('{"type":"message","content":[]}', "messages"),
-        ('data: {"type":"message_start"}\n\n', "messages"),
-        (": nothing\n\ndata: [DONE]\n\n", None),
-        ('{"type":3}', None),
-        ('{"type":"error"}', None),
-        ("[]", None),
-        ("<html>", None),
-    ],
+    worked("a body may say its form", "json-and-replies"),
 )
 def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
     assert form_in(body) == form
@@ -138,10 +111,3 @@ def test_no_type_is_too_odd(form: WireForm, odd: Json) -> None:
         events.append({"type": kind, "index": 0, "delta": {"type": "text_delta", "text": "Hi."}})
     events += [{"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."}]
     as_chat("".join(f"data: {canonical(event)}\n\n" for event in events), form)
-
-
-def test_every_case_has_a_source() -> None:
-    known = ("https://github.com/", "derived from https://")
-    assert all(case["source"].startswith(known) and case["shows"] for case in CASES)
-    assert len({case["id"] for case in CASES}) == len(CASES)
-    assert as_chat("", "messages").body == ""

@@ -1,20 +1,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
+from tests.domain.text_calls.asking import ask, in_words
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, TextCalls, text_calls
+from toolreel_core._text_calls import BARE, DIALECTS, MARKED, TextCall, TextCalls, text_calls
 
-CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "text-calls.jsonl"
-CASES = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+CORPORA = Path(__file__).resolve().parents[2] / "corpora"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CORPORA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def rule_cases() -> Iterator[dict[str, Any]]:
+    """Cases for each rule, with expectations from the rules alone; ``rule`` names what each is about.
+
+    C2 no calls, same text; C4 fabricated results; C5 reasoning; C7 unknown tools; C8 names; C9 arguments;
+    C10 types; C11 repairs; C12 what was cut; C13 siblings; C14 quotations; C15 bare forms; C16 ids; or the
+    grammar of a dialect.
+    """
+    schemas = json.loads((CORPORA / "text-call-rules-tools.json").read_text(encoding="utf-8"))
+    for row in rows("text-call-rules.jsonl"):
+        calls = [dict(zip(("name", "arguments", "id"), call, strict=False)) for call in row["calls"]]
+        expect = {"content": row["text"], "verbatim": "content" not in row, **row, "calls": calls}
+        yield {
+            "id": f"{row['rule']}-{row['id']}",
+            "content": row["text"],
+            "finish": row.get("finish", "stop"),
+            "enable": row["enable"].split(","),
+            "tools": schemas,
+            "schemas": schemas,
+            "expect": expect,
+        }
+
+
+CASES = rows("text-calls.jsonl")
+RULES = list(rule_cases())
+TAKEN_BACK = {"h-only-close-think"}
+"""A closer alone says only afterwards that what stands before it was reasoning."""
 MOST = 256 * 1024
 STRIDE = max(1, 60 // settings().max_examples)
 """Between the places where a text is cut: every other one, and all of them in `make nightly`."""
@@ -56,12 +86,28 @@ each_mode = pytest.mark.parametrize("mode", MODES)
 
 
 def test_the_corpus_has_a_case_of_each_dialect() -> None:
+    assert (*MARKED, *BARE) == DIALECTS
     assert {case["format"] for case in CASES} - {"any"} == set(DIALECTS)
+
+
+ROWS = [
+    pytest.param(row, id=f"{path.stem}-{number}")
+    for path in (*sorted((CORPORA / "dialects").glob("*.jsonl")), CORPORA / "texts.jsonl")
+    for number, row in enumerate(rows(str(path)), 1)
+]
+"""Texts with what is read in them: each call as its id, if it has one, its name and its arguments."""
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_text_is_read_as_its_row_says(row: dict[str, str]) -> None:
+    read = ask(row["text"], row["enable"], row["finish"])
+    assert in_words(read, row["text"]) == (row["calls"], row["content"], row["rejected"]), row["test"]
+    assert read.reasoning == row.get("reasoning", read.reasoning), row["test"]
 
 
 @each_mode
 def test_worked_cases(mode: str, subtests: pytest.Subtests) -> None:
-    for case in CASES:
+    for case in (*CASES, *RULES):
         with subtests.test(case["id"]):
             is_read_as_expected(case, mode)
 
@@ -78,6 +124,20 @@ def is_read_as_expected(case: dict[str, Any], mode: str) -> None:
     assert words(got.content) == words(expected["content"])
     assert words(got.reasoning) == words(expected.get("reasoning", ""))
     assert set(expected.get("rejected", ())) <= set(got.rejected)
+    again = read(case, mode, got.content, case["finish"])
+    assert again.calls == ()
+    assert "rule" in expected or words(again.content) == words(got.content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", RULES, ids=[case["id"] for case in RULES])
+def test_of_a_text_that_was_cut_no_call_is_made_up(case: dict[str, Any]) -> None:
+    if case["expect"]["id"] in TAKEN_BACK:
+        pytest.skip("its calls are taken back by what follows")
+    calls = calls_in(read(case, "everything", case["content"], case["finish"]))
+    for end in range(len(case["content"])):
+        cut = calls_in(read(case, "everything", case["content"][:end], "length"))
+        assert cut == calls[: len(cut)]
 
 
 @each_mode
@@ -88,15 +148,6 @@ def test_a_text_that_was_cut_holds_the_first_of_its_calls(mode: str, subtests: p
             for end in range(0, len(case["content"]), STRIDE):
                 cut = calls_in(read(case, mode, case["content"][:end], "length"))
                 assert cut == calls[: len(cut)]
-
-
-@each_mode
-def test_what_is_left_of_a_text_holds_no_further_call(mode: str, subtests: pytest.Subtests) -> None:
-    for case in CASES:
-        with subtests.test(case["id"]):
-            got = read(case, mode, case["content"], case["finish"])
-            again = read(case, mode, got.content, case["finish"])
-            assert (again.calls, words(again.content)) == ((), words(got.content))
 
 
 def test_no_call_is_found_where_no_dialect_is_enabled(subtests: pytest.Subtests) -> None:
@@ -205,109 +256,6 @@ def test_a_text_above_256_kib_is_left_alone() -> None:
 )
 def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: str) -> None:
     assert explanation in [span.explanation for span in found(text).spans]
-
-
-ATTACKS = [
-    *("`", "`` ` ", "~~~\n", "<!--", "<think>", "</think>", "<tool_response>", "[", "{", " \n", "\n> "),
-    *("<tool_call>", "<tool_call>{", '<tool_call>{"a":"', "<tool_call>{//", "<tool_call>{/*", PING),
-    *(
-        "<function=a><parameter=b>",
-        "<tool_call>a<arg_key>",
-        "<|channel|>analysis<|message|>",
-        "to=functions.ping ",
-    ),
-    *(
-        "[TOOL_CALLS]a{",
-        '<|tool_call_start|>[f(a="',
-        ']<]minimax[>[<invoke name="a">',
-        "✿FUNCTION✿: a\n✿ARGS✿: {",
-    ),
-]
-
-
-@pytest.mark.parametrize("piece", ATTACKS)
-def test_no_text_takes_long_to_read(piece: str) -> None:
-    text = piece * (MOST // 4 // len(piece.encode()))
-    begun = process_time()
-    found(text)
-    # CPU seconds. What takes time with the square of such a text takes hours, so that no load decides this.
-    assert process_time() - begun < 60
-
-
-QUOTES = [
-    "`",
-    "``",
-    "```",
-    "~~~\n",
-    "<think>",
-    "</think>",
-    "<!--",
-    "-->",
-    "<tool_response>",
-    "</tool_response>",
-]
-LOOSE = [
-    "words ",
-    "\n",
-    "\n\n",
-    "{",
-    "}",
-    '"',
-    "ping",
-    '{"name": "ping", "arguments": {}}',
-    "<TOOL_CALL>",
-    "> ",
-]
-PIECES = st.sampled_from(
-    [PING, FENCED, "```json\n", *LOOSE, *QUOTES, *ATTACKS, *(case["content"] for case in CASES)]
-)
-TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
-ENABLED = st.sampled_from([["hermes_json"], ["json_fenced"], list(MARKED), list(DIALECTS)])
-
-
-@given(TEXTS, ENABLED, st.booleans())
-def test_any_text_is_read_and_what_is_left_holds_nothing_more(
-    text: str, dialects: list[str], cut: bool
-) -> None:
-    finish = "length" if cut else "stop"
-    got = found(text, *dialects, finish=finish)
-    assert found(got.content, *dialects, finish=finish).calls == ()
-    assert len("".join(got.content.split())) <= len("".join(text.split()))
-    left = iter("".join(text.split()))
-    assert all(character in left for character in "".join(got.content.split())), "content was made up"
-
-
-@given(TEXTS, st.sampled_from(["```\n{}\n```\n", "Say ``` {} ``` so.", "<!-- {} -->", "> {}"]), st.booleans())
-def test_a_call_in_a_quotation_is_never_run(text: str, quotation: str, cut: bool) -> None:
-    call = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
-    quoted = quotation.replace("{}", call)
-    assert found(quoted + text.replace("add", ""), finish="length" if cut else "stop").calls[:1] != (
-        TextCall("add", canonical({}), call, "hermes_json"),
-    )
-
-
-WHOLE = st.sampled_from(
-    [
-        *(
-            PING,
-            "words ",
-            "`code` ",
-            "\n```\ncode\n```\n",
-            "<!-- aside -->",
-            "\n",
-            "<function=ping></function>",
-        ),
-        *("<|tool_call_begin|>functions.ping:0<|tool_call_argument_begin|>{}<|tool_call_end|>",),
-        *("[TOOL_CALLS]ping[ARGS]{}", '<invoke name="add"><parameter name="a">1</parameter></invoke>'),
-    ]
-)
-
-
-@given(st.lists(WHOLE, max_size=8).map("".join), st.data())
-def test_a_cut_never_adds_a_call_or_changes_one(text: str, data: st.DataObject) -> None:
-    end = data.draw(st.integers(0, len(text)))
-    cut, whole = calls_in(found(text[:end], finish="length")), calls_in(found(text))
-    assert cut == whole[: len(cut)]
 
 
 PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.domain.text_calls.asking import SAME, in_words, source
 from toolreel_core._jsontext import canonical
-from toolreel_core._text_calls import Code, Region, Span, scan, text_calls, was_said
+from toolreel_core._text_calls import Span, scan, text_calls, was_said
 
 
 def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
@@ -52,21 +52,3 @@ def test_every_part_of_a_text_says_what_it_is() -> None:
         Span(90, 100, "special"),
     ]
     assert scan(source("<function=x")).spans == [Span(0, 9, "prose")]
-
-
-def test_code_that_begins_behind_a_place_holds_another() -> None:
-    text = "a ` b `c` d `e` f"
-    code = Code.of(text, cut=False)
-    assert code.holding(text.index("c"), 5) == Region(6, 9)
-    assert code.holding(text.index("e"), 5) == Region(12, 15)
-    assert code.holding(text.index("f"), 5) is None
-    assert Code.of("` a", cut=False).holding(2, 0) is None
-
-
-def test_a_part_of_a_text_may_leave_a_fence_open() -> None:
-    text = "a\n```json\nb\n```<end>\nc\n```\nd\n```\ne"
-    code = Code.of(text, cut=False)
-    assert code.leaves_open(0, text.index("\nc")) is None
-    assert code.leaves_open(0, text.index("\nd")) == Region(0, len(text) - 2, certain=False)
-    assert code.leaves_open(text.index("c"), len(text)) is None
-    assert Code.of("a\n```\nb", cut=False).leaves_open(0, 7) is None

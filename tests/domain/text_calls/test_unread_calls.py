@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
+from tests.samples import worked
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import (
     MARKED,
@@ -33,35 +34,13 @@ def test_a_call_is_suspected_as_its_row_says(row: dict[str, Any]) -> None:
     assert looks_like_a_call(row["text"], TOOLS, TOOLS) is row["suspected"], row["about"]
 
 
-def test_many_names_take_no_longer_than_their_text() -> None:
-    """Minutes of backtracking would be noticed here."""
-    for part in ("stock_lookup ", "<stock_lookup>", "stock_lookup(", 'name="stock_lookup" ', "</a>"):
-        looks_like_a_call(part * 5_000, SCHEMAS, SCHEMAS)
-
-
 def test_without_tools_no_call_is_suspected() -> None:
     assert not looks_like_a_call("ping{}", [])
 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "<think>a</think>b",
-        " \n<Think>a",
-        "a</think>\n\nb",
-        "<thinking>a",
-        "[THINK]a[/THINK]b",
-        "a[/THINK]",
-        "<seed:think>a</seed:think>b",
-        "<thought>a",
-        "<reasoning>a</reasoning>b",
-        "b</scratch_pad>",
-        "◁think▷a◁/think▷b",
-        "<|START_THINKING|>a",
-        "a<|END_THINKING|>b",
-        "<|channel|>analysis<|message|>a",
-        "Use <think> so: <think>a</think>b",
-    ],
+    worked("reasoning in tags is found", "json-and-replies"),
 )
 def test_reasoning_in_tags_is_found(text: str) -> None:
     assert has_think_tags(text)
@@ -82,19 +61,6 @@ def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
         assert not has_think_tags(text)
         assert not looks_like_a_call(text, TOOLS)
         assert text_calls(text, tools=TOOLS, dialects=MARKED, finish="stop") == TextCalls((), text)
-
-
-PARTS = [
-    *("`", "``` `", "<", "[", "{", " ", "\t\n", "<think>"),
-    *("ping ", "<ping>", "ping(", 'name="ping" ', "</a>"),
-]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_no_text_takes_longer_than_its_length_explains(part: str) -> None:
-    """Minutes of backtracking would be noticed here."""
-    looks_like_a_call(part * (40_000 // len(part)), TOOLS, TOOLS)
-    has_think_tags("[" + part * (40_000 // len(part)))
 
 
 @pytest.mark.parametrize(
@@ -123,17 +89,7 @@ def test_a_call_that_was_made_is_reported_in_words(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [
-        ("So.</s>", "So."),
-        ("So. </s>\n", "So."),
-        ("So.<|im_end|>\n<|endoftext|>", "So."),
-        ("So.\n</answer>", "So."),
-        ("So.</tool_call>", "So."),
-        ("The token is </s>", "The token is </s>"),
-        ("It is (</s>", "It is (</s>"),
-        ("<p>So.</p>", "<p>So.</p>"),
-        ("So.\n", "So.\n"),
-    ],
+    worked("markers at the end of an answer are removed", "json-and-replies"),
 )
 def test_markers_at_the_end_of_an_answer_are_removed(text: str, answer: str) -> None:
     assert without_end_markers(text) == answer

@@ -6,30 +6,20 @@ from typing import Final
 
 import click
 
-from toolreel._cli.lazy import LazyCommand, LazyGroup
+from toolreel._cli.main import LazyCommand, LazyGroup
 
 _COMMANDS: Final = (
+    LazyCommand("bisect", "evals.replay", "Find the settings that turn lost runs into won ones."),
+    LazyCommand("compare", "evals.summarize", "Compare two evaluations, or two strategies of one."),
+    LazyCommand("export", "evals.summarize", "Write the runs for another program."),
+    LazyCommand("promote", "evals.replay", "Make a regression test of a recorded run."),
+    LazyCommand("replay", "evals.replay", "Replay recorded runs, and judge them again."),
+    LazyCommand("report", "evals.summarize", "Show the results as one HTML page."),
+    LazyCommand("run", "evals.run", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
-        "bisect",
-        "evals.replay:bisect_command",
-        "Find the settings that turn lost runs into won ones.",
+        "scenario", "evals.scenario", "Write scenarios of your own, prove them, make them of recordings."
     ),
-    LazyCommand(
-        "compare", "evals.summarize:compare_command", "Compare two evaluations, or two strategies of one."
-    ),
-    LazyCommand("export", "evals.summarize:export_command", "Write the runs for another program."),
-    LazyCommand("promote", "evals.replay:promote_command", "Make a regression test of a recorded run."),
-    LazyCommand("replay", "evals.replay:replay_command", "Replay recorded runs, and judge them again."),
-    LazyCommand("report", "evals.summarize:report_command", "Show the results as one HTML page."),
-    LazyCommand("run", "evals.run:run_command", "Make the runs of a plan, or those that are missing."),
-    LazyCommand(
-        "scenario",
-        "evals.scenario:scenario_command",
-        "Write scenarios of your own, prove them, make them of recordings.",
-    ),
-    LazyCommand(
-        "summarize", "evals.summarize:summarize_command", "Sum an evaluation up, and judge the plan's gates."
-    ),
+    LazyCommand("summarize", "evals.summarize", "Sum an evaluation up, and judge the plan's gates."),
 )
 
 _EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."

@@ -14,8 +14,7 @@ import click
 
 from toolreel._cli.console import complain
 from toolreel._cli.errors import USAGE
-from toolreel._cli.options import parse_settings
-from toolreel._cli.server_options import header_option
+from toolreel._cli.options import header_option, parse_settings
 from toolreel._internal import EvalPlanError
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Tree, merged

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, Value, as_tree, members_at, parse, skip
+from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Found, Reading, Source, found
+from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, TextCall, found
 from toolreel_core._text_calls.payloads import (
     Block,
-    closers,
-    debris,
     decoded,
     enveloped,
+    failed_call,
     skip_blanks,
     tail,
     typed,
@@ -31,36 +30,16 @@ from toolreel_core._text_calls.payloads import (
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one.
 _CALLEE: Final = lazy_pattern(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
-_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r?\n\s*|\Z)")
-"""The end of a line with a call, and the blank lines after it."""
 _KEYWORDS: Final = Style(colons="=")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
 _BUILTIN: Final = lazy_pattern(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
-
-_BLOCKS: Final = {
-    "tool_call_start": Block(
-        ("pythonic_marked",), lazy_pattern(r"<\|tool_call_start\|>"), closers(r"<\|tool_call_end\|>")
-    ),
-    "python_start": Block(
-        ("pythonic_marked",), lazy_pattern(r"<\|python_start\|>"), closers(r"<\|python_end\|>")
-    ),
-    "function_calls": Block(
-        ("pythonic_marked", "invoke_xml"), lazy_pattern("<function_calls>"), closers("</function_calls>")
-    ),
-}
-PYTHON_OPENERS: Final[Mapping[str, str]] = {key: block.opening.pattern for key, block in _BLOCKS.items()}
-"""The openers of blocks of Python calls."""
-
-_PYTHON_TAG: Final = Block(
-    ("llama_python_tag",), lazy_pattern(r"<\|python_tag\|>"), closers(r"<\|eo[mt]_id\|>")
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
     """Consecutive calls, and their end."""
 
-    calls: tuple[Found, ...]
+    calls: tuple[TextCall, ...]
     end: int
     flaw: Flaw | None = None
     """The error in the call after them."""
@@ -71,7 +50,7 @@ def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
     at = skip(source, at)
     listed = source.text.startswith("[", at)
     at = skip(source, at + 1 if listed else at)
-    calls: list[Found] = []
+    calls: list[TextCall] = []
     end = at
     while _CALLEE.match(source.text, at):
         read = expression(source, at, dialect)
@@ -90,122 +69,75 @@ def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
     return Expression(tuple(calls), at + 1 if listed else end)
 
 
-def expression(source: Source, at: int, dialect: str) -> Expression | Flaw:
+def expression(source: Source, at: int, dialect: str, callee: re.Pattern[str] = _CALLEE) -> Expression | Flaw:
     """The one call that begins exactly here."""
-    callee = _CALLEE.match(source.text, at)
-    if callee is None:
+    head = callee.match(source.text, at)
+    if head is None:
         return Flaw(at, unfinished=at >= len(source.text))
-    given = members_at(source, callee.end(), ")", _KEYWORDS)
+    given = members_at(source, head.end(), ")", _KEYWORDS)
     if isinstance(given, Flaw):
         return given
-    tree = given.tree if isinstance(given.tree, Mapping) else {}
-    call = found(source.offered.named(callee["name"]), tree, dialect)
+    call = found(source.offered.named(head["name"]), as_tree(given.tree), dialect)
     return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
 
 
-def lines(source: Source, dialect: str) -> tuple[Found, ...]:
-    """The calls of lines with one call each, by declared keywords; none if anything else is there."""
-    calls: list[Found] = []
-    at = 0
-    while at < len(source.text):
-        read = expression(source, at, dialect)
-        end = None if isinstance(read, Flaw) else _LINE_END.match(source.text, read.end)
-        if isinstance(read, Flaw) or end is None:
-            return ()
-        (call,) = read.calls
-        given = as_tree(parse(call.arguments))
-        if not given or not given.keys() <= source.offered.parameters(call.name).keys():
-            return ()
-        calls.append(call)
-        at = end.end()
-    return tuple(calls)
-
-
-def python_block(key: str, source: Source, _start: int, end: int) -> Reading:
+def python_block(block: Block, source: Source, start: int, end: int) -> Reading:
     """The calls between tokens; some models write JSON envelopes instead."""
-    block = _BLOCKS[key]
     at = skip_blanks(source.text, end)
     if source.text.startswith(("{", "[{"), at):
-        return enveloped(source, at, block)
+        return enveloped(block, source, start, at)
     if not _CALLEE.match(source.text, skip_blanks(source.text, at + source.text.startswith("[", at))):
         return None
     return _calls_of_expressions(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
 
 
-def llama(source: Source, _start: int, end: int) -> Reading:
-    """Llama's ``<|python_tag|>``: envelopes, or a call of a built-in tool; other code is no call."""
+def llama(block: Block, source: Source, start: int, end: int) -> Reading:
+    """Llama's ``<|python_tag|>``: envelopes, or built-in tools such as ``brave_search.call(query="x")``.
+
+    Semicolons may stand between the latter; other code is no call.
+    """
     at = skip_blanks(source.text, end)
     if source.text.startswith(("{", "["), at):
-        return enveloped(source, at, _PYTHON_TAG)
-    return (
-        _calls_of_expressions(source, at, _builtin_calls(source, at), _PYTHON_TAG)
-        if _BUILTIN.match(source.text, at)
-        else None
-    )
-
-
-def _builtin_calls(source: Source, at: int) -> Expression | Flaw:
-    """Calls of built-in tools such as ``brave_search.call(query="x")``, with semicolons between."""
-    calls: list[Found] = []
-    while builtin := _BUILTIN.match(source.text, at):
-        given = members_at(source, builtin.end(), ")", _KEYWORDS)
-        tree = given.tree if isinstance(given, Value) and isinstance(given.tree, Mapping) else {}
-        call = found(source.offered.named(builtin["name"]), tree, "llama_python_tag")
-        if isinstance(given, Flaw) or call is None:
-            flaw = given if isinstance(given, Flaw) else Flaw(at, unfinished=False)
-            return Expression(tuple(calls), at, flaw) if calls else flaw
-        calls.append(call)
-        at = given.end
-    return Expression(tuple(calls), at)
+        return enveloped(block, source, start, at)
+    read = Expression((), at)
+    while read.flaw is None and _BUILTIN.match(source.text, read.end):
+        one = expression(source, read.end, block.dialects[0], _BUILTIN)
+        if isinstance(one, Flaw):
+            read = replace(read, flaw=one)
+        else:
+            read = Expression((*read.calls, *one.calls), one.end)
+    if not read.calls:
+        return failed_call(source, at, read.flaw, block) if read.flaw else None
+    return _calls_of_expressions(source, at, read, block)
 
 
 def _calls_of_expressions(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
     if isinstance(read, Flaw):
-        return _broken_call(source, begin, read, block)
+        return failed_call(source, begin, read, block)
     if read.flaw is None:
         return Calls(read.calls, tail(source, read.end, block))
-    broken = _broken_call(source, read.end, read.flaw, block)
-    return Calls(read.calls, broken.end, (broken.why,))
-
-
-def _broken_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
-    close = None if source.cut and flaw.unfinished else source.search(block.closing, begin)
-    if flaw.unfinished and not close:
-        return Broken("truncated", len(source.text))
-    return Broken("malformed", debris(source, begin, flaw.at, block))
+    last = failed_call(source, read.end, read.flaw, block)
+    return Calls(read.calls, last.end, (last.why,))
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
 _HEAD: Final = lazy_pattern(
     rf"[{BLANK}]*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{{1,200}}+)[{BLANK}]*+(?P<opener>[{{(])"
 )
-_FUNCTION_GEMMA: Final = Block(
-    ("functiongemma",), lazy_pattern("<start_function_call>"), closers("<end_function_call>")
-)
-_GEMMA4: Final = Block(("gemma4",), lazy_pattern(r"<\|tool_call>"), closers(r"<tool_call\|>"))
 
 
-def function_gemma(source: Source, _start: int, end: int) -> Reading:
-    """FunctionGemma's call, with ``<escape>`` tokens as quotes."""
-    return _read_call(source, end, _FUNCTION_GEMMA, "<escape>")
-
-
-def gemma4(source: Source, _start: int, end: int) -> Reading:
-    """Gemma 4's call, with ``<|"|>`` tokens as quotes."""
-    return _read_call(source, end, _GEMMA4, '<|"|>')
-
-
-def _read_call(source: Source, at: int, block: Block, quote: str) -> Reading:
+def gemma(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading:
+    """Gemma's call, with tokens as quotes: ``<escape>`` of FunctionGemma, ``<|"|>`` of Gemma 4."""
     head = _HEAD.match(source.text, at)
     if head is None:
         return None
     style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
     given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
     if isinstance(given, Flaw):
-        return _broken_call(source, at, given, block)
+        return failed_call(source, at, given, block)
     name = source.offered.named(head["name"])
-    tree = given.tree if isinstance(given.tree, Mapping) else {}
-    values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in tree.items()}
+    members = as_tree(given.tree).items()
+    values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
     call = found(name, values, block.dialects[0])
     end = tail(source, given.end, block)
     return whole(source, Calls((call,), end) if call else Broken("malformed", end), _closing_tags(block))

@@ -13,16 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Json, parse
+from toolreel_core._jsontext import BLANK, Flaw, Json, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
     Calls,
-    Decoder,
-    Found,
     Offered,
     Reading,
     Source,
+    TextCall,
     found,
 )
 from toolreel_core._text_calls.formats.elements import BAR
@@ -31,10 +30,9 @@ from toolreel_core._text_calls.payloads import (
     arguments,
     arguments_of,
     closers,
-    debris,
     decoded,
     enveloped,
-    marked_calls,
+    failed_call,
     skip_blanks,
     whole,
 )
@@ -42,9 +40,6 @@ from toolreel_core._text_calls.payloads import (
 BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
 """The opener, before a map."""
 
-_BLOCK: Final = Block(
-    ("lmstudio_request",), lazy_pattern(r"\[TOOL_CALL\]", re.IGNORECASE), closers(r"\[/TOOL_CALL\]")
-)
 _MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
 """A call with arrows between keys and values."""
 _HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
@@ -58,35 +53,26 @@ _MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 """The end of the map, and of the block."""
 
 
-def bracketed(source: Source, _start: int, end: int) -> Reading:
-    """The call between the brackets."""
-    at = skip_blanks(source.text, end)
-    return _call_in_arrows(source, at) if _MAP.match(source.text, at) else enveloped(source, at, _BLOCK)
-
-
-def _call_in_arrows(source: Source, begin: int) -> Reading:
+def bracketed(block: Block, source: Source, _start: int, end: int) -> Reading:
+    """The call between the brackets: an envelope, or a map of arrows."""
+    begin = skip_blanks(source.text, end)
+    if not _MAP.match(source.text, begin):
+        return enveloped(block, source, begin, begin)
+    flaw = Flaw(begin, unfinished=source.cut and source.search(block.closing, begin) is None)
     head = _HEAD.match(source.text, begin)
     if head is None:
-        return _broken_call(source, begin)
+        return failed_call(source, begin, flaw, block)
     name, at = source.offered.named(head["name"]), head.end()
-    known = source.offered.parameters(name)
     given: dict[str, Json] = {}
     while option := _OPTION.match(source.text, at):
         key = option["key"]
-        if key in given or key not in known:
-            return _broken_call(source, begin)
+        if key in given or key not in source.offered.parameters(name):
+            return failed_call(source, begin, flaw, block)
         given[key] = option["text"] if option["text"] is not None else decoded(option["plain"])
         at = option.end()
-    end = _MAP_END.match(source.text, at)
-    call = found(name, given, _BLOCK.dialects[0]) if end else None
-    return Calls((call,), end.end()) if call and end else _broken_call(source, begin)
-
-
-def _broken_call(source: Source, begin: int) -> Broken:
-    close = source.search(_BLOCK.closing, begin)
-    if close is None and source.cut:
-        return Broken("truncated", len(source.text))
-    return Broken("malformed", debris(source, begin, begin, _BLOCK))
+    closing = _MAP_END.match(source.text, at)
+    call = found(name, given, block.dialects[0]) if closing else None
+    return Calls((call,), closing.end()) if call and closing else failed_call(source, begin, flaw, block)
 
 
 _QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
@@ -127,52 +113,13 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
     return whole(source, reading, _LEFT[tag])
 
 
-def _call_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[Found | None]:
+def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
     for item in items:
         for name, raw in item.items() if isinstance(item, Mapping) else ():
             given = arguments_of(raw)
             yield None if given is None else found(offered.named(name), given, dialect)
-
-
-_BLOCKS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
-    "pipes": (r"<\|tool_call\|>", r"<\|/tool_call\|>", ("granite_json", "phi4_json")),
-    "function_call": (r"<function_call>", r"</function_call>", ("granite20b_fc",)),
-    "functools": (r"(?<![\w.])functools(?=\[)", r"(?!)", ("functools_json",)),
-    "toolcall": (r"<TOOLCALL>", r"</TOOLCALL>", ("nemotron_toolcall",)),
-    "tool_calls": (r"<tool_calls>", r"</tool_calls>", ("tool_calls_json",)),
-    "action": (r"<\|START_ACTION\|>", r"<\|END_ACTION\|>", ("cohere_action",)),
-    "tools_prefix": (r"<\|tools_prefix\|>", r"<\|tools_suffix\|>", ("apertus_json",)),
-    "plugin": (r"<\|action_start\|>\s{0,9}<\|plugin\|>", r"<\|action_end\|>", ("internlm_plugin",)),
-    "gigachat": (
-        r"(?:function call<\|role_sep\|>|<\|function_call\|>)",
-        r"<\|message_sep\|>",
-        ("gigachat_fc",),
-    ),
-    "inkling": (r"<\|content_invoke_tool_json\|>", r"<\|end_message\|>", ("inkling_blocks",)),
-    "request": (r"\[TOOL_REQUEST\]", r"\[END_TOOL_REQUEST\]", ("lmstudio_request",)),
-    "tool_use": (r"<tool_use>", r"</tool_use>", ("invoke_xml",)),
-    "dots": (r"<dots_function_calls?>", r"</dots_function_calls?>", ("invoke_xml",)),
-}
-"""Opener, closing tag and dialects of each block."""
-
-JSON_OPENERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    key: (opener, dialects) for key, (opener, _, dialects) in _BLOCKS.items()
-}
-"""Opener (a pattern) and dialects of each block."""
-
-
-def json_decoder(key: str) -> Decoder:
-    """The decoder of one of the blocks."""
-    opener, closer, dialects = _BLOCKS[key]
-    envelopes = _call_by_tool_name_key if key == "tools_prefix" else marked_calls
-    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closers(closer), envelopes)
-
-    def decode(source: Source, _start: int, end: int) -> Reading:
-        return enveloped(source, end, block)
-
-    return decode
 
 
 CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
@@ -207,36 +154,20 @@ _DEEPSEEK: Final = Block(
 )
 _DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
 _MISTRAL: Final = lazy_pattern(
-    rf"(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
+    rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
 )
 """The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
-_MISTRAL_BLOCK: Final = Block(
-    ("mistral_tool_calls",),
-    lazy_pattern(r"\[TOOL_CALLS\]"),
-    closers(r"\[/TOOL_CALLS\]", r"(?=\[TOOL_CALLS\])"),
-)
-_SOLAR: Final = lazy_pattern(
+SOLAR: Final = lazy_pattern(
     rf"[{BLANK}]*+(?P<id>[^<>\s]{{0,200}}+)[{BLANK}]*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
 """The head of a call of Solar."""
-_SOLAR_BLOCK: Final = Block(
-    ("solar_open",), lazy_pattern(r"<\|tool_call:begin\|>"), closers(r"<\|tool_call:end\|>")
-)
-_PLAMO: Final = lazy_pattern(
+PLAMO: Final = lazy_pattern(
     rf"{_NAME}<\|plamo:end_tool_name:plamo\|>[{BLANK}]*<\|plamo:begin_tool_arguments:plamo\|>[{BLANK}]*"
     rf"(?:<\|plamo:constrain\|>\w*[{BLANK}]*)?(?:<\|plamo:msg\|>)?"
 )
 """The head of a call of PLaMo, whose constraint on the arguments is optional."""
-_PLAMO_BLOCK: Final = Block(
-    ("plamo_requests",),
-    lazy_pattern(r"<\|plamo:begin_tool_name:plamo\|>"),
-    closers(r"<\|plamo:end_tool_arguments:plamo\|>"),
-)
 _FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
 """The head of a call of Qwen-Agent; its colons may be full-width."""
-_FLOWER_BLOCK: Final = Block(
-    ("qwen_agent_flower",), lazy_pattern("✿FUNCTION✿"), closers("(?=✿(?:RESULT|RETURN|FUNCTION)✿)")
-)
 _REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
@@ -249,41 +180,31 @@ def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
     if head is None:
         return None
     if head["name"]:
-        return _call_after_name(source, head, _DEEPSEEK_3)
+        return arguments(source, head.end(), source.offered.named(head["name"]), _DEEPSEEK_3)
     return arguments(source, head.end(), source.offered.named(head["first"]), _DEEPSEEK)
 
 
-def mistral(source: Source, _start: int, end: int) -> Reading:
+def headed(head: re.Pattern[str], block: Block, source: Source, _start: int, end: int) -> Reading:
+    """The call whose name, and perhaps id, stand in a head before its arguments."""
+    found_head = head.match(source.text, end)
+    if found_head is None:
+        return None
+    call_id = found_head.groupdict().get("id") or ""
+    return arguments(source, found_head.end(), source.offered.named(found_head["name"]), block, call_id)
+
+
+def mistral(block: Block, source: Source, start: int, end: int) -> Reading:
     """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
-    at = skip_blanks(source.text, end)
-    if source.text.startswith(("[{", "{", "[ ", "[\n"), at):
-        return enveloped(source, at, _MISTRAL_BLOCK)
-    head = _MISTRAL.match(source.text, at)
-    return _call_after_name(source, head, _MISTRAL_BLOCK, head["id"] or "") if head else None
+    if source.text.startswith(("[{", "{", "[ ", "[\n"), skip_blanks(source.text, end)):
+        return enveloped(block, source, start, end)
+    return headed(_MISTRAL, block, source, start, end)
 
 
-def solar(source: Source, _start: int, end: int) -> Reading:
-    """Solar's call: its id, its name, its arguments."""
-    head = _SOLAR.match(source.text, end)
-    return _call_after_name(source, head, _SOLAR_BLOCK, head["id"]) if head else None
-
-
-def plamo(source: Source, _start: int, end: int) -> Reading:
-    """PLaMo's request, whose arguments may be announced as JSON."""
-    head = _PLAMO.match(source.text, end)
-    return _call_after_name(source, head, _PLAMO_BLOCK) if head else None
-
-
-def flower(source: Source, _start: int, end: int) -> Reading:
+def flower(block: Block, source: Source, start: int, end: int) -> Reading:
     """Qwen-Agent's call; a comment behind its JSON is part of it."""
-    head = _FLOWER.match(source.text, end)
-    reading = _call_after_name(source, head, _FLOWER_BLOCK) if head else None
+    reading = headed(_FLOWER, block, source, start, end)
     remark = _REMARK.match(source.text, reading.end) if isinstance(reading, Calls) else None
     return replace(reading, end=remark.end()) if isinstance(reading, Calls) and remark else reading
-
-
-def _call_after_name(source: Source, head: re.Match[str], block: Block, call_id: str = "") -> Reading:
-    return arguments(source, head.end(), source.offered.named(head["name"]), block, call_id)
 
 
 def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading:

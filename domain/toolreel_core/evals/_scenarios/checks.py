@@ -24,7 +24,7 @@ from toolreel_core._jsontext import (
     read_tolerant,
     tree_at,
 )
-from toolreel_core._replies import of_call, of_message, unstreamed
+from toolreel_core._replies import as_chat, of_call, of_message
 from toolreel_core.evals._scenarios.claims import (
     Value,
     admits_failure,
@@ -84,7 +84,7 @@ def _texts_in(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _parse_message(reply: str) -> Tree:
-    whole, _ = unstreamed(reply)
+    whole = as_chat(reply).body
     body = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
     choices = items_of(as_tree(body), "choices")
     return tree_at(as_tree(choices[0]), "message") if choices else {}

@@ -11,7 +11,7 @@ from tests.domain.evals.rehearsing import Rehearsed, rehearse
 from toolreel.evals import built_in
 from toolreel_core._conversation import AssistantMessage, Message, Transcript
 from toolreel_core._jsontext import NOTHING, Tree, canonical
-from toolreel_core._replies import unstreamed
+from toolreel_core._replies import as_chat
 from toolreel_core._settings import Provider
 from toolreel_core.evals import (
     Evidence,
@@ -113,13 +113,13 @@ def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
 )
 def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
     body: Tree = scripted_reply(script(line), [])
-    whole, warnings = unstreamed(scripted_stream(body))
-    assert isinstance(whole, dict)
-    assert warnings == ()
-    joined: Any = whole
+    read = as_chat(scripted_stream(body))
+    assert isinstance(read.body, dict)
+    assert read.codes == ()
+    joined: Any = read.body
     said: Any = body
     (choice,), (wanted,) = joined["choices"], said["choices"]
     assert choice["finish_reason"] == wanted["finish_reason"]
     message = {key: value for key, value in wanted["message"].items() if value is not None}
     assert {key: value for key, value in choice["message"].items() if value} == message
-    assert whole["usage"] == body["usage"]
+    assert joined["usage"] == body["usage"]

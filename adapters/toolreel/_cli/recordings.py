@@ -1,0 +1,434 @@
+"""``toolreel replay``, ``demo``, ``explain``, ``view`` and ``export``: what is recorded, proved and shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout, suppress
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.options import Command, port_option, tools_option
+from toolreel._cli.whole_run import show_run
+from toolreel._driver import describe_outcome
+from toolreel._internal import AdapterError, counted, show
+from toolreel._journal import opened
+from toolreel._replay import (
+    DRIVERS,
+    SUFFIXES,
+    Aspect,
+    Difference,
+    Driver,
+    Format,
+    Traced,
+    cut,
+    deciding_event,
+    diff,
+    exported,
+    note_line,
+    replay,
+    retrace,
+    rule_of,
+    sent_history,
+    warnings_of,
+)
+from toolreel.cassette import Change, clipped
+from toolreel_core._protocol import ReplyReceived, SendRequest
+
+if TYPE_CHECKING:
+    from toolreel.tools import ToolLike
+
+
+@click.command("replay", epilog=EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--driver",
+    type=click.Choice(DRIVERS),
+    default="sync",
+    show_default=True,
+    help="Run the loop with blocking calls, or on an event loop.",
+)
+@tools_option("Run these tools instead of taking their results from the journal. Repeatable.")
+@json_option
+@reporting
+def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
+    """Replay a recorded run without network, and check that it is byte-identical.
+
+    FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl next to it) or a journal, which
+    then also supplies the model's replies. If a request or an event differs from the recording, the
+    command prints the first difference and exits with 3.
+
+    A replay of a record asks exactly what was recorded, so it needs no rules about what may vary; it lists
+    those that the cassette has.
+
+    \b
+    toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
+    toolreel replay hello
+    """
+    tools: list[ToolLike] = []
+    if tool_names:
+        # Most replays take their results from the journal.
+        from toolreel.tools import load_tools
+
+        tools = load_tools(tool_names)
+    with redirect_stdout(sys.stderr):
+        replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
+    vary = _rules_in(replayed.cassette) if replayed.cassette else {}
+    extra = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
+    show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
+    if not as_machine:
+        for rule, count in vary.items():
+            labelled(out, "may vary", f"{rule}: {counted(count, 'request')}")
+        out.print(f"replay      {replayed.proof}", style="green")
+    return 0
+
+
+def _rules_in(cassette: Path) -> dict[str, int]:
+    """The rules in a cassette, each with the number of requests that it fits."""
+    from toolreel.cassette import Recording
+
+    tape = Recording.load(cassette)
+    fits = tape.rules.fits_in(exchange.body for exchange in tape.exchanges)
+    return {rule.text: count for rule, count in fits.items()}
+
+
+@click.command("demo", epilog=EPILOG)
+@click.option(
+    "--driver",
+    type=click.Choice(DRIVERS),
+    help="Replay on this driver only; by default on all that are installed.",
+)
+@json_option
+@reporting
+def demo_command(driver: Driver | None, as_machine: bool) -> int:
+    """Replay a recorded session of a real model: no network, no key.
+
+    The session was recorded with Qwen2.5-Coder-1.5B on a local llama.cpp server. The replies come from
+    the cassette, the tools are executed, and every event must equal the recorded journal.
+
+    \b
+    toolreel demo
+    """
+    from toolreel.demo import demo_cassette, demo_drivers, workspace
+
+    cassette = demo_cassette()
+    chosen: list[Driver] = [driver] if driver else demo_drivers()
+    replays = [replay(cassette, driver=each, tools=workspace) for each in chosen]
+    drivers = [each.driver for each in replays]
+    show_run(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
+    if not as_machine:
+        for replayed in replays:
+            out.print(f"replay      {replayed.proof}", style="green")
+        out.print("            next: toolreel run --help", style="dim")
+    return 0
+
+
+# ``toolreel explain``: why a recorded run ended as it did, or where two runs differ.
+
+
+_MAX_CHANGES: Final = 12
+"""Changed places shown per event."""
+_MARGIN: Final = 12
+_GAP: Final = "  "
+_NARROWEST: Final = 20
+_WIDE: Final = 60
+"""Width of a column when the output is not a terminal."""
+_ASPECTS: Final[dict[Aspect, str]] = {
+    "wanted": "the runs request something different",
+    "told": "same request, different answer",
+    "end": "one run continues, the other ends",
+}
+
+
+@click.command("explain", epilog=EPILOG)
+@click.argument("file", metavar="NAME")
+@click.argument("other", metavar="[OTHER]", required=False)
+@click.option(
+    "--turn",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show all of turn N: what was sent of the history, each event, and what the run decided upon it.",
+)
+@json_option
+@reporting
+def explain_command(file: str, other: str | None, turn: int | None, as_machine: bool) -> int:
+    """Say why a recorded run ended as it did: the rule, the settings it reads, and what it judged.
+
+    NAME is a recording, or a journal. With OTHER, it shows where the two runs differ: in their plans, in the
+    first event, and turn by turn. Differences that the loop does not act on (call ids, times, token counts)
+    are ignored; it exits with 1 if the runs differ. Nothing is sent, and no tool runs.
+
+    \b
+    toolreel explain hello
+    toolreel explain hello --turn 1
+    toolreel fork hello --at 0 --set temperature=1 --recorded --record warmer
+    toolreel explain hello warmer
+    """
+    if other is not None:
+        if turn is not None:
+            raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
+        return _explain_two(diff(file, other), as_machine=as_machine)
+    trace = retrace(opened(file))
+    if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
+        raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
+    events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
+    if turn is not None and not as_machine:
+        _show_turn(events)
+        return 0
+    outcome, config = trace.run.outcome, trace.run.state.plan.config
+    words, hint = describe_outcome(outcome)
+    rule, decided, warnings = rule_of(outcome, config), deciding_event(trace), warnings_of(trace.run)
+    settings, advice = rule.values(config), rule.advice(hint)
+    if as_machine:
+        return say(
+            {
+                "outcome": outcome.name,
+                "words": words,
+                "hint": advice,
+                "rule": rule.words,
+                "settings": settings,
+                "warnings": [dict(zip(("level", "words", "turns"), each, strict=True)) for each in warnings],
+                "decided_at": decided.record.n if decided else None,
+                "events": [_event_tree(each) for each in events],
+            }
+        )
+    labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
+    labelled(out, "rule", rule.words)
+    for name, value in settings.items():
+        labelled(out, "", f"{name} = {value}", "dim")
+    if decided:
+        where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
+        labelled(out, "decided", f"{where}: {decided.summary}")
+        for note in decided.notes:
+            labelled(out, "", note_line(note), "dim")
+    if advice:
+        labelled(out, "hint", advice)
+    for level, text, turns in warnings:
+        where = f" (turn {', '.join(map(str, turns))})" if turns else ""
+        labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
+    for traced in events:  # each in a line, so that --turn can be pointed at it
+        labelled(out, f"turn {_turn_of(traced)}", traced.summary)
+    return 0
+
+
+def _turn_of(traced: Traced) -> int:
+    return max(1, traced.before.tally.turns)
+
+
+def _show_turn(events: Iterable[Traced]) -> None:
+    for traced in events:
+        if isinstance(traced.effect, SendRequest):
+            history = sent_history(traced.before.messages, traced.effect.request)
+            stored = counted(history.stored, "stored message")
+            labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
+            if history.left_out:
+                labelled(out, "", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
+            for number, changed in history.changed:
+                labelled(out, "", f"message {number} is sent otherwise than it is stored:", "yellow")
+                show_changes("", changed)
+            for message in history.added:
+                labelled(out, "", f"sent and not stored: {message}", "yellow")
+        labelled(out, f"event {traced.record.n}", traced.summary, "bold")
+        for note in traced.notes:
+            labelled(out, "", note_line(note), "dim")
+
+
+def _event_tree(traced: Traced) -> dict[str, object]:
+    effect, event = traced.effect, traced.record.event
+    tree: dict[str, object] = {
+        "n": traced.record.n,
+        "turn": _turn_of(traced),
+        "kind": traced.record.kind,
+        "summary": traced.summary,
+        "notes": [note_line(note) for note in traced.notes],
+    }
+    if isinstance(effect, SendRequest):
+        tree["sent"] = sent_history(traced.before.messages, effect.request)
+    if isinstance(event, ReplyReceived):
+        tree["reply"] = str(event.body)
+    return tree
+
+
+def show_changes(label: str, changes: tuple[Change, ...]) -> None:
+    """Print each changed place with its old and new value."""
+    for change in changes[:_MAX_CHANGES]:
+        old, new = clipped(change.old, change.new)
+        labelled(out, label, change.place or "everything")
+        labelled(out, "", old, "red", mark="- ")
+        labelled(out, "", new, "green", mark="+ ")
+        label = ""
+    if len(changes) > _MAX_CHANGES:
+        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
+
+
+def _explain_two(difference: Difference, *, as_machine: bool) -> int:
+    if as_machine:
+        say(difference.tree())
+        return 0 if difference.same else FAILED
+    a, b = difference.a, difference.b
+    for name, side in (("a", a), ("b", b)):
+        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+    show_changes("plan", difference.plan)
+    if first := difference.first:
+        labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+        labelled(out, "", first.a, mark="a ")
+        labelled(out, "", first.b, mark="b ")
+        show_changes("", first.changes)
+    if difference.same:
+        labelled(out, "same", "no difference that the loop acts on", "bold green")
+    if difference.other_bytes:
+        numbers = ", ".join(map(str, difference.other_bytes))
+        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
+    if difference.same:
+        return 0
+    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
+
+    def show_row(label: str, a: str, b: str, style: str) -> None:
+        left, right = (cut(printable(text), width) for text in (a, b))
+        out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
+
+    show_row("turn", "a", "b", "bold blue")
+    for turn in difference.turns:  # an identical one is printed once
+        lines = zip_longest(turn.a, ("the same",) if turn.same else turn.b, fillvalue="")
+        for index, (left, right) in enumerate(lines):
+            show_row("" if index else f"turn {turn.number}", left, right, "dim" if turn.same else "")
+    if changed := [
+        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
+    ]:
+        labelled(out, "tally", ", ".join(changed), "dim")
+    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+    return FAILED
+
+
+# ``toolreel view``: the list of recordings, a recorded run, or two of them side by side, as pages.
+
+
+@click.command("view", epilog=EPILOG)
+@click.argument("file", metavar="[NAME]", required=False)
+@click.argument("other", metavar="[OTHER]", required=False)
+@click.option(
+    "-o",
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: NAME.html in this folder]",
+)
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=True,
+    help="Open the page in the browser, where there is a display.  [default: open]",
+)
+@port_option("Port of the list on 127.0.0.1.  [default: any free one]")
+@reporting
+def view_command(
+    file: str | None, other: str | None, page: Path | None, opens: bool, port: int | None
+) -> int:
+    """Show a recorded run as a page: how it ended and why, then every turn.
+
+    NAME is a recording, a journal, or a cassette of another client. The page is one self-contained HTML file:
+    it has what was repaired, retried or refused, what was sent of the stored history, replies, calls, results
+    and times. With OTHER, it shows both runs, and where they part.
+
+    If NAME is a folder, a page lists the recordings below it, and opens each. Without NAME, the folder is
+    `recordings` of [tool.toolreel] in pyproject.toml, or this one. Its server listens on 127.0.0.1
+    alone, changes nothing, and answers anyone who has the token in the printed address. Ctrl-C ends it.
+
+    \b
+    toolreel view
+    toolreel view hello
+    toolreel view hello warmer -o both.html --no-open
+    """
+    if file is None or (other is None and Path(file).is_dir()):
+        if page:
+            raise click.UsageError("--out is for the page of a run: name one")
+        from toolreel._replay import ListServer
+
+        folder = file or next(iter(shared_settings().texts("recordings")), ".")
+        server = ListServer(Path(folder), port or 0)
+        out.print(server.address)
+        out.file.flush()
+        err.print("Stop with Ctrl-C.")
+        if opens:
+            show(server.address)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            server.serve()
+        return 0
+    if port is not None:
+        raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
+    from toolreel._replay import name_of, page_of, write_page
+
+    text = page_of(file, other)
+    names = [Path(name_of(each)).name for each in (file, other) if each]
+    target = page or Path(f"{'--'.join(names)}.html")
+    write_page(target, text)
+    if opens:
+        show(target.resolve().as_uri())
+    out.print(f"{target}  {len(text.encode()):,} bytes")
+    return 0
+
+
+# ``toolreel export``: a recorded run in the format of another tool.
+
+
+def export_options(default: str) -> Callable[[Command], Command]:
+    """``--out`` and ``--overwrite``."""
+    place = click.option(
+        "-o",
+        "--out",
+        "target",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"Where it goes.  [default: {default}, in this folder]",
+    )
+    replaces = click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+    return lambda command: place(replaces(command))
+
+
+@click.command("export", epilog=EPILOG)
+@click.argument("file", metavar="NAME")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*SUFFIXES]),
+    required=True,
+    help="openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample.",
+)
+@export_options("the run's name with the suffix of the format")
+@reporting
+def export_command(file: str, form: Format, target: Path | None, overwrite: bool) -> int:
+    """Write a recorded run in the format of another tool: NAME is a recording, or a journal.
+
+    `toolreel cassettes export` writes a cassette for stock vcrpy.
+
+    \b
+    toolreel export hello --format markdown
+    toolreel export hello --format openai -o messages.json
+    """
+    name = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
+    text = exported(retrace(opened(file)), form, name)
+    return write_export(text, name, target or Path(f"{name}{SUFFIXES[form]}"), overwrite=overwrite)
+
+
+def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
+    """Write what was exported, and say where it is.
+
+    :raises AdapterError: if the file exists or cannot be written
+    """
+    try:
+        with path.open(
+            "w" if overwrite else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
+        ) as file:
+            file.write(text)
+    except FileExistsError:
+        raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
+    except OSError as error:
+        raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
+    labelled(out, "exported", f"{name} → {path}")
+    return 0
