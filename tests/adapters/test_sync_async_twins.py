@@ -22,7 +22,6 @@ from toolreel.tools import _hosts as routing
 MODULES: Final = [(drive, adrive)]
 CLASSES: Final = [
     (ports, "Endpoint"),
-    (ports, "StreamingEndpoint"),
     (ports, "StreamingPerformer"),
     (ports, "ToolHost"),
     (ports, "Approver"),
@@ -42,16 +41,14 @@ OTHER_NAMES: Final = {
     "astream": "stream",
     "astream_on": "stream_on",
     "apulled": "pulled",
-    "aevent_of": "event_of",
+    "async_reading": "reading",
     "aspeak": "speak",
-    "aanswers": "answers",
     "aclose": "close",
     "aiter": "iter",
     "handle_async_request": "handle_request",
     "async_transport": "sync_transport",
-    "async_performer_of": "performer_of",
+    "async_trace": "trace",
     "aclosing": "closing",
-    "async_chunks_of": "chunks_of",
     "async_pieces_of": "pieces_of",
     "SyncResponse": "Response",
     "SyncClientBuilder": "ClientBuilder",
@@ -62,17 +59,13 @@ OTHER_NAMES: Final = {
 """Names that differ by more than the prefix ``Async``."""
 
 NOT_ALIKE: Final = {
-    "hang_up",
-    "suppress",
-    "AsyncIterator",
     "_answers",
     "Iterator",
     "MissingExtra",
     "SystemClock",
 }
-"""What has no counterpart: a sync generator may be dropped half-way, on trio an async one may not; and
-several effects are performed at the same time by threads there, by tasks here (``_answers``); and only the
-async clock needs a package."""
+"""What has no counterpart: several effects are performed at the same time by threads there, by tasks here
+(``_answers``), and only the async clock needs a package."""
 
 OWN_METHODS: Final = {
     ("HttpEndpoint", "send"),
@@ -88,20 +81,13 @@ def tree_of(module: ModuleType) -> ast.Module:
 
 
 class _Delegating(ast.NodeTransformer):
-    """What a sync generator does by ``yield from``, and an async one, which has none, by a loop.
-
-    An async generator also has to finish those below it when it is closed.
-    """
+    """What a sync generator does by ``yield from``, and an async one, which has none, by a loop."""
 
     def visit_For(self, node: ast.For) -> ast.AST:
         return self._loop(node)
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
         return self._loop(node)
-
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        node.handlers = [one for one in node.handlers if ast.unparse(one.type or node) != "GeneratorExit"]
-        return self.generic_visit(node)
 
     def _loop(self, node: ast.For | ast.AsyncFor) -> ast.AST:
         if [ast.unparse(line) for line in node.body] == [f"yield {ast.unparse(node.target)}"]:
@@ -124,7 +110,7 @@ def uncoloured(tree: ast.Module) -> list[str]:
     text = re.sub(r"\bAsync(?=[A-Z])|\basync |\bawait ", "", ast.unparse(tree))
     text = text.replace(", None, None]", ", None]")  # a sync generator also returns something
     text = re.sub(r"\w+", lambda word: OTHER_NAMES.get(word[0], word[0]), text)
-    return [line for line in text.splitlines() if line.strip() != "hang_up(response, chunks)"]
+    return text.splitlines()
 
 
 def lines_of_class(module: ModuleType, name: str) -> list[str]:

@@ -27,10 +27,6 @@ PATCHED = {
         "toolreel._internal.safe_yaml",
         "toolreel.cassette._yaml",
     },
-    "tests/adapters/http/test_httpx_endpoint.py": {
-        "toolreel.http._httpx_endpoint",
-        "toolreel.http._transport_pool",
-    },
     "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",

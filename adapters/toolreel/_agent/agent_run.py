@@ -8,6 +8,7 @@ from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     aclosing,
+    asynccontextmanager,
     closing,
     contextmanager,
     suppress,
@@ -42,7 +43,7 @@ from toolreel._driver import (
     speak,
     stream_on,
 )
-from toolreel._secrets import Secret
+from toolreel._secrets import Secret, known_secrets, scrubbed
 from toolreel.tools import Output, awaited, in_thread
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
@@ -50,10 +51,9 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
 if TYPE_CHECKING:
-    from toolreel._replay import RecordedFiles, ResumedFiles
+    from toolreel._replay import Keeping, RecordedFiles, ResumedFiles
 
-    Files: TypeAlias = RecordedFiles | ResumedFiles
-    _Recording: TypeAlias = AbstractContextManager[Files | None]
+    _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
 
 
 _Run = TypeVar("_Run", bound=Run)
@@ -115,19 +115,19 @@ class AgentRun(Run, Generic[Value_co]):
 
         :raises ConfigError: if the run rests at no call
         """
-        return self._decided_stream(ApprovalGiven(self._asked().ref, True))
+        return self._decided_stream(self._decision(True))
 
     def deny_stream(self, reason: str = "") -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`deny`, and yield what there is to show."""
-        return self._decided_stream(ApprovalGiven(self._asked().ref, False, reason))
+        return self._decided_stream(self._decision(False, reason))
 
     def aapprove_stream(self) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`approve_stream`."""
-        return self._adecided_stream(ApprovalGiven(self._asked().ref, True))
+        return self._adecided_stream(self._decision(True))
 
     def adeny_stream(self, reason: str = "") -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`deny_stream`."""
-        return self._adecided_stream(ApprovalGiven(self._asked().ref, False, reason))
+        return self._adecided_stream(self._decision(False, reason))
 
     def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
         runs = self._runs("stream_on(run.state, ports) with an approver")
@@ -209,13 +209,8 @@ class AgentRuns:
         :param before: the run that goes on
         :param decision: about the call at which that run rests
         """
-        with recording as files, self.agent.ports(_transport(files)) as ports:
-            ended = drive(
-                _with_decision(ports, decision),
-                journal=files or self.journal,
-                observe=self.observe,
-                inbox=self.inbox,
-            )
+        with self._opened(recording, decision) as (ports, journal):
+            ended = drive(ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._made_of(ended, before, ports)
 
     async def afinished(
@@ -226,14 +221,8 @@ class AgentRuns:
         decision: ApprovalGiven | None = None,
     ) -> AgentRun[Any]:
         """The async version of :meth:`finished`."""
-        with recording as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                ended = await drive(
-                    _with_async_decision(ports, decision),
-                    journal=files or self.journal,
-                    observe=self.observe,
-                    inbox=self.inbox,
-                )
+        async with self._aopened(recording, decision) as (ports, journal):
+            ended = await drive(ports, journal=journal, observe=self.observe, inbox=self.inbox)
         return self._made_of(ended, before, ports)
 
     def streamed(
@@ -245,14 +234,15 @@ class AgentRuns:
     ) -> Generator[AgentEvent[Any], None, None]:
         """Perform it like :meth:`finished`, and yield what happens."""
         ended = list[Run]()
-        with recording as files, self.agent.ports(_transport(files)) as ports:
-            able, journal = _with_decision(ports, decision), files or self.journal
-            with closing(drive(able, journal=journal, inbox=self.inbox)) as events:
-                for event in events:
-                    if isinstance(event, RunEnded):
-                        ended.append(event.run)
-                    else:
-                        yield event
+        with (
+            self._opened(recording, decision) as (ports, journal),
+            closing(drive(ports, journal=journal, inbox=self.inbox)) as events,
+        ):
+            for event in events:
+                if isinstance(event, RunEnded):
+                    ended.append(event.run)
+                else:
+                    yield event
         # Only now, since a recording that was refused raises at the end of its block.
         yield RunEnded(self._made_of(ended[0], before, ports))
 
@@ -265,16 +255,46 @@ class AgentRuns:
     ) -> AsyncGenerator[AgentEvent[Any], None]:
         """The async version of :meth:`streamed`."""
         ended = list[Run]()
-        with recording as files:
-            async with self.agent.aports(_transport(files, is_async=True)) as ports:
-                able, journal = _with_async_decision(ports, decision), files or self.journal
-                async with aclosing(drive(able, journal=journal, inbox=self.inbox)) as events:
-                    async for event in events:
-                        if isinstance(event, RunEnded):
-                            ended.append(event.run)
-                        else:
-                            yield event
+        async with (
+            self._aopened(recording, decision) as (ports, journal),
+            aclosing(drive(ports, journal=journal, inbox=self.inbox)) as events,
+        ):
+            async for event in events:
+                if isinstance(event, RunEnded):
+                    ended.append(event.run)
+                else:
+                    yield event
         yield RunEnded(self._made_of(ended[0], before, ports))
+
+    @contextmanager
+    def _opened(
+        self, recording: _Recording, decision: ApprovalGiven | None
+    ) -> Generator[tuple[Ports, Journal | None]]:
+        """The ports and the journal of a run."""
+        with recording as files, self.agent.ports(files and files.tape and files.tape.transport()) as ports:
+            approver = ports.approver
+
+            def decide(effect: AskApproval) -> ApprovalGiven | None:
+                return decision if decision and effect.ref == decision.ref else approver.decide(effect)
+
+            yield replace(ports, approver=DecidingBy(decide)), files or self.journal
+
+    @asynccontextmanager
+    async def _aopened(
+        self, recording: _Recording, decision: ApprovalGiven | None
+    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
+        """The async version of :meth:`_opened`."""
+        with recording as files:
+            transport = files and files.tape and files.tape.async_transport()
+            async with self.agent.aports(transport) as ports:
+                approver = ports.approver
+
+                async def decide(effect: AskApproval) -> ApprovalGiven | None:
+                    if decision and effect.ref == decision.ref:
+                        return decision
+                    return await approver.decide(effect)
+
+                yield replace(ports, approver=AsyncDecidingBy(decide)), files or self.journal
 
     def _made_of(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         """The agent's run, which goes on in this way, with the conversation before it."""
@@ -290,8 +310,6 @@ class AgentRuns:
 
     def shown(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
-        from toolreel._secrets import scrubbed
-
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
 
     @contextmanager
@@ -304,10 +322,9 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import RecordedFiles
-        from toolreel._secrets import known_secrets
 
-        secrets = {**known_secrets(os.environ), **self.agent.secrets}
-        files = RecordedFiles(self.record, plan, secrets, "overwrite" if self.overwrite else "new")
+        keeping: Keeping = "overwrite" if self.overwrite else "new"
+        files = RecordedFiles(self.record, plan, self._known_secrets(), keeping)
         try:
             yield files
         except BaseException as stopped:
@@ -315,7 +332,8 @@ class AgentRuns:
             files.close(keep=cancelled, ended=cancelled)
             raise
         files.close(keep=True, ended=True)
-        _raise_refusal(files)
+        if files.refused is not None:
+            raise files.refused
 
     @contextmanager
     def resumed(self, run: Run) -> Generator[ResumedFiles | None]:
@@ -327,9 +345,8 @@ class AgentRuns:
             yield None
             return
         from toolreel._replay import ResumedFiles
-        from toolreel._secrets import known_secrets
 
-        files = ResumedFiles(self.record, {**known_secrets(os.environ), **self.agent.secrets}, durable=False)
+        files = ResumedFiles(self.record, self._known_secrets(), durable=False)
         try:
             if files.trace.run.state != run.state:
                 raise ConfigError(
@@ -339,38 +356,11 @@ class AgentRuns:
             yield files
         finally:
             files.close()
-        _raise_refusal(files)
+        if files.refused is not None:
+            raise files.refused
 
-
-def _transport(files: Files | None, *, is_async: bool = False) -> Any:  # noqa: ANN401 - of httpx, an extra
-    tape = files.tape if files is not None else None
-    if tape is None:
-        return None
-    return tape.async_transport() if is_async else tape.transport()
-
-
-def _raise_refusal(files: Files) -> None:
-    if files.refused is not None:
-        raise files.refused
-
-
-def _with_decision(ports: Ports, decision: ApprovalGiven | None) -> Ports:
-    if decision is None:
-        return ports
-    others = ports.approver.decide
-    approver = DecidingBy(lambda effect: decision if effect.ref == decision.ref else others(effect))
-    return replace(ports, approver=approver)
-
-
-def _with_async_decision(ports: AsyncPorts, decision: ApprovalGiven | None) -> AsyncPorts:
-    if decision is None:
-        return ports
-    others = ports.approver.decide
-
-    async def decide(effect: AskApproval) -> ApprovalGiven | None:
-        return decision if effect.ref == decision.ref else await others(effect)
-
-    return replace(ports, approver=AsyncDecidingBy(decide))
+    def _known_secrets(self) -> dict[str, str]:
+        return {**known_secrets(os.environ), **self.agent.secrets}
 
 
 # An endpoint that may block, in an async run.

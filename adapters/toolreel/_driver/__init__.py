@@ -1,7 +1,7 @@
 """The drivers: they perform effects and feed the events back, sync and async.
 
-``sync`` and ``aio`` have the same structure. ``ports`` defines the protocols that a driver needs;
-``performer`` combines them into one ``perform(effect) -> event``.
+``sync`` and ``aio`` perform effects; what they do besides that, without I/O, is in ``progress``. ``ports``
+defines the protocols that a driver needs; ``performer`` combines them into one ``perform(effect) -> event``.
 """
 
 # mypy: implicit-reexport
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         AsyncLater,
         AsyncPorts,
         AsyncSystemClock,
-        EffectScopes,
         ImmediateClock,
         ImmediateEndpoint,
         InstantClock,
@@ -49,16 +48,23 @@ if TYPE_CHECKING:
         StreamingPerformer,
         ToolHost,
         Wanted,
-        aevent_of,
         apulled,
         async_pieces_of,
         check_given,
-        event_of,
         pieces_of,
         pulled,
         secrets_of,
         tell,
         withhold,
+    )
+    from toolreel._driver.progress import (
+        WATCHERS,
+        EffectScopes,
+        LapTimes,
+        Watches,
+        record,
+        watch_logs,
+        watched,
     )
     from toolreel._driver.run_result import (
         OutcomeError,
@@ -68,10 +74,9 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.shown_run import STOPPED
+    from toolreel._driver.shown_run import STOPPED, PartialAnswer
     from toolreel._driver.stream_events import (
         NoteMade,
-        PartialAnswer,
         PartialOutput,
         ReasoningDelta,
         RunEnded,
@@ -84,20 +89,20 @@ if TYPE_CHECKING:
         ToolStarted,
     )
     from toolreel._driver.sync import go_on, run, speak, stream, stream_on
-    from toolreel._driver.timing import NOT_MEASURED, EffectTime, Lap, LapTimes, Timing, duration, record
+    from toolreel._driver.timing import (
+        NOT_MEASURED,
+        EffectTime,
+        Lap,
+        Timing,
+        duration,
+    )
     from toolreel._driver.watch import (
         CONTEXTS,
-        WATCHERS,
         Begun,
         Watch,
         Watcher,
-        Watches,
         current_trace,
         joined_trace,
-        unwatch,
-        watch_logs,
-        watch_with,
-        watched,
     )
 else:
     from toolreel_core._lazy_names import face

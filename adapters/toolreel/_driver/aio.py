@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from functools import partial
 from typing import TYPE_CHECKING
 
-from toolreel._driver.endpoints import server_of
-from toolreel._driver.first_checks import async_performer_of
-from toolreel._driver.inbox import (
-    Incoming,
-    check_state,
-    step_with_message,
-    take_messages_after,
-    take_messages_before,
-)
-from toolreel._driver.performer import EffectScopes
+from toolreel._driver.first_checks import performer_of
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -31,17 +22,15 @@ from toolreel._driver.ports import (
     check_given,
     is_shown,
     secrets_of,
-    tell,
     withhold,
 )
+from toolreel._driver.progress import Answer, Progress, check_state, step_with_message, watched
 from toolreel._driver.run_result import Run
-from toolreel._driver.timing import LapTimes, record
-from toolreel._driver.watch import Watches, watched
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
-from toolreel_core._loop import pending, start, step
+from toolreel_core._loop import pending, start
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, Finish, State, Step, UserSpoke
+from toolreel_core._protocol import Event, State, Step, UserSpoke
 from toolreel_core._replies import Delta
 
 if TYPE_CHECKING:
@@ -61,7 +50,7 @@ async def arun(
     The async version of :func:`~toolreel._driver.sync.run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    able = async_performer_of(plan, performer)
+    able = performer_of(plan, performer, "arun")
     return await _run(start(plan), able, journal, observe, inbox)
 
 
@@ -110,7 +99,7 @@ def astream(
     The async version of :func:`~toolreel._driver.sync.stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    able = async_performer_of(plan, performer)
+    able = performer_of(plan, performer, "arun")
     check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox)
 
@@ -141,124 +130,81 @@ async def _run(
     inbox: Incoming | None,
 ) -> Run:
     check_given(journal=journal, observe=observe, inbox=inbox)
-    laps = LapTimes(performer)
-    notes, reached = [*at.notes], at
-    tell(observe, at.notes)
     with watched(at, performer) as watches:
-        steps = _steps(at, performer, watches, journal, inbox, laps, streams=False)
-        async for effect, answer, reached in steps:
-            notes += reached.notes
-            tell(observe, reached.notes)
-            if watches is not None and not isinstance(answer, Delta):
-                watches.stepped(effect, answer, reached)
-    server = server_of(performer, reached.state.endpoint_name)
-    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
+        progress = Progress(at, performer, watches, journal, inbox, observe)
+        async for _ in _events(progress, performer, streams=False):
+            pass
+    return progress.run
 
 
 async def _stream(
     at: Step, performer: AsyncPerformer, journal: Journal | None, inbox: Incoming | None
 ) -> AsyncGenerator[StreamEvent, None]:
-    from toolreel._driver.shown_run import ShownRun  # most runs are not shown
+    from toolreel._driver.shown_run import STOPPED, ShownRun  # most runs are not shown
+    from toolreel._driver.stream_events import RunEnded
 
-    laps = LapTimes(performer)
-    shown = ShownRun(at)
     with watched(at, performer) as watches:
+        progress = Progress(at, performer, watches, journal, inbox)
+        shown = ShownRun(progress)
         try:
             for event in shown.begin():
                 yield event
-            begun = _steps(at, performer, watches, journal, inbox, laps, streams=True)
-            async with aclosing(begun) as steps:
-                async for effect, answer, after in steps:
-                    if watches is not None and not isinstance(answer, Delta):
-                        watches.stepped(effect, answer, after)
-                    for event in shown.show(effect, answer, after):
+            async with aclosing(_events(progress, performer, streams=True)) as events:
+                async for effect, answer in events:
+                    for event in shown.show(effect, answer):
                         yield event
         except BaseException as stopped:
-            shown.cancel(journal, stopped, laps.rest())
+            progress.cancel(stopped, STOPPED)
             raise
-    yield shown.end(laps.timing, performer)
+    yield RunEnded(progress.run)
 
 
-async def _steps(
-    at: Step,
-    performer: AsyncPerformer,
-    watches: Watches | None,
-    journal: Journal | None,
-    inbox: Incoming | None,
-    laps: LapTimes,
-    *,
-    streams: bool,
-) -> AsyncGenerator[tuple[Wanted | None, Event | Delta, Step], None]:
-    """The loop: each event with the effect that it answers and the step that it leads to.
+async def _events(
+    progress: Progress, performer: AsyncPerformer, *, streams: bool
+) -> AsyncGenerator[tuple[Wanted | None, Event | Delta], None]:
+    """The loop: each event that the run takes, with the effect that it answers.
 
-    :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
-    scopes = EffectScopes(at.state, watches)
-    withhold(journal, secrets_of(performer))
-    while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        scopes.renew(at.state)
-        answers: Iterable[tuple[Wanted, Event | None]] = ()
-        if streams and is_shown(wanted[0]) and isinstance(performer, AsyncStreamingPerformer):
-            began, first, asked = laps.now(), None, wanted[0]
-            pulls = apulled(performer.stream(asked), partial(scopes.around, asked))
-            async with aclosing(pulls) as pieces:
+    while wanted := progress.wanted():
+        asked = wanted[0]
+        answers: Iterable[Answer] = ()
+        if streams and is_shown(asked) and isinstance(performer, AsyncStreamingPerformer):
+            async with aclosing(apulled(performer.stream(asked), progress.begin(asked))) as pieces:
                 async for piece in pieces:
-                    if not isinstance(piece, Delta):
-                        answers = [(asked, scopes.answered(asked, piece))]
-                        laps.stop(asked, began, first)
-                        continue
-                    if first is None:
-                        first = laps.now()
-                        scopes.began_to_arrive(asked)
-                    yield asked, piece, at
+                    if isinstance(piece, Delta):
+                        progress.began_to_arrive(asked)
+                        yield asked, piece
+                    else:
+                        answers = [(asked, progress.end(asked, piece))]
         else:
-            answers = await _answers(performer, wanted, scopes, laps)
-        for effect, answer in answers:
-            for said, after in take_messages_before(effect, at.state, inbox, journal):
-                at = after
-                yield None, said, at
-            if answer is None:  # an approver said "not now"
-                return
-            lap = laps.take(effect, answer, at.state.tally.turns)
-            event = record(journal, effect, answer, lap)
-            at = step(at.state, event)
-            yield effect, event, at
-        for said, after in take_messages_after(at.state, inbox, journal):
-            at = after
-            yield None, said, at
+            answers = await _answers(progress, performer, wanted)
+        for taken in progress.take(answers):
+            yield taken
 
 
-async def _answers(
-    performer: AsyncPerformer, effects: Sequence[Wanted], scopes: EffectScopes, laps: LapTimes
-) -> list[tuple[Wanted, Event | None]]:
+async def _answers(progress: Progress, performer: AsyncPerformer, effects: Sequence[Wanted]) -> list[Answer]:
     """Each effect with the event that answers it, in the order of the effects; several run concurrently.
 
     :raises MissingExtra: if there are several effects and anyio is not installed
     """
-
-    async def perform(effect: Wanted) -> Event | None:
-        began = laps.now()
-        with scopes.around(effect):
-            answer = await performer.perform(effect)
-        event = scopes.answered(effect, answer)
-        laps.stop(effect, began)
-        return event
-
-    if len(effects) == 1:
-        return [(effects[0], await perform(effects[0]))]
-    try:
-        import anyio
-    except ImportError:
-        raise MissingExtra.of("http", "anyio") from None
     found: dict[int, Event | None] = {}
 
-    async def find(effect: Wanted) -> None:
-        found[effect.ref] = await perform(effect)
+    async def perform(effect: Wanted) -> None:
+        with progress.begin(effect)():
+            answer = await performer.perform(effect)
+        found[effect.ref] = progress.end(effect, answer)
 
-    async with anyio.create_task_group() as group:
-        for effect in effects:
-            group.start_soon(find, effect)
+    if len(effects) == 1:
+        await perform(effects[0])
+    else:
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        async with anyio.create_task_group() as group:
+            for effect in effects:
+                group.start_soon(perform, effect)
     # In the order of the effects, not of the answers: a journal does not depend on timing.
     for effect in effects:
         if effect.ref not in found:  # a task group takes a child that was cancelled from within for done

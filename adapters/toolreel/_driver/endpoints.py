@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._driver.ports import (
@@ -19,6 +19,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import EndpointChanged, Note, ReplyReceived, RequestFailed, SendRequest, State
 
+_Endpoint = TypeVar("_Endpoint")
 _DEPTH: Final = 8
 """How many endpoints and performers may wrap one another."""
 
@@ -38,30 +39,45 @@ class EndpointCost:
 
 def endpoint_costs(state: State, notes: Sequence[Note]) -> tuple[EndpointCost, ...]:
     """A row for each endpoint that has had a turn, in order."""
-    plan, rows = state.plan, list[EndpointCost]()
+    plan, tally, rows = state.plan, state.tally, list[EndpointCost]()
     models = {"": plan.model} | {fallback.name: fallback.model for fallback in plan.fallbacks}
-    before: tuple[int, int, float | None] = (0, 0, 0.0)
-    for name, prompt, completion, cost in _totals(state, notes):
+    # The counts of the run so far, whenever it left an endpoint, and now.
+    totals = [
+        (note.before, note.prompt_tokens, note.completion_tokens, note.cost)
+        for note in notes
+        if isinstance(note, EndpointChanged)
+    ]
+    totals.append((state.endpoint_name, tally.prompt_tokens, tally.completion_tokens, tally.known_cost))
+    prompt_before = completion_before = 0
+    cost_before: float | None = 0.0
+    for name, prompt, completion, cost in totals:
         known = 0.0 if cost is None and not prompt + completion else cost  # no reply yet is no cost
-        spent = None if known is None or before[2] is None else known - before[2]
-        rows.append(
-            EndpointCost(name, models.get(name, ""), prompt - before[0], completion - before[1], spent)
-        )
-        before = prompt, completion, known
+        spent = None if known is None or cost_before is None else known - cost_before
+        tokens = prompt - prompt_before, completion - completion_before
+        rows.append(EndpointCost(name, models.get(name, ""), *tokens, spent))
+        prompt_before, completion_before, cost_before = prompt, completion, known
     return tuple(rows)
 
 
-def _totals(state: State, notes: Sequence[Note]) -> Iterator[tuple[str, int, int, float | None]]:
-    """The counts of the run so far, whenever it left an endpoint, and now."""
-    for note in notes:
-        if isinstance(note, EndpointChanged):
-            yield note.before, note.prompt_tokens, note.completion_tokens, note.cost
-    tally = state.tally
-    yield state.endpoint_name, tally.prompt_tokens, tally.completion_tokens, tally.known_cost
+@dataclass(frozen=True, slots=True)
+class _SeveralEndpoints(Generic[_Endpoint]):
+    first: _Endpoint
+    """The plan's own endpoint."""
+    fallbacks: Mapping[str, _Endpoint] = field(default_factory=dict)
+    """The endpoints of the plan's fallbacks, by their names."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that all of them send, by name."""
+        return secrets_of(self.first, *self.fallbacks.values())
+
+    def named(self, name: str) -> _Endpoint:
+        """The endpoint of a fallback; the plan's own for an empty name."""
+        return self.fallbacks[name] if name else self.first
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoints:
+class Endpoints(_SeveralEndpoints[Endpoint]):
     """The endpoints of a plan with fallbacks: each request goes to the one that it names.
 
     ::
@@ -72,52 +88,26 @@ class Endpoints:
     Closing them is up to you.
     """
 
-    first: Endpoint
-    """The plan's own endpoint."""
-    fallbacks: Mapping[str, Endpoint] = field(default_factory=dict)
-    """The endpoints of the plan's fallbacks, by their names."""
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that all of them send, by name."""
-        return secrets_of(self.first, *self.fallbacks.values())
-
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request to the endpoint that it names."""
-        return self._of(effect).send(effect)
+        return self.named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return pieces_of(self._of(effect), effect)
-
-    def _of(self, effect: SendRequest) -> Endpoint:
-        return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
+        return pieces_of(self.named(effect.endpoint), effect)
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncEndpoints:
+class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
     """The async version of :class:`Endpoints`."""
-
-    first: AsyncEndpoint
-    """The plan's own endpoint."""
-    fallbacks: Mapping[str, AsyncEndpoint] = field(default_factory=dict)
-    """The endpoints of the plan's fallbacks, by their names."""
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that all of them send, by name."""
-        return secrets_of(self.first, *self.fallbacks.values())
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request to the endpoint that it names."""
-        return await self._of(effect).send(effect)
+        return await self.named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return async_pieces_of(self._of(effect), effect)
-
-    def _of(self, effect: SendRequest) -> AsyncEndpoint:
-        return self.fallbacks[effect.endpoint] if effect.endpoint else self.first
+        return async_pieces_of(self.named(effect.endpoint), effect)
 
 
 def server_of(performer: object, fallback: str) -> ServerAddress:
@@ -125,19 +115,21 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
 
     :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
     """
-    at: Any = performer
-    for _ in range(_DEPTH):
-        server = getattr(getattr(at, "address", None), "server", None)
+    for layer in _layers(performer, fallback):
+        server = getattr(getattr(layer, "address", None), "server", None)
         if isinstance(server, ServerAddress):
             return server
-        is_several = isinstance(at, Endpoints | AsyncEndpoints)
-        at = (at.fallbacks.get(fallback) if fallback else at.first) if is_several else _inside(at)
     return NO_SERVER
 
 
-def _inside(wrapper: object) -> Any:  # noqa: ANN401 - of any kind
-    """The endpoint in one that wraps another, such as one with limits, or in a performer."""
-    return getattr(wrapper, "endpoint", None) or getattr(wrapper, "performer", None)
+def _layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
+    """A performer or endpoint, and those inside, such as the one that an endpoint with limits wraps."""
+    for _ in range(_DEPTH):
+        yield outer
+        if isinstance(outer, Endpoints | AsyncEndpoints):
+            outer = outer.fallbacks.get(fallback) if fallback else outer.first
+        else:
+            outer = getattr(outer, "endpoint", None) or getattr(outer, "performer", None)
 
 
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
@@ -147,13 +139,13 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     :raises ConfigError: if one is missing; says what to write
     """
     wanted = [fallback.name for fallback in plan.fallbacks]
-    if not wanted:
-        return
-    for _ in range(_DEPTH):
-        if not hasattr(endpoint, "fallbacks") and hasattr(endpoint, "endpoint"):
-            endpoint = _inside(endpoint)
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
-    known = getattr(endpoint, "fallbacks", () if hasattr(endpoint, "address") else wanted)
+    for layer in _layers(endpoint) if wanted else ():
+        known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
+        if known is not None:
+            break
+    else:
+        return
     if missing := [name for name in wanted if name not in known]:
         given = ", ".join(f'"{name}": ...' for name in wanted)
         raise ConfigError(

@@ -6,9 +6,8 @@ Each message says what to write instead: these are the mistakes of a first progr
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final
 
 from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
@@ -19,140 +18,86 @@ from toolreel_core._protocol import Effect, Event, Finish
 from toolreel_core._tools import ToolSurface
 
 _EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
+_TWINS: Final = {
+    "run": "await arun(plan, ...)",
+    "arun": "run(plan, ...)",
+    "perform": "await aperform(effect, ...)",
+    "aperform": "perform(effect, ...)",
+}
+"""What to write instead of each function of the drivers, if the performer is for the other one."""
 
 
-class Call(NamedTuple):
-    """The function that was called, for errors; and how its twin, async or not, is called."""
-
-    name: str
-    twin: str
-
-
-_RUN: Final = Call("run", "await arun(plan, ...)")
-_ARUN: Final = Call("arun", "run(plan, ...)")
-
-
-def performer_of(plan: Plan, given: Performer | Endpoint) -> Performer:
+def performer_of(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
     """The performer of a run: the given one, or ports over an endpoint.
 
+    :param call: the function that was called
     :raises ConfigError: if it cannot perform the plan; says what to write
-    """
-    check_plan(plan, _RUN)
-    performer = sync_performer(given, _RUN)
-    _check_tools(plan, performer)
-    if isinstance(performer, Ports):
-        check_endpoints(plan, performer.endpoint, "Endpoints")
-    return performer
-
-
-def check_plan(plan: object, call: Call) -> None:
-    """Check that a driver was given a plan.
-
-    :raises ConfigError: if not; says what to write
     """
     if not isinstance(plan, Plan):
         text = repr(plan) if isinstance(plan, str) else "..."
-        instead = f"write {call.name}(Plan.of(model=..., messages={text}), ...)"
-        if callable(getattr(plan, call.name, None)):
-            instead = f"an agent runs itself: {call.name.replace('run', 'agent.run')}(prompt)"
-        raise ConfigError(f"{call.name}: expected a Plan, got {type(plan).__name__}; {instead}")
-
-
-def sync_performer(given: Performer | Endpoint, call: Call) -> Performer:
-    """The given performer, or ports over an endpoint.
-
-    :raises ConfigError: if it is neither, or async; says what to write
-    """
-    if hasattr(given, "perform"):
-        performer = cast("Performer", given)
-        if iscoroutinefunction(performer.perform):
-            raise ConfigError(f"{call.name}: {type(given).__name__} is async; write {call.twin}")
-        for port in _ports_of(given):
-            if port.is_async:
-                raise ConfigError(f"{port.name} is async; write AsyncPorts(...) and {call.twin}")
-        return performer
-    if not hasattr(given, "send"):
-        kind = type(given).__name__
-        raise ConfigError(f"{call.name}: expected ports, got {kind}; write Ports(endpoint, tools)")
-    return sync_performer(Ports(cast("Any", given)), call)
-
-
-def async_performer_of(plan: Plan, given: AsyncPerformer | AsyncEndpoint) -> AsyncPerformer:
-    """The async version of :func:`performer_of`."""
-    check_plan(plan, _ARUN)
-    performer = async_performer(given, _ARUN)
-    _check_tools(plan, performer)
-    if isinstance(performer, AsyncPorts):
-        check_endpoints(plan, performer.endpoint, "AsyncEndpoints")
+        instead = f"write {call}(Plan.of(model=..., messages={text}), ...)"
+        if callable(getattr(plan, call, None)):
+            instead = f"an agent runs itself: {call.replace('run', 'agent.run')}(prompt)"
+        raise ConfigError(f"{call}: expected a Plan, got {type(plan).__name__}; {instead}")
+    performer = checked_performer(given, call)
+    if isinstance(performer, Ports | AsyncPorts):
+        _check_tools(plan, performer)
+        kind = "Endpoints" if isinstance(performer, Ports) else "AsyncEndpoints"
+        check_endpoints(plan, performer.endpoint, kind)
     return performer
 
 
-def async_performer(given: AsyncPerformer | AsyncEndpoint, call: Call) -> AsyncPerformer:
-    """The async version of :func:`sync_performer`."""
-    if hasattr(given, "perform"):
-        if isinstance(given, Ports):
-            raise ConfigError(f"{call.name}: Ports is not async; write AsyncPorts(...), or {call.twin}")
-        for port in _ports_of(given):
-            if port.blocks:
-                without = call.twin.partition("(")[0]
-                raise ConfigError(
-                    f"{port.name} is not async; take its async version, or Ports and {without}()"
-                )
-        return cast("AsyncPerformer", given)
-    if not hasattr(given, "send"):
-        kind = type(given).__name__
-        raise ConfigError(f"{call.name}: expected ports, got {kind}; write AsyncPorts(endpoint, tools)")
-    return async_performer(AsyncPorts(cast("Any", given)), call)
+def checked_performer(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
+    """The given performer, or ports over an endpoint.
+
+    :raises ConfigError: if it is neither, or async where the call is not; says what to write
+    """
+    is_async, twin = call.startswith("a"), _TWINS[call]
+    ports, kind = AsyncPorts if is_async else Ports, type(given).__name__
+    performer: Any = given
+    if not hasattr(given, "perform"):
+        if not hasattr(given, "send"):
+            raise ConfigError(f"{call}: expected ports, got {kind}; write {ports.__name__}(endpoint, tools)")
+        performer = ports(performer)
+    if is_async and isinstance(performer, Ports):
+        raise ConfigError(f"{call}: Ports is not async; write AsyncPorts(...), or {twin}")
+    if not is_async and iscoroutinefunction(performer.perform):
+        raise ConfigError(f"{call}: {kind} is async; write {twin}")
+    methods = {"endpoint": "send", "tools": "run", "approver": "decide", "clock": "wait"}
+    for name, method in methods.items() if isinstance(performer, Ports | AsyncPorts) else ():
+        port = getattr(performer, name)
+        what = f"{name}: {type(port).__name__}"
+        if is_async and _blocks(getattr(port, method)):
+            instead = f"take its async version, or Ports and {twin.partition('(')[0]}()"
+            raise ConfigError(f"{what} is not async; {instead}")
+        if not is_async and iscoroutinefunction(getattr(port, method)):
+            raise ConfigError(f"{what} is async; write AsyncPorts(...) and {twin}")
+    return performer
 
 
-class _Port(NamedTuple):
-    """What ports were given for one kind of effect."""
-
-    name: str
-    method: Callable[..., object]
-
-    @property
-    def is_async(self) -> bool:
-        return iscoroutinefunction(self.method)
-
-    @property
-    def blocks(self) -> bool:
-        """Whether it says that it returns its answer; a plain function may also return an awaitable."""
-        says = str(getattr(self.method, "__annotations__", {}).get("return", ""))
-        return not self.is_async and any(event in says for event in _EVENTS) and "[" not in says
+def _blocks(method: object) -> bool:
+    """Whether a port says that it returns its answer; a plain function may also return an awaitable."""
+    says = str(getattr(method, "__annotations__", {}).get("return", ""))
+    return not iscoroutinefunction(method) and any(event in says for event in _EVENTS) and "[" not in says
 
 
-def _ports_of(performer: object) -> Iterator[_Port]:
-    if isinstance(performer, Ports | AsyncPorts):
-        for what, port, method in (
-            ("endpoint", performer.endpoint, "send"),
-            ("tools", performer.tools, "run"),
-            ("approver", performer.approver, "decide"),
-            ("clock", performer.clock, "wait"),
-        ):
-            if callable(getattr(port, method, None)):
-                yield _Port(f"{what}: {type(port).__name__}", getattr(port, method))
-
-
-def _check_tools(plan: Plan, performer: object) -> None:
-    if not isinstance(performer, Ports | AsyncPorts) or not plan.sends_tools:
+def _check_tools(plan: Plan, ports: Ports | AsyncPorts) -> None:
+    if not plan.sends_tools:
         return
-    tools, kind = performer.tools, type(performer).__name__
+    kind, host = type(ports).__name__, type(ports.tools).__name__
     planned = [tool.name for tool in plan.tools.definitions if tool.exposed]
-    if isinstance(tools, NoTools | AsyncNoTools):
+    if isinstance(ports.tools, NoTools | AsyncNoTools):
         if planned:
-            raise ConfigError(
-                f"the plan has tools ({_named(planned)}), and {kind} has none to run them; "
-                f"write {kind}(endpoint, tools)"
-            )
+            has_none = f"and {kind} has none to run them; write {kind}(endpoint, tools)"
+            raise ConfigError(f"the plan has tools ({_named(planned)}), {has_none}")
         return
-    surface = getattr(tools, "surface", None)
+    surface = getattr(ports.tools, "surface", None)
     if not isinstance(surface, ToolSurface):  # a host of one's own need not say what it has
         return
     hosted = {tool.name for tool in surface.definitions}
     if missing := [name for name in planned if name not in hosted]:
         raise ConfigError(
-            f"the plan has tools ({_named(missing)}) that {type(tools).__name__} does not have; "
+            f"the plan has tools ({_named(missing)}) that {host} does not have; "
             "write Plan.of(..., tools=host.surface) with the host that you give the ports"
         )
     if hosted and not plan.tools.definitions and not plan.tools.masked:
@@ -168,10 +113,6 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
-_PERFORM: Final = Call("perform", "await aperform(effect, ...)")
-_APERFORM: Final = Call("aperform", "perform(effect, ...)")
-
-
 def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     """Perform one effect, and return the event that answers it, for the next ``step``.
 
@@ -183,7 +124,8 @@ def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     :raises ConfigError: if the ports cannot perform anything; says what to write
     :raises ProtocolError: if the effect is ``Finish``
     """
-    return sync_performer(ports, _PERFORM).perform(_wanted(effect))
+    performer: Performer = checked_performer(ports, "perform")
+    return performer.perform(_wanted(effect))
 
 
 async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Event | None:
@@ -191,7 +133,8 @@ async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Eve
 
     The async version of :func:`perform`, with the same parameters.
     """
-    return await async_performer(ports, _APERFORM).perform(_wanted(effect))
+    performer: AsyncPerformer = checked_performer(ports, "aperform")
+    return await performer.perform(_wanted(effect))
 
 
 def _wanted(effect: Effect) -> Wanted:

@@ -1,20 +1,14 @@
-"""What the user says while a run is underway, and how it reaches the run.
-
-A driver looks into the inbox before it records the answer to an effect. So the order of the events in the
-journal is the order in which the run has taken them, and a replay gives it the same messages at the same
-places.
-"""
+"""What the user says to a run, and files as parts of it."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from toolreel._driver.ports import Journal, Wanted
-from toolreel._driver.run_result import Run
+from toolreel._driver.ports import Wanted
 from toolreel_core._conversation import (
     Audio,
     File,
@@ -22,13 +16,11 @@ from toolreel_core._conversation import (
     Media,
     Said,
     media_type_in,
-    refusal,
     shown_parts,
     usual_media_type,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._loop import pending, step
-from toolreel_core._protocol import Completed, Settled, State, Step, UserSpoke, user_spoke
+from toolreel_core._protocol import UserSpoke, user_spoke
 
 
 class Incoming(Protocol):
@@ -76,62 +68,6 @@ def message_of(content: Said | UserSpoke) -> UserSpoke:
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")
     return event
-
-
-def take_messages(
-    state: State, said: Iterable[UserSpoke], journal: Journal | None
-) -> Iterator[tuple[UserSpoke, Step]]:
-    """Record what was said, and take it: each message with the step that it leads to."""
-    for event in said:
-        recorded = journal.record(None, event) if journal is not None else None
-        at = step(state, recorded or event)
-        state = at.state
-        yield event, at
-
-
-def check_state(state: object) -> None:
-    """Check that a driver was given the state of a run to go on with.
-
-    :raises ConfigError: if not; says what to write
-    """
-    if not isinstance(state, State):
-        kind = type(state).__name__
-        raise ConfigError(f"state: expected the state of a run, got {kind}; write run.state")
-
-
-def step_with_message(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
-    """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
-
-    :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
-    """
-    state = run.state if isinstance(run, Run) else run
-    check_state(state)
-    event = message_of(content)
-    if why := refusal(event.parts, state.present.provider):
-        raise ConfigError(f"content: {why}")
-    ((_, at),) = take_messages(state, (event,), journal)
-    return Step(at.state, pending(at.state), at.notes)
-
-
-def take_messages_before(
-    effect: Wanted, state: State, inbox: Incoming | None, journal: Journal | None
-) -> Iterator[tuple[UserSpoke, Step]]:
-    """Take what was said before the answer to an effect."""
-    return take_messages(state, inbox.messages_before(effect) if inbox is not None else (), journal)
-
-
-def take_messages_after(
-    state: State, inbox: Incoming | None, journal: Journal | None
-) -> Iterator[tuple[UserSpoke, Step]]:
-    """Take what was said before a complete answer of the model; it begins the next exchange.
-
-    After any other end nothing is taken: the caller shall see that end first.
-    """
-    completed = isinstance(state.phase, Settled) and isinstance(state.phase.outcome, Completed)
-    said = inbox.messages_before(None) if inbox is not None and completed else ()
-    for event, at in take_messages(state, said, journal):
-        # The first message leads to the next request, and the others wait for its reply.
-        yield event, Step(at.state, pending(at.state), at.notes)
 
 
 # Files as parts of messages: ``attach``.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.outcome_words import failure_in_words
+from toolreel._driver.watch import Begun, Watch
 from toolreel._internal import Concern, Level, is_heard, log
 from toolreel_core._protocol import (
     AskApproval,
@@ -105,48 +106,43 @@ def logged_as(kind: type[n.Note], field: str) -> str:
     return "presets" if kind is n.PresetsApplied and field == "names" else field
 
 
-def logged_fields(note: n.Note) -> dict[str, Field]:
-    """The fields of a note's record."""
-    return {logged_as(type(note), name): value for name, value in fields_of(note).items()}
-
-
-class LogWatch:
+class LogWatch(Watch):
     """Logs one run."""
 
-    def __init__(
-        self, run: str, begun: Step, performer: object, secrets: Mapping[str, str], *, replays: bool
-    ) -> None:
-        self._who: dict[str, object] = {"run": run, "replayed": replays or None}
-        self._performer, self._secrets = performer, secrets
-        log("loop", "debug", "run_began", {**self._who, "model": begun.state.plan.model})
-        self._tell(None, begun)
+    def __init__(self, begun: Begun) -> None:
+        self._run: dict[str, object] = {"run": begun.run, "replayed": begun.replays or None}
+        self._performer, self._secrets = begun.performer, begun.secrets
+        self._log("debug", "run_began", model=begun.first.state.plan.model)
+        self._log_notes(None, begun.first)
 
     def stepped(self, effect: Wanted | None, _event: Event, after: Step) -> None:
         """Log the notes of a step."""
-        self._tell(None if effect is None else effect.ref, after)
+        self._log_notes(None if effect is None else effect.ref, after)
 
     def ended(self, state: State, error: BaseException | None) -> None:
         """Log an end without an outcome: a run that rests, was stopped or broke."""
-        turns = {"turn": state.tally.turns}
-        match error:
-            case None if not isinstance(state.phase, Settled):
-                log("loop", "info", "run_rests", {**self._who, **turns})
-            case None:
-                return
-            case Exception():  # its caller gets the exception, and decides what it means
-                log("loop", "info", "run_broke", {**self._who, **turns, "error": type(error).__qualname__})
-            case _:
-                log("loop", "info", "run_stopped", {**self._who, **turns})
+        turns = state.tally.turns
+        if isinstance(error, Exception):  # its caller gets the exception, and decides what it means
+            self._log("info", "run_broke", turn=turns, error=type(error).__qualname__)
+        elif error is not None:
+            self._log("info", "run_stopped", turn=turns)
+        elif not isinstance(state.phase, Settled):
+            self._log("info", "run_rests", turn=turns)
 
-    def _tell(self, answered: int | None, step: Step) -> None:
+    def _log(self, level: Level, event: str, **values: object) -> None:
+        log("loop", level, event, {**self._run, **values})
+
+    def _log_notes(self, answered: int | None, step: Step) -> None:
         for note in step.notes:
-            concern, level = LEVELS[type(note)]
+            kind = type(note)
+            concern, level = LEVELS[kind]
             words = ""
             if isinstance(note, n.RunSettled) and (words := self._failure(step.state)):
                 level = "warning"
             if is_heard(concern, level):
-                ref = _wanted_by(note, step.effects) or answered
-                log(concern, level, name_of(note), {**self._who, "ref": ref, **logged_fields(note)}, words)
+                values = {logged_as(kind, name): value for name, value in fields_of(note).items()}
+                ref = _announced_ref(note, step.effects) or answered
+                log(concern, level, name_of(note), {**self._run, "ref": ref, **values}, words)
 
     def _failure(self, state: State) -> str:
         """What is logged of a run that failed; empty if it completed or was cancelled."""
@@ -160,13 +156,15 @@ class LogWatch:
         return text
 
 
-def _wanted_by(note: n.Note, wanted: Iterable[Effect]) -> int | None:
+def _announced_ref(note: n.Note, wanted: Iterable[Effect]) -> int | None:
     """The ref of the effect that a note announces; other notes are about the one that was answered."""
-    match note:
-        case n.RequestSent() | n.SummaryRequested():
-            return next((effect.ref for effect in wanted if isinstance(effect, SendRequest)), None)
-        case n.CallStarted() | n.ApprovalAsked():
-            calls = (effect for effect in wanted if isinstance(effect, RunTool | AskApproval))
-            return next((effect.ref for effect in calls if effect.call_id == note.call_id), None)
-        case _:
-            return None
+    for effect in wanted:
+        match note, effect:
+            case ((n.RequestSent() | n.SummaryRequested()), SendRequest()):
+                return effect.ref
+            case ((n.CallStarted() | n.ApprovalAsked()), (RunTool() | AskApproval())):
+                if effect.call_id == note.call_id:
+                    return effect.ref
+            case _:
+                continue
+    return None

@@ -54,42 +54,23 @@ class AsyncEndpoint(Protocol):
         ...
 
 
-@runtime_checkable
-class StreamingEndpoint(Protocol):
-    """What an :class:`Endpoint` may offer besides ``send``."""
-
-    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
-        """Each piece of the reply as it arrives, and last the event that ``send`` would return.
-
-        Closing the generator closes the response.
-        """
-        ...
-
-
-@runtime_checkable
-class AsyncStreamingEndpoint(Protocol):
-    """The async version of :class:`StreamingEndpoint`."""
-
-    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply as it arrives, and last the event that ``send`` would return."""
-        ...
-
-
 def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
-    """Each piece of a reply, if the endpoint streams, and last the event."""
-    if not isinstance(endpoint, StreamingEndpoint):
+    """Each piece of a reply, if the endpoint has a method ``stream``, and last the event."""
+    stream: Callable[[SendRequest], Generator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
+    if stream is None:
         yield endpoint.send(effect)
         return
-    with closing(endpoint.stream(effect)) as pieces:
+    with closing(stream(effect)) as pieces:
         yield from pieces
 
 
 async def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
     """The async version of :func:`pieces_of`."""
-    if not isinstance(endpoint, AsyncStreamingEndpoint):
+    stream: Callable[[SendRequest], AsyncGenerator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
+    if stream is None:
         yield await endpoint.send(effect)
         return
-    async with aclosing(endpoint.stream(effect)) as pieces:
+    async with aclosing(stream(effect)) as pieces:
         async for piece in pieces:
             yield piece
 
@@ -278,7 +259,6 @@ def check_given(**given: object) -> None:
 # a scope holds while the next piece is awaited, and never while it is used.
 
 
-_Reply: TypeAlias = ReplyReceived | RequestFailed
 _Scope = Callable[[], AbstractContextManager[object]]
 
 
@@ -319,15 +299,3 @@ async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGen
     finally:
         with scope():
             await items.aclose()
-
-
-def event_of(pieces: Generator[ReplyPiece, None, None]) -> _Reply:
-    """The event at the end of a reply."""
-    *_, event = [piece for piece in pieces if not isinstance(piece, Delta)]
-    return event
-
-
-async def aevent_of(pieces: AsyncGenerator[ReplyPiece, None]) -> _Reply:
-    """The async version of :func:`event_of`."""
-    *_, event = [piece async for piece in pieces if not isinstance(piece, Delta)]
-    return event

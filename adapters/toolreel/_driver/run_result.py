@@ -177,7 +177,7 @@ class Run:
 
         :raises ConfigError: if it rests at no call, or no agent began it
         """
-        return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, True))
+        return self._continuation().go_on(self, self._decision(True))
 
     def deny(self, reason: str = "") -> Self:
         """Deny the call that the run rests at, and go on.
@@ -185,15 +185,15 @@ class Run:
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call, or no agent began it
         """
-        return self._continuation().go_on(self, ApprovalGiven(self._asked().ref, False, reason))
+        return self._continuation().go_on(self, self._decision(False, reason))
 
     async def aapprove(self) -> Self:
         """The async version of :meth:`approve`."""
-        return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, True))
+        return await self._continuation().ago_on(self, self._decision(True))
 
     async def adeny(self, reason: str = "") -> Self:
         """The async version of :meth:`deny`."""
-        return await self._continuation().ago_on(self, ApprovalGiven(self._asked().ref, False, reason))
+        return await self._continuation().ago_on(self, self._decision(False, reason))
 
     def view(self, file: Path | str | None = None, *, open_page: bool = True) -> Path:
         """Write this run as one self-contained HTML page, and open it; returns the page's path.
@@ -210,10 +210,10 @@ class Run:
         """The cassette of this run, if it was recorded."""
         return None
 
-    def _asked(self) -> AskApproval:
+    def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
-                return effect
+                return ApprovalGiven(effect.ref, approved, reason)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
     def _continuation(self) -> Continuation:
@@ -224,28 +224,28 @@ class Run:
     def _shown(self, text: str) -> str:
         return printable(text if self.continuation is None else self.continuation.shown(text))
 
-    def _words(self) -> tuple[str, str]:
-        """The outcome in words, and a hint what to do."""
-        return describe_outcome(self.outcome, self.server, in_python=True)
-
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
-        said = self.text or self._words()[0]
+        line = " ".join((self.text or describe_outcome(self.outcome, self.server, in_python=True)[0]).split())
+        turns = counted(self.state.tally.turns, "turn")
+        said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
+        return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {self._calls()}>"
+
+    def _calls(self, failed: str = "") -> str:
         tally = self.state.tally
         ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
-        counts = f"{counted(tally.turns, 'turn')}, {counted(tally.tool_calls, 'tool call')}{ignored}"
-        return f"<Run {self.outcome.name}: {self._shown(_short(said))}; {counts}>"
+        return f"{counted(tally.tool_calls, 'tool call')}{failed}{ignored}"
 
     def _repr_html_(self) -> str:
         """A small table and the page of this run, for notebooks."""
         from html import escape
 
         outcome, tally = self.outcome, self.state.tally
+        words = describe_outcome(outcome, self.server, in_python=True)
         rows = {
-            outcome.name: self.text or "; ".join(filter(None, self._words())),
+            outcome.name: self.text or "; ".join(filter(None, words)),
             "model": self.state.present.model,
-            "turns": f"{tally.turns}, {counted(tally.tool_calls, 'tool call')}, {tally.failed_calls} failed"
-            + (f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""),
+            "turns": f"{tally.turns}, {self._calls(f', {tally.failed_calls} failed')}",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
             "cost": cost_in_words(self),
             "time": str(self.timing),
@@ -265,18 +265,15 @@ class Run:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """The run without a continuation."""
-        values = dict(zip(("state", "notes", "timing", "server"), state, strict=False))
-        for name, value in {"timing": Timing(), "server": NO_SERVER, "continuation": None, **values}.items():
+        names = ("state", "notes", "timing", "server", "continuation")
+        for name, value in zip(names, (*state, None), strict=True):
             object.__setattr__(self, name, value)
 
 
 def outcome_of(run: Run) -> Outcome | None:
     """The outcome of a run; ``None`` if it has not ended."""
-    match run.state.phase:
-        case Settled() as settled:
-            return settled.outcome
-        case _:
-            return None
+    phase = run.state.phase
+    return phase.outcome if isinstance(phase, Settled) else None
 
 
 def cost_in_words(run: Run) -> str:
@@ -303,8 +300,3 @@ def retold(
         at = step(at.state, event)
         notes += at.notes
     return Run(at.state, tuple(notes), timing=Timing(tuple(took)))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from toolreel._driver.endpoints import server_of
-from toolreel._driver.ports import Journal, Wanted, is_shown
-from toolreel._driver.run_result import Run
+from toolreel._driver.ports import Wanted, is_shown
+from toolreel._driver.progress import Progress
 from toolreel._driver.stream_events import (
-    ConstrainedText,
     NoteMade,
-    PartialAnswer,
     PartialOutput,
     ReasoningDelta,
-    RunEnded,
     ShownEvent,
     TextDelta,
     TextWithdrawn,
@@ -23,97 +19,93 @@ from toolreel._driver.stream_events import (
     ToolResult,
     ToolStarted,
 )
-from toolreel._driver.timing import Lap, Timing, record
+from toolreel_core._jsontext import Json
 from toolreel_core._loop import received
-from toolreel_core._plan import Plan
+from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import (
-    ApprovalGiven,
-    CancelRequested,
     Event,
-    Note,
     ReplyReceived,
     RequestFailed,
-    RunStarted,
     RunTool,
-    Settled,
     State,
-    Step,
     ToolReturned,
-    UserSpoke,
-    WaitElapsed,
     Waiting,
 )
 from toolreel_core._replies import Delta, deltas_in
 
 ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
 
+STOPPED: Final = "the stream of the run was closed before its end"
+"""The reason of the cancellation where a stream is not read to its end."""
+_GROWTH: Final = 64
+"""An answer is read again when it has grown by one part in this many: reading all of it at each piece would
+take time that is quadratic in its length."""
+_OPENERS: Final = ("{", "[", "`", "~")
 
-class ShownReply:
+
+class PartialAnswer:
+    """The value of a typed answer, as far as the pieces of a reply make it."""
+
+    def __init__(self, spec: OutputSpec) -> None:
+        self._spec = spec
+        self._texts: defaultdict[int | None, str] = defaultdict(str)
+        """The text of the reply, and of each call of the final tool, by its place."""
+        self._next: defaultdict[int | None, int] = defaultdict(int)
+        """The length at which a text is read again."""
+        self._shown: Json = None
+
+    def after(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
+        """The value after another piece, if it is another one than before."""
+        place, text = None, ""
+        if isinstance(piece, TextDelta):
+            text = piece.text
+        elif piece.name == self._spec.name:
+            place, text = piece.index, piece.arguments
+        self._texts[place] = whole = self._texts[place] + text
+        if not text or len(whole) < self._next[place]:
+            return ()
+        self._next[place] = len(whole) + len(whole) // _GROWTH
+        # Words, such as "4 pins are left", have no object.
+        if not (whole.lstrip().startswith(_OPENERS) or "{" in whole):
+            return ()
+        value = self._spec.partial(whole)
+        is_answer = self._spec.wrapped or isinstance(value, Mapping)
+        if value is None or value == self._shown or not is_answer:
+            return ()
+        self._shown = value
+        return (PartialOutput(piece.turn, value),)
+
+
+class _ShownReply:
     """The pieces of one reply that were shown."""
 
     def __init__(self, plan: Plan) -> None:
         self._answer = None if plan.output is None else PartialAnswer(plan.output)
-        self._constrained = ConstrainedText(plan) if plan.constrains_calls else None
-        self._text: list[str] = []
+        self._is_constrained = plan.constrains_calls
+        self._text = ""
         self._calls: list[tuple[str, str]] = []
         """Id and name of each call, as far as they are known."""
         self._place: dict[int, int] = {}
         """The latest call under each index that the server has given."""
-        self.anything = False
-        """Whether there was any piece at all."""
+        self._is_empty = True
 
-    def pieces(self, delta: Delta, turn: int) -> Iterator[ShownPiece]:
+    def pieces(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
         """The events for the next piece."""
-        piece = self._piece(delta, turn)
-        if self._constrained is not None and isinstance(piece, TextDelta):
-            yield from map(self._kept, self._constrained.after(piece))
-            return
-        yield self._kept(piece)
-        if self._answer is not None and not isinstance(piece, ReasoningDelta):
-            yield from self._answer.after(piece)
-
-    def _piece(self, delta: Delta, turn: int) -> TextDelta | ReasoningDelta | ToolCallDelta:
-        self.anything = True
+        self._is_empty = False
         match delta.kind:
             case "content":
-                return TextDelta(turn, delta.text)
+                if self._is_constrained:  # JSON of a call; an answer in it is shown at the end
+                    return ()
+                self._text += delta.text
+                text = TextDelta(turn, delta.text)
+                return (text, *self._answer.after(text)) if self._answer else (text,)
             case "reasoning":
-                return ReasoningDelta(turn, delta.text)
+                return (ReasoningDelta(turn, delta.text),)
             case "tool_call":
-                place, id_, name = self._call(delta)
-                return ToolCallDelta(turn, place, id_, name, "" if delta.name else delta.text)
+                call = ToolCallDelta(turn, *self._call(delta), "" if delta.name else delta.text)
+                return (call, *self._answer.after(call)) if self._answer else (call,)
             case _:
                 assert_never(delta.kind)
-
-    def _kept(self, piece: ShownPiece) -> ShownPiece:
-        if isinstance(piece, TextDelta):
-            self._text.append(piece.text)
-        return piece
-
-    def rest(self, turn: int, whole: Callable[[], str]) -> tuple[TextDelta, ...]:
-        """The end of an answer by a constrained call that was not shown yet.
-
-        :param whole: the text of the reply
-        """
-        if self._constrained is None or not self.anything:
-            return ()
-        text, shown = whole(), "".join(self._text)
-        rest = text[len(shown) :] if text.startswith(shown) else ""
-        return (TextDelta(turn, self._kept_text(rest)),) if rest else ()
-
-    def _kept_text(self, text: str) -> str:
-        self._text.append(text)
-        return text
-
-    def withdrawn(self, turn: int, remains: Callable[[], str]) -> tuple[TextWithdrawn, ...]:
-        """What to say at the end of the reply if the text that was shown is not its text.
-
-        :param remains: the text of the reply; not asked for if no text was shown
-        """
-        shown = "".join(self._text).strip()
-        if not shown or (text := remains()).strip() == shown:
-            return ()
-        return (TextWithdrawn(turn, text),)
 
     def _call(self, delta: Delta) -> tuple[int, str, str]:
         """Place, id and name of the call of a piece.
@@ -121,104 +113,63 @@ class ShownReply:
         Some servers give every call the index 0, so another id or another name begins another call.
         """
         place = self._place.get(delta.index)
-        if place is None or self._is_another(place, delta):
-            place = self._place[delta.index] = len(self._calls)
-            self._calls.append((delta.call_id, delta.name))
-        id_, name = self._calls[place]
+        id_, name = ("", "") if place is None else self._calls[place]
+        if delta.call_id and id_:
+            is_another = delta.call_id != id_
+        else:
+            is_another = bool(delta.name and name and delta.name != name)
+        if place is None or is_another:
+            place, id_, name = len(self._calls), "", ""
+            self._place[delta.index] = place
+            self._calls.append((id_, name))
         self._calls[place] = known = id_ or delta.call_id, name or delta.name
         return place, *known
 
-    def _is_another(self, place: int, delta: Delta) -> bool:
-        id_, name = self._calls[place]
-        if delta.call_id and id_:
-            return delta.call_id != id_
-        return bool(delta.name and name and delta.name != name)
-
-
-STOPPED: Final = "the stream of the run was closed before its end"
-"""The reason of the cancellation where a stream is not read to its end."""
+    def end(self, event: ReplyReceived | RequestFailed, before: State, after: State) -> list[ShownEvent]:
+        """The rest of the reply: all of one of which nothing came on the way, and what of it is withdrawn."""
+        turn, more = before.tally.turns, list[ShownEvent]()
+        if self._is_empty and isinstance(event, ReplyReceived):
+            for delta in deltas_in(event.body, before.present.provider.wire_form, whole=True):
+                more += self.pieces(delta, turn)
+        if self._is_empty or not (self._text.strip() or self._is_constrained):
+            return more
+        text = ""
+        if isinstance(event, ReplyReceived) and not isinstance(after.phase, Waiting):
+            text = received(event.body, before).reply.content
+        if self._is_constrained and text:
+            more.append(TextDelta(turn, text))
+        elif self._text.strip() and text.strip() != self._text.strip():
+            more.append(TextWithdrawn(turn, text))
+        return more
 
 
 class ShownRun:
-    """What a stream has shown of a run, and the step that it has reached."""
+    """What a stream has shown of a run."""
 
-    def __init__(self, at: Step) -> None:
-        self._at = at
-        self._notes: list[Note] = []
-        self._reply = self._awaited()
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._state = progress.at.state
+        self._reply = _ShownReply(self._state.present)
 
     def begin(self) -> list[ShownEvent]:
-        """What to show before anything is performed."""
-        return self._reached()
-
-    def show(self, effect: Wanted | None, answer: Event | Delta, after: Step) -> list[ShownEvent]:
-        """What to show for a delta, or for an event and the step that it led to."""
-        turn = self._at.state.tally.turns
-        if isinstance(answer, Delta):
-            return [*self._reply.pieces(answer, turn)]
-        # Reached before any of it is shown: the journal has the event already.
-        before, self._at = self._at.state, after
-        return [*self._answered(effect, answer, before), *self._reached()]
-
-    def end(self, timing: Timing, performer: object) -> RunEnded[Run]:
-        """The last event."""
-        server = server_of(performer, self._at.state.endpoint_name)
-        return RunEnded(Run(self._at.state, tuple(self._notes), timing=timing, server=server))
-
-    def cancel(self, journal: Journal | None, stopped: BaseException, lap: Lap) -> None:
-        """Record that a run was cancelled whose stream was closed or interrupted.
-
-        An error of the run itself cancels nothing: as without a stream, the run can then be resumed.
-        """
-        if journal is None or isinstance(stopped, Exception) or isinstance(self._at.state.phase, Settled):
-            return
-        try:
-            record(journal, None, CancelRequested(STOPPED), lap)
-        except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
-            warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
-
-    def _awaited(self) -> ShownReply:
-        return ShownReply(self._at.state.present)
-
-    def _answered(self, effect: Wanted | None, event: Event, before: State) -> list[ShownEvent]:
-        turn = before.tally.turns
-        match event:
-            case ReplyReceived() | RequestFailed():
-                if effect is not None and not is_shown(effect):
-                    return []
-                reply, self._reply = self._reply, self._awaited()
-                return _ended(reply, event, before, self._at.state)
-            case ToolReturned():
-                if isinstance(effect, RunTool):
-                    return [ToolResult(turn, effect.call_id, effect.name, event.output, event.parts)]
-                return []
-            case RunStarted() | ApprovalGiven() | WaitElapsed() | CancelRequested() | UserSpoke():
-                return []
-            case _:
-                assert_never(event)
-
-    def _reached(self) -> list[ShownEvent]:
-        self._notes += self._at.notes
-        turn = self._at.state.tally.turns
-        tools = [effect for effect in self._at.effects if isinstance(effect, RunTool)]
+        """What to show of the step that the run has reached."""
+        turn, at = self._state.tally.turns, self._progress.at
+        tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
         return [
-            *(NoteMade(note) for note in self._at.notes),
+            *(NoteMade(note) for note in at.notes),
             *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
         ]
 
-
-def _ended(
-    reply: ShownReply, event: ReplyReceived | RequestFailed, before: State, after: State
-) -> list[ShownEvent]:
-    """The rest of a reply: all of one of which nothing came on the way, and what of it is withdrawn."""
-    turn = before.tally.turns
-    if isinstance(event, RequestFailed):
-        return [*reply.withdrawn(turn, str)]
-    late = () if reply.anything else deltas_in(event.body, before.present.provider.wire_form, whole=True)
-    rest = [event for delta in late for event in reply.pieces(delta, turn)]
-
-    def text() -> str:
-        asked_again = isinstance(after.phase, Waiting)
-        return "" if asked_again else received(event.body, before).reply.content
-
-    return [*rest, *reply.rest(turn, text), *reply.withdrawn(turn, text)]
+    def show(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
+        """What to show for a delta, or for an event that the run has taken."""
+        before = self._state
+        if isinstance(answer, Delta):
+            return [*self._reply.pieces(answer, before.tally.turns)]
+        self._state, shown = self._progress.at.state, list[ShownEvent]()
+        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
+            shown = self._reply.end(answer, before, self._state)
+            self._reply = _ShownReply(self._state.present)
+        elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):
+            result = effect.call_id, effect.name, answer.output, answer.parts
+            shown = [ToolResult(before.tally.turns, *result)]
+        return [*shown, *self.begin()]

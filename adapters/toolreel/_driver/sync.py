@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING
 
-from toolreel._driver.endpoints import server_of
 from toolreel._driver.first_checks import performer_of
-from toolreel._driver.inbox import (
-    Incoming,
-    check_state,
-    step_with_message,
-    take_messages_after,
-    take_messages_before,
-)
-from toolreel._driver.performer import EffectScopes
+from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
     Endpoint,
     Journal,
@@ -28,16 +19,14 @@ from toolreel._driver.ports import (
     is_shown,
     pulled,
     secrets_of,
-    tell,
     withhold,
 )
+from toolreel._driver.progress import Answer, Progress, check_state, step_with_message, watched
 from toolreel._driver.run_result import Run
-from toolreel._driver.timing import LapTimes, record
-from toolreel._driver.watch import Watches, watched
 from toolreel_core._conversation import Said
-from toolreel_core._loop import pending, start, step
+from toolreel_core._loop import pending, start
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, Finish, State, Step, UserSpoke
+from toolreel_core._protocol import Event, State, Step, UserSpoke
 from toolreel_core._replies import Delta
 
 if TYPE_CHECKING:
@@ -70,7 +59,7 @@ def run(
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    able = performer_of(plan, performer)
+    able = performer_of(plan, performer, "run")
     return _run(start(plan), able, journal, observe, inbox)
 
 
@@ -84,12 +73,10 @@ def go_on(
 ) -> Run:
     """Continue a run that paused or was stored; effects that are still pending are performed (again).
 
+    The other parameters are those of :func:`run`.
+
     :param state: the last state of the run, from :class:`~toolreel._driver.run_result.Run` or
-        ``toolreel_core.load``
-    :param performer: performs the pending effects and all that follow
-    :param journal: records the new events
-    :param observe: called with each new note
-    :param inbox: what the user says meanwhile
+        ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
     check_state(state)
@@ -109,14 +96,11 @@ def speak(
 
     To a run that has paused, the message is kept, its pending effects are performed (again), and the next
     request sends the message. The limits of the plan apply to each exchange separately; those that begin with
-    ``max_conversation_`` hold for all together.
+    ``max_conversation_`` hold for all together. The other parameters are those of :func:`run`.
 
     :param run: the run, or its last state, for example from ``toolreel_core.load_state``
     :param content: what the user says: a text, or texts, images, audio and files in a list
-    :param performer: performs the effects that follow
     :param journal: the journal of the conversation so far, still open or reopened; records the new events
-    :param observe: called with each new note
-    :param inbox: what the user says meanwhile
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
@@ -137,15 +121,13 @@ def stream(
     is read from the server while you use an event. Closing the generator before its end closes the request
     and records a ``CancelRequested``.
 
-    :param plan: as for :func:`run`
-    :param performer: as for :func:`run`; pieces come from endpoints that have a method ``stream``, of others
-        the reply comes as a whole
-    :param journal: records the same events as for :func:`run`
-    :param inbox: what the user says meanwhile
+    The parameters are those of :func:`run`. Pieces come from endpoints that have a method ``stream``; of
+    others, the reply comes as a whole.
+
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    able = performer_of(plan, performer)
+    able = performer_of(plan, performer, "run")
     check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox)
 
@@ -160,11 +142,7 @@ def stream_on(
 ) -> Generator[StreamEvent, None, None]:
     """Continue a run like :func:`go_on`, or with ``say`` like :func:`speak`, and yield what happens.
 
-    :param state: the last state of the run
-    :param performer: performs the pending effects and all that follow
     :param say: what the user says
-    :param journal: records the new events
-    :param inbox: what the user says meanwhile
     :returns: a generator as that of :func:`stream`
     """
     withhold(journal, secrets_of(performer))
@@ -181,97 +159,59 @@ def _run(
     inbox: Incoming | None,
 ) -> Run:
     check_given(journal=journal, observe=observe, inbox=inbox)
-    laps = LapTimes(performer)
-    notes, reached = [*at.notes], at
-    tell(observe, at.notes)
     with watched(at, performer) as watches:
-        steps = _steps(at, performer, watches, journal, inbox, laps, streams=False)
-        for effect, answer, reached in steps:
-            notes += reached.notes
-            tell(observe, reached.notes)
-            if watches is not None and not isinstance(answer, Delta):
-                watches.stepped(effect, answer, reached)
-    server = server_of(performer, reached.state.endpoint_name)
-    return Run(reached.state, tuple(notes), timing=laps.timing, server=server)
+        progress = Progress(at, performer, watches, journal, inbox, observe)
+        for _ in _events(progress, performer, streams=False):
+            pass
+    return progress.run
 
 
 def _stream(
     at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None
 ) -> Generator[StreamEvent, None, None]:
-    from toolreel._driver.shown_run import ShownRun  # most runs are not shown
+    from toolreel._driver.shown_run import STOPPED, ShownRun  # most runs are not shown
+    from toolreel._driver.stream_events import RunEnded
 
-    laps = LapTimes(performer)
-    shown = ShownRun(at)
     with watched(at, performer) as watches:
+        progress = Progress(at, performer, watches, journal, inbox)
+        shown = ShownRun(progress)
         try:
             for event in shown.begin():
                 yield event
-            begun = _steps(at, performer, watches, journal, inbox, laps, streams=True)
-            with closing(begun) as steps:
-                for effect, answer, after in steps:
-                    if watches is not None and not isinstance(answer, Delta):
-                        watches.stepped(effect, answer, after)
-                    for event in shown.show(effect, answer, after):
+            with closing(_events(progress, performer, streams=True)) as events:
+                for effect, answer in events:
+                    for event in shown.show(effect, answer):
                         yield event
         except BaseException as stopped:
-            shown.cancel(journal, stopped, laps.rest())
+            progress.cancel(stopped, STOPPED)
             raise
-    yield shown.end(laps.timing, performer)
+    yield RunEnded(progress.run)
 
 
-def _steps(
-    at: Step,
-    performer: Performer,
-    watches: Watches | None,
-    journal: Journal | None,
-    inbox: Incoming | None,
-    laps: LapTimes,
-    *,
-    streams: bool,
-) -> Generator[tuple[Wanted | None, Event | Delta, Step], None, None]:
-    """The loop: each event with the effect that it answers and the step that it leads to.
+def _events(
+    progress: Progress, performer: Performer, *, streams: bool
+) -> Generator[tuple[Wanted | None, Event | Delta], None, None]:
+    """The loop: each event that the run takes, with the effect that it answers.
 
-    :param laps: gets the times of each effect
     :param streams: whether the pieces of a reply are wanted before its event
     """
-    scopes = EffectScopes(at.state, watches)
-    withhold(journal, secrets_of(performer))
-    while wanted := [effect for effect in at.effects if not isinstance(effect, Finish)]:
-        scopes.renew(at.state)
-        answers: Iterable[tuple[Wanted, Event | None]] = ()
-        if streams and is_shown(wanted[0]) and isinstance(performer, StreamingPerformer):
-            began, first, asked = laps.now(), None, wanted[0]
-            pulls = pulled(performer.stream(asked), partial(scopes.around, asked))
-            with closing(pulls) as pieces:
+    while wanted := progress.wanted():
+        asked = wanted[0]
+        answers: Iterable[Answer] = ()
+        if streams and is_shown(asked) and isinstance(performer, StreamingPerformer):
+            with closing(pulled(performer.stream(asked), progress.begin(asked))) as pieces:
                 for piece in pieces:
-                    if not isinstance(piece, Delta):
-                        answers = [(asked, scopes.answered(asked, piece))]
-                        laps.stop(asked, began, first)
-                        continue
-                    if first is None:
-                        first = laps.now()
-                        scopes.began_to_arrive(asked)
-                    yield asked, piece, at
+                    if isinstance(piece, Delta):
+                        progress.began_to_arrive(asked)
+                        yield asked, piece
+                    else:
+                        answers = [(asked, progress.end(asked, piece))]
         else:
-            answers = _answers(performer, wanted, scopes, laps)
-        for effect, answer in answers:
-            for said, after in take_messages_before(effect, at.state, inbox, journal):
-                at = after
-                yield None, said, at
-            if answer is None:  # an approver said "not now"
-                return
-            lap = laps.take(effect, answer, at.state.tally.turns)
-            event = record(journal, effect, answer, lap)
-            at = step(at.state, event)
-            yield effect, event, at
-        for said, after in take_messages_after(at.state, inbox, journal):
-            at = after
-            yield None, said, at
+            answers = _answers(progress, performer, wanted)
+        yield from progress.take(answers)
 
 
-def _answers(
-    performer: Performer, effects: Sequence[Wanted], scopes: EffectScopes, laps: LapTimes
-) -> Iterator[tuple[Wanted, Event | None]]:
+def _answers(progress: Progress, performer: Performer, effects: Sequence[Wanted]) -> Iterator[Answer]:
     """Each effect with the event that answers it; several effects run concurrently, in threads.
 
     The results come in the order of the effects, not in the order in which they finish, so that a journal is
@@ -279,17 +219,14 @@ def _answers(
     """
 
     def perform(effect: Wanted) -> Event | None:
-        began = laps.now()
-        with scopes.around(effect):
+        with progress.begin(effect)():
             answer = performer.perform(effect)
-        event = scopes.answered(effect, answer)
-        laps.stop(effect, began)
-        return event
+        return progress.end(effect, answer)
 
     if len(effects) == 1:  # in the calling thread: a pool would cost more than most effects
         yield effects[0], perform(effects[0])
         return
     from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
 
-    with ThreadPoolExecutor(len(effects) or 1, thread_name_prefix="toolreel") as pool:
+    with ThreadPoolExecutor(len(effects), thread_name_prefix="toolreel") as pool:
         yield from zip(effects, pool.map(perform, effects), strict=True)

@@ -6,19 +6,14 @@ limits the time of a run is on the events (``at_ms``).
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel._driver.ports import Journal, Wanted
-from toolreel_core._protocol import AskApproval, CancelRequested, Event, RunTool, SendRequest, Wait
+from toolreel._driver.ports import Wanted
+from toolreel_core._protocol import CancelRequested, Event, RunTool, SendRequest, Wait
 
 EffectTimeKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
-
-_SECOND: Final = 1000
-_MINUTE: Final = 60 * _SECOND
-_HOUR: Final = 60 * _MINUTE
 
 
 # Named tuples, since a driver makes one of each for every effect, and they take less than frozen dataclasses.
@@ -62,20 +57,12 @@ class EffectTime(NamedTuple):
     @classmethod
     def of(cls, effect: Wanted | None, event: Event, lap: Lap, turn: int) -> EffectTime:
         """What an effect took, from its times."""
-        answered = None if isinstance(event, CancelRequested) else effect
-        match answered:
-            case None:
-                return cls("cancelled", "", None, turn, *lap)
-            case SendRequest(ref):
-                return cls("request", "", ref, turn, *lap)
-            case RunTool() as call:
-                return cls("tool", call.name, call.ref, turn, *lap, call.call_id)
-            case AskApproval() as call:
-                return cls("approval", call.name, call.ref, turn, *lap, call.call_id)
-            case Wait(ref):
-                return cls("wait", "", ref, turn, *lap)
-            case _:
-                assert_never(answered)
+        if effect is None or isinstance(event, CancelRequested):
+            return cls("cancelled", "", None, turn, *lap)
+        if isinstance(effect, SendRequest | Wait):
+            return cls("request" if isinstance(effect, SendRequest) else "wait", "", effect.ref, turn, *lap)
+        kind: EffectTimeKind = "tool" if isinstance(effect, RunTool) else "approval"
+        return cls(kind, effect.name, effect.ref, turn, *lap, effect.call_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +78,22 @@ class Timing:
     @property
     def total_ms(self) -> int | None:
         """The whole run; less than the sum of its parts where tools ran together."""
-        return self._sum(took.passed_ms for took in self.took)
+        return _sum(took.passed_ms for took in self.took) if self.took else None
 
     @property
     def model_ms(self) -> int | None:
         """All requests together."""
-        return self._sum(took.ms for took in self.requests)
+        return self._sum_of("request")
 
     @property
     def tools_ms(self) -> int | None:
         """All tool calls together."""
-        return self._sum(took.ms for took in self.tools)
+        return self._sum_of("tool")
 
     @property
     def waiting_ms(self) -> int | None:
         """All waits between retries, and all waiting for approvals."""
-        return self._sum(took.ms for took in self.took if took.kind in {"wait", "approval"})
+        return self._sum_of("wait", "approval")
 
     @property
     def requests(self) -> tuple[EffectTime, ...]:
@@ -136,10 +123,17 @@ class Timing:
         shown = ", ".join(f"{name} {duration(ms)}" for name, ms in parts.items() if ms)
         return duration(self.total_ms) + (f" ({shown})" if shown else "")
 
-    def _sum(self, parts: Iterable[int | None]) -> int | None:
-        found = [*parts]
-        known = [ms for ms in found if ms is not None]
-        return sum(known) if self.took and len(known) == len(found) else None
+    def _sum_of(self, *kinds: EffectTimeKind) -> int | None:
+        return _sum(took.ms for took in self.took if took.kind in kinds) if self.took else None
+
+
+def _sum(parts: Iterable[int | None]) -> int | None:
+    total = 0
+    for ms in parts:
+        if ms is None:
+            return None
+        total += ms
+    return total
 
 
 def duration(ms: int) -> str:
@@ -148,85 +142,11 @@ def duration(ms: int) -> str:
     >>> duration(40), duration(1234), duration(83_000), duration(3_720_000)
     ('40 ms', '1.2 s', '1 min 23 s', '1 h 2 min')
     """
-    if ms < _SECOND:
+    seconds, minutes = ms // 1000, ms // 60_000
+    if not seconds:
         return f"{ms} ms"
-    if ms < _MINUTE:
-        tenths = ms // 100
-        return f"{tenths // 10}.{tenths % 10} s"
-    if ms < _HOUR:
-        return f"{ms // _MINUTE} min {ms % _MINUTE // _SECOND} s"
-    return f"{ms // _HOUR} h {ms % _HOUR // _MINUTE} min"
-
-
-def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap) -> Event:
-    """Record an event, with its times in a journal that keeps them; the event that the run continues with.
-
-    A journal that keeps none has no method ``record_timed``.
-    """
-    if journal is None:
-        return event
-    timed: Callable[[Wanted | None, Event, Lap], Event | None] | None
-    timed = getattr(journal, "record_timed", None)
-    written = journal.record(effect, event) if timed is None else timed(effect, event, lap)
-    return written or event
-
-
-class LapTimes:
-    """The times of what a driver performs, from its begin on.
-
-    The clock is that of the ports if it tells the time (``now``, in seconds), else the system's. A performer
-    that answers from a record has a method ``lap_of``: the recorded times of an effect that it has answered,
-    or ``None`` if it was performed just now. Effects that run together are started and stopped in threads of
-    their own, and taken by the driver, in its order.
-    """
-
-    def __init__(self, performer: object) -> None:
-        self.now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
-        """The time, in seconds."""
-        self._retold: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
-        self._began = self.now()
-        self._told = 0
-        """The milliseconds since then that laps have told of."""
-        self._ended: dict[int, tuple[float, float, float | None]] = {}
-        self._took: list[EffectTime] = []
-
-    @property
-    def timing(self) -> Timing:
-        """The times so far."""
-        return Timing(tuple(self._took))
-
-    def stop(self, effect: Wanted, started: float, first: float | None = None) -> None:
-        """Note that an effect has ended that was started then.
-
-        :param first: when the first piece of its reply came
-        """
-        self._ended[effect.ref] = started, self.now(), first
-
-    def take(self, effect: Wanted, event: Event, turn: int) -> Lap:
-        """The times of an effect that has ended, of the event that came of it, in this turn."""
-        started, ended, first = self._ended.pop(effect.ref)
-        lap = None if self._retold is None else self._retold(effect)
-        if lap is None:
-            lap = Lap(
-                _ms(ended - started), self._passed(ended), None if first is None else _ms(first - started)
-            )
-        else:  # what follows goes on from here: reading a record takes a run no time
-            self._began, self._told = ended, 0
-        self._took.append(EffectTime.of(effect, event, lap, turn))
-        return lap
-
-    def rest(self) -> Lap:
-        """The time since the last effect that ended: that of what is cancelled now."""
-        passed = self._passed(self.now())
-        return Lap(passed, passed)
-
-    def _passed(self, now: float) -> int:
-        passed = _ms(now - self._began) - self._told
-        if passed < 0:  # of several that ran together, one that was done before the others
-            return 0
-        self._told += passed
-        return passed
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)
+    if not minutes:
+        return f"{seconds}.{ms % 1000 // 100} s"
+    if minutes < 60:
+        return f"{minutes} min {seconds % 60} s"
+    return f"{minutes // 60} h {minutes % 60} min"

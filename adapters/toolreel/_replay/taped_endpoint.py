@@ -7,9 +7,9 @@ For replaying many runs, and for your own drivers. For an async driver, wrap it 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Final
+from typing import Final, cast
 
-from toolreel._driver import Listener, ReplyPiece, event_of
+from toolreel._driver import Listener, ReplyPiece
 from toolreel.cassette import (
     CLOSED,
     Break,
@@ -25,7 +25,6 @@ from toolreel.http import (
     Intake,
     TooLarge,
     UndecodableBody,
-    broken,
 )
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
 from toolreel_core._replies import Delta
@@ -88,7 +87,8 @@ class TapedEndpoint:
             encoded, streamed = "content-encoding" in headers, is_stream(stored)
             if not (encoded or streamed or stored.broke) and len(stored.body) <= self._at_once:
                 return response_event(effect.ref, stored.status, headers, stored.body)
-        return event_of(self._reply_pieces(effect, stored))
+        *_, event = self._reply_pieces(effect, stored)
+        return cast("ReplyReceived | RequestFailed", event)
 
     def _reply_pieces(
         self, effect: SendRequest, stored: StoredResponse | Break
@@ -112,7 +112,7 @@ class TapedEndpoint:
             else:
                 event = _failure_of_break(effect.ref, stored.broke)
         except (TooLarge, UndecodableBody) as error:
-            event = broken(effect.ref, stored.status, error)
+            event = error.event(effect.ref, stored.status)
         yield from rest
         yield event
 

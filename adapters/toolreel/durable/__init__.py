@@ -8,14 +8,29 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._account_limits import Estimate, Limits, Started, seconds_to_wait
     from toolreel.durable._book import StoredJournal, number_of
     from toolreel.durable._database import open_database, tables_in
     from toolreel.durable._engine import close_database, database_url
-    from toolreel.durable._ledger import TICKETS, Granted, Ledger, Queued, Refused, TicketLost
+    from toolreel.durable._ledger import (
+        GRANTED,
+        TICKETS,
+        Estimate,
+        Ledger,
+        Limits,
+        Started,
+        Turn,
+        seconds_to_wait,
+    )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
-    from toolreel.durable._looks import RunLook, RunLooks, age
-    from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
+    from toolreel.durable._runs import (
+        Awaited,
+        DurableRun,
+        DurableRuns,
+        RunLook,
+        RunLooks,
+        RunSummary,
+        age,
+    )
     from toolreel.durable._slots import take_slot
     from toolreel.durable._store import Store, Written
     from toolreel.durable._worker import Worker

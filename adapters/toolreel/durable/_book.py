@@ -113,7 +113,7 @@ class Book:
             self._blobs |= blob_lines(event, self._blobs)
         self._secrets = secrets
         self._source = recorded.source
-        self.watches: Watches | None = None
+        self.watches = Watches([], state, None)
         """What watches the run while its effects are performed."""
 
     @property
@@ -163,8 +163,7 @@ class Book:
 
     def _fold(self, event: Event) -> None:
         after = step(self.state, event)
-        if self.watches is not None:
-            self.watches.stepped(self._answered_by(event), event, after)
+        self.watches.stepped(self._answered_by(event), event, after)
         self.state = after.state
         self.events += 1
 

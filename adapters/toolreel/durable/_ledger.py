@@ -1,4 +1,4 @@
-"""Turns at an account, shared by processes: first come, first served, by tickets in one database.
+"""Limits of an account at a provider, and turns within them: tickets in a database that processes share.
 
 Every method is one short transaction that holds the account's row, so that turns are given one after another,
 by one clock, whichever process asks. A process that waits says so again with each attempt; one that has died
@@ -7,18 +7,113 @@ stops saying so, and its ticket goes.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel.durable._account_limits import Estimate, Limits, Started, seconds_to_wait
 from toolreel.durable._engine import database_url, engine_of, exclusive
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import JsonText, as_tree, parse
+from toolreel_core._protocol import SendRequest
+from toolreel_core._settings import Price
+
+_BYTES_PER_TOKEN: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one account at a provider, kept by all processes that name the same database and account.
+
+    :raises ConfigError: if a limit is no positive number, or there is none
+    """
+
+    account: str
+    """Names the account; processes that share it name it alike."""
+    database: str | Path = field(repr=False)
+    """A SQLite file, or the URL of a PostgreSQL database, which may hold a password."""
+    requests: int | None = None
+    """Requests that may start in any window."""
+    tokens: int | None = None
+    """Tokens that requests which start in any window may take: estimated at first, then as counted."""
+    window: float = 60.0
+    """Seconds of a window."""
+    max_cost: float | None = None
+    """What the account may spend in all; a request that might pass it is refused with status 402."""
+    price: Price | None = None
+    """What the account pays, where replies do not say what they cost."""
+    reply_tokens: int = 1_000
+    """Tokens to reserve for a reply where the request does not limit it."""
+    max_wait: float | None = None
+    """Seconds to wait for a turn; then the request is refused with status 429. The run's own limit of time
+    holds anyway."""
+    slack: float = 1.0
+    """Seconds that may pass between a turn and the request; each window is longer by them, so that the limits
+    are exact for the requests themselves."""
+
+    def __post_init__(self) -> None:
+        if not self.account.strip():
+            raise ConfigError("account: expected a name for the account, got an empty text")
+        for key in ("requests", "tokens", "window", "max_cost", "max_wait", "slack", "reply_tokens"):
+            value = getattr(self, key)
+            if value is not None and (isinstance(value, bool) or not 0 < value < math.inf):
+                raise ConfigError(f"{key}: expected a number above 0, got {value!r}")
+        if self.requests is None and self.tokens is None and self.max_cost is None:
+            raise ConfigError(f"limits of {self.account!r}: write requests=, tokens= or max_cost=")
+
+    @property
+    def span(self) -> float:
+        """Seconds for which a turn counts."""
+        return self.window + self.slack
+
+    def estimate(self, effect: SendRequest) -> Estimate:
+        """What a request is expected to take."""
+        request = effect.request
+        options = as_tree(parse(JsonText(request.options.text)))
+        caps = (options.get(key) for key in ("max_completion_tokens", "max_tokens"))
+        cap = next((each for each in caps if type(each) is int and each > 0), self.reply_tokens)
+        prompt = sum(map(len, request.pieces())) // _BYTES_PER_TOKEN + 1
+        return Estimate(prompt + cap, 0.0 if self.price is None else self.price.cost(prompt, cap))
+
+
+class Estimate(NamedTuple):
+    """What a request is expected to take."""
+
+    tokens: int
+    cost: float
+
+
+class Started(NamedTuple):
+    """A request that counts in the present window."""
+
+    at: float
+    tokens: int
+
+
+def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, limits: Limits) -> float:
+    """Seconds until one more request of this many tokens may start; 0 if it may now.
+
+    >>> limits = Limits("a", "a.sqlite", requests=2, slack=1)
+    >>> seconds_to_wait([Started(100.0, 5), Started(120.0, 5)], 130.0, 5, limits)
+    31.0
+
+    :param started: in the order of their starts
+    """
+    count, tokens, free_at = len(started), sum(each.tokens for each in started), now
+    for each in started:
+        fits = limits.requests is None or count < limits.requests
+        if fits and (limits.tokens is None or tokens + own_tokens <= limits.tokens):
+            break
+        count, tokens, free_at = count - 1, tokens - each.tokens, each.at + limits.span
+    return max(0.0, free_at - now)
+
 
 _METADATA: Final = sa.MetaData()
 
@@ -65,34 +160,19 @@ _ABANDONED: Final = 3_600.0
 """Seconds after which a request that was never settled counts as spent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
-    """The request may start now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """The request has to wait."""
+class Turn(NamedTuple):
+    """When the request of a ticket may start."""
 
     seconds: float
-    """At least so long."""
-    is_next: bool
+    """At least so long it has to wait."""
+    is_next: bool = True
     """Whether nobody is before it."""
+    refusal: str = ""
+    """Why it can never start; empty if it can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The request can never start."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class TicketLost:
-    """The ticket is gone, since this process did not ask for too long; take another one."""
-
-
-Turn: TypeAlias = Granted | Queued | Refused | TicketLost
+GRANTED: Final = Turn(0.0)
+"""The request may start now."""
 
 
 @dataclass(slots=True)
@@ -149,28 +229,33 @@ class Ledger:
             adding = insert(TICKETS).values(row).returning(TICKETS.c.ticket)
             return int(connection.execute(adding).scalar_one())
 
-    def attempt(self, ticket: int) -> Turn:
-        """Ask for the turn of a ticket; if it is granted, the request counts from now on."""
+    def attempt(self, ticket: int) -> Turn | None:
+        """Ask for the turn of a ticket; if it is granted, the request counts from now on.
+
+        ``None`` if the ticket is gone, since this process did not ask for too long; take another one.
+        """
         with self._held() as (connection, now, account):
-            own = connection.execute(select(TICKETS).where(TICKETS.c.ticket == ticket)).one_or_none()
+            mine = TICKETS.c.ticket == ticket
+            own = connection.execute(select(TICKETS).where(mine)).one_or_none()
             if own is None:
-                return TicketLost()
+                return None
             if why := self._refusal(connection, own, account.spent):
-                connection.execute(delete(TICKETS).where(TICKETS.c.ticket == ticket))
-                return Refused(why)
-            mine = update(TICKETS).where(TICKETS.c.ticket == ticket)
+                connection.execute(delete(TICKETS).where(mine))
+                return Turn(0.0, refusal=why)
             # First: a process that asks is alive, however long ago it last asked.
-            connection.execute(mine.values(alive_until=now + LEASE))
+            connection.execute(update(TICKETS).where(mine).values(alive_until=now + LEASE))
             self._tidy(connection, now)
-            waiting = TICKETS.c.account == self.limits.account, TICKETS.c.started_at.is_(None)
-            first = connection.execute(select(func.min(TICKETS.c.ticket)).where(*waiting)).scalar()
-            is_next = first is None or first >= ticket
-            wait = self._seconds(connection, now, own.tokens)
-            wait = max(wait, account.blocked_until - now)
-            if is_next and wait <= 0:
-                connection.execute(mine.values(started_at=now))
-                return Granted()
-            return Queued(max(0.0, wait), is_next)
+            of_account = TICKETS.c.account == self.limits.account
+            waiting = select(func.min(TICKETS.c.ticket)).where(of_account, TICKETS.c.started_at.is_(None))
+            first = connection.execute(waiting).scalar()
+            counting = of_account, TICKETS.c.started_at > now - self.limits.span
+            counted = select(TICKETS.c.started_at, TICKETS.c.tokens).where(*counting)
+            rows = connection.execute(counted.order_by(TICKETS.c.started_at))
+            wait = seconds_to_wait([Started(*row) for row in rows], now, own.tokens, self.limits)
+            turn = Turn(max(0.0, wait, account.blocked_until - now), first is None or first >= ticket)
+            if turn == GRANTED:
+                connection.execute(update(TICKETS).where(mine).values(started_at=now))
+            return turn
 
     def give_back(self, ticket: int) -> None:
         """Give a turn back that came too late to be used; the ticket keeps its place."""
@@ -223,12 +308,6 @@ class Ledger:
             f"the account {limits.account!r} has spent {reserved:.6g} of {limits.max_cost:g}, and the "
             f"request may take {own.cost:.6g}; raise max_cost to go on"
         )
-
-    def _seconds(self, connection: Connection, now: float, tokens: int) -> float:
-        counting = TICKETS.c.account == self.limits.account, TICKETS.c.started_at > now - self.limits.span
-        query = select(TICKETS.c.started_at, TICKETS.c.tokens).where(*counting).order_by(TICKETS.c.started_at)
-        started = [Started(row.started_at, row.tokens) for row in connection.execute(query)]
-        return seconds_to_wait(started, now, tokens, self.limits)
 
     def _tidy(self, connection: Connection, now: float) -> None:
         """Remove the tickets of processes that are gone, and what no window counts any more."""

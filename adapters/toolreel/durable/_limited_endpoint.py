@@ -14,7 +14,7 @@ from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Final, TypeAlias, assert_never, cast, overload
+from typing import Final, Generic, TypeAlias, TypeVar, cast, overload
 
 from toolreel._driver import (
     AsyncEndpoint,
@@ -26,14 +26,14 @@ from toolreel._driver import (
     time_left,
 )
 from toolreel._internal import MissingExtra
-from toolreel.durable._account_limits import Limits
-from toolreel.durable._ledger import Granted, Ledger, Queued, Refused, TicketLost, Turn
+from toolreel.durable._ledger import GRANTED, Ledger, Limits, Turn
 from toolreel.tools import awaited, in_thread
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
 
+_Endpoint = TypeVar("_Endpoint")
 _POLL: Final = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
 _POLL_NEXT: Final = 1.0
@@ -43,7 +43,7 @@ _NO_RETRY_MS: Final = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-Asking: TypeAlias = Generator[Callable[[], Turn] | float, Turn, int | RequestFailed]
+Asking: TypeAlias = Generator[Callable[[], Turn | None] | float, Turn | None, int | RequestFailed]
 """Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
 
 
@@ -62,30 +62,26 @@ def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
         while True:
             since = time.monotonic()
             turn = yield partial(ledger.attempt, ticket)
-            match turn:
-                case Granted():
-                    # A turn that took too long to arrive may be in no window any more.
-                    if time.monotonic() - since <= limits.slack / 2:
-                        granted = True
-                        return ticket
-                    ledger.give_back(ticket)
-                case Queued():
-                    left = allowed - (time.monotonic() - began)
-                    if turn.seconds >= left:
-                        why = (
-                            f"the account {limits.account!r} is at its limits for {turn.seconds:.1f} s or "
-                            f"more, and the request may wait {max(0.0, left):.1f} s"
-                        )
-                        return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
-                    waited = True
-                    pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
-                    yield min(pause, _POLL_NEXT, left)
-                case Refused():
-                    return RequestFailed(effect.ref, "status", turn.why, 402)
-                case TicketLost():
-                    ticket = ledger.join(estimate)
-                case _:
-                    assert_never(turn)
+            if turn is None:
+                ticket = ledger.join(estimate)
+            elif turn.refusal:
+                return RequestFailed(effect.ref, "status", turn.refusal, 402)
+            elif turn != GRANTED:
+                left = allowed - (time.monotonic() - began)
+                if turn.seconds >= left:
+                    why = (
+                        f"the account {limits.account!r} is at its limits for {turn.seconds:.1f} s or "
+                        f"more, and the request may wait {max(0.0, left):.1f} s"
+                    )
+                    return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
+                waited = True
+                pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
+                yield min(pause, _POLL_NEXT, left)
+            elif time.monotonic() - since <= limits.slack / 2:
+                granted = True
+                return ticket
+            else:  # a turn that took too long to arrive may be in no window any more
+                ledger.give_back(ticket)
     finally:
         if waited:
             ledger.waits.add(time.monotonic() - began)
@@ -115,10 +111,8 @@ def limited(endpoint: Endpoint | AsyncEndpoint, limits: Limits) -> LimitedEndpoi
 
 
 @dataclass(frozen=True, slots=True)
-class LimitedEndpoint:
-    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
-
-    endpoint: Endpoint
+class _Limited(Generic[_Endpoint]):
+    endpoint: _Endpoint
     ledger: Ledger
 
     @property
@@ -129,6 +123,11 @@ class LimitedEndpoint:
     def close(self) -> None:
         """Close the connections to the database."""
         self.ledger.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedEndpoint(_Limited[Endpoint]):
+    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Wait for the turn of the request, and send it."""
@@ -168,20 +167,8 @@ class LimitedEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncLimitedEndpoint:
+class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
     """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
-
-    endpoint: AsyncEndpoint
-    ledger: Ledger
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
-        return secrets_of(self.endpoint)
-
-    def close(self) -> None:
-        """Close the connections to the database."""
-        self.ledger.close()
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Wait for the turn of the request, and send it."""

@@ -9,32 +9,51 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal
+from math import inf
+from typing import Any, Final, Literal, TypeAlias
 
 from dbos import DBOS
 
-from toolreel._driver import Performer, Wanted, check_endpoints, joined_trace, watched
+from toolreel._driver import EffectScopes, Lap, Performer, Wanted, check_endpoints, joined_trace, watched
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
-from toolreel.durable._answers import Answers, Uncertain
 from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
 from toolreel.durable._engine import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, Resting, Segment, Store, Written, now_ms
+from toolreel.durable._store import Claimed, InboxEntry, Resting, Segment, Store, Written, now_ms
 from toolreel_core._errors import ConfigError, ToolreelError
-from toolreel_core._loop import pending
-from toolreel_core._protocol import AskApproval, RunTool, Settled, Step, Wait, fingerprint, tag
-from toolreel_core._tools import ToolSurface
+from toolreel_core._jsontext import digest
+from toolreel_core._loop import pending, uncertain
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AskApproval,
+    CancelRequested,
+    Event,
+    RunTool,
+    Settled,
+    Step,
+    ToolReturned,
+    UserSpoke,
+    Wait,
+    WaitElapsed,
+    fingerprint,
+    tag,
+)
+from toolreel_core._tools import ToolSurface, failed, result_unknown
 
 INLINE_MS: Final = 1_000
 """A wait of at most this long is slept through; a longer one gives its place to another run."""
 MAX_INTERRUPTIONS: Final = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
+
+Uncertain: TypeAlias = Literal["repeat", "ask"]
+"""What is done about a call that a dead worker may have begun, if repeating it may do harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +75,7 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
     segment = _Segment(claimed, policy, store, see)
     try:
         with joined_trace(claimed.trace):
-            return segment.go()
+            return segment.perform()
     except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
@@ -66,17 +85,25 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
 class _Segment:
     """The segment of one run while it runs."""
 
+    _book: Book
+    _scopes: EffectScopes
+
     def __init__(self, claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> None:
         self._claimed = claimed
         self._policy = policy
         self._store = store
         self._see = see
         self._events = 0
+        """Events before the present step."""
+        self._first_event: int | None = None
+        """Events when what is stored was read."""
         self._early: dict[str, tuple[str, ...]] = {}
-        self._answers: Answers | None = None
-        """Once what is stored was read."""
+        self._inbox_read = 0
+        """How many things that were said the run has heard."""
+        self._doubtful = claimed.interrupted > 0
+        """Whether the next effect may have been begun by a worker that died."""
 
-    def go(self) -> str:
+    def perform(self) -> str:
         """Go on from what is stored."""
         if self._claimed.interrupted > MAX_INTERRUPTIONS:
             return self.let_go(
@@ -84,42 +111,25 @@ class _Segment:
                 f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
                 "then resume it",
             )
-        book, inbox_read = self._begun()
-        performer, run = self._policy.performer, self._claimed.run_id
-        with watched(Step(book.state, pending(book.state), ()), performer, run) as watches:
-            book.watches = watches
-            uncertain, inbox_after = self._policy.uncertain, self._store.inbox_after
-            answers = Answers(book, self._claimed, performer, uncertain, inbox_after, inbox_read)
-            self._answers = answers
+        self._begin()
+        book = self._book
+        begun = Step(book.state, pending(book.state), ())
+        with watched(begun, self._policy.performer, self._claimed.run_id) as watches:
+            book.watches, self._scopes = watches, EffectScopes(book.state, watches)
             try:
-                return self._go_on(answers)
+                return self._perform_steps()
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
-    def _go_on(self, answers: Answers) -> str:
-        book = answers.book
-        while True:
-            wanted, self._events = book.wanted, book.events
-            if wanted and self._policy.stopping.is_set():
-                return self.let_go("queued")
-            stored = self._perform(answers, wanted)
-            if stored.problem:
-                return self.let_go("failed", stored.problem)
-            if book.events > self._events:
-                continue
-            resting = self._resting(answers, wanted)
-            if self._store.release(self._claimed, resting):
-                return resting.status
-            if not any(answers.waits_for_somebody(effect) for effect in wanted):  # else the next step hears
-                self._step(answers, "hear", answers.hear)
-
     def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
         """Let go of the run before its end."""
-        answers = self._answers
-        inbox_read, wake_at = (0, 0) if answers is None else (answers.inbox_read, answers.wake_at)
-        interrupted = self._claimed.interrupted if answers is None or answers.doubtful else 0
         rest = Resting(
-            status, self._events, inbox_read, problem=why, wake_at=wake_at, interrupted=interrupted
+            status,
+            self._events,
+            self._inbox_read,
+            problem=why,
+            wake_at=self._wake_at,
+            interrupted=self._claimed.interrupted if self._doubtful else 0,
         )
         self._store.release(self._claimed, rest)
         return status
@@ -137,66 +147,84 @@ class _Segment:
         self._store.release(claimed, rest)
         return "queued"
 
-    def _begun(self) -> tuple[Book, int]:
-        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past.
-
-        :returns: with how many things that were said the run has inbox_read
-        """
-        own = self._store.done(self._claimed.workflow_id) if self._claimed.recovered else ()
-        last = Segment(self._claimed.workflow_id, tuple(number for number, _ in own))
-        stored = self._store.stored((*self._claimed.segments[:-1], last))
-        told = StoredJournal.of(self._claimed.plan, stored)
-        recorded, state = retold(told.text, f"run {self._claimed.run_id}")
+    def _begin(self) -> None:
+        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
+        claimed, performer = self._claimed, self._policy.performer
+        own = self._store.done(claimed.workflow_id) if claimed.recovered else ()
+        last = Segment(claimed.workflow_id, tuple(number for number, _ in own))
+        stored = self._store.stored((*claimed.segments[:-1], last))
+        journal = StoredJournal.of(claimed.plan, stored)
+        recorded, state = retold(journal.text, f"run {claimed.run_id}")
         self._events = len(recorded.records)
-        _check_tools(recorded, self._policy.performer)
-        _check_endpoints(recorded, self._policy.performer)
+        _check_tools(recorded, performer)
+        try:
+            check_endpoints(recorded.plan, getattr(performer, "endpoint", None), "Endpoints")
+        except ConfigError as error:
+            remedy = "or start the worker with the same --fallback; then resume the run"
+            raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
         for _, name in own:
             DBOS.run_step({"name": name}, _is_stored)
-        self._early = {fp: lines for lines in told.early if (fp := fingerprint_of(lines))}
-        book = Book(recorded, state, self._policy.secrets)
-        inbox_read = max((written.inbox_read for written in stored), default=0)
-        return book, inbox_read
+        self._early = {fp: lines for lines in journal.early if (fp := fingerprint_of(lines))}
+        self._book = Book(recorded, state, self._policy.secrets)
+        self._inbox_read = max((written.inbox_read for written in stored), default=0)
+        self._first_event = self._events
 
-    def _perform(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
-        """Perform what the run wants, if it is not to rest at it."""
+    def _perform_steps(self) -> str:
+        book = self._book
+        while True:
+            wanted, self._events = book.wanted, book.events
+            if wanted and self._policy.stopping.is_set():
+                return self.let_go("queued")
+            if problem := self._perform(wanted):
+                return self.let_go("failed", problem)
+            if book.events > self._events:
+                continue
+            resting = self._resting(wanted)
+            if self._store.release(self._claimed, resting):
+                return resting.status
+            if not any(map(self._waits_for_somebody, wanted)):  # else the next step hears
+                self._step("hear", self._hear)
+
+    def _perform(self, wanted: Sequence[Wanted]) -> str:
+        """Perform what the run wants, if it is not to rest at it; what went wrong, if anything."""
         match wanted:
             case ():
-                return Written((), answers.inbox_read)
-            case (Wait() as wait,) if answers.left_of(wait) > INLINE_MS:
-                return Written((), answers.inbox_read)
+                return ""
+            case (Wait() as wait,) if self._left_of(wait) > INLINE_MS:
+                return ""
             case (effect,):
-                return self._step(answers, tag(type(effect)), lambda: answers.answer(effect))
+                return self._step(tag(type(effect)), lambda: self._safely(effect, self._answer)).problem
             case _:
-                return self._perform_together(answers, wanted)
+                return self._perform_together(wanted)
 
-    def _step(self, answers: Answers, name: str, perform: Callable[[], Written]) -> Written:
-        """Perform the next step, and store what it returns; one that is stored is not performed again."""
-        stored = self._seen(DBOS.run_step({"name": name}, lambda: perform().tree()))
-        answers.inbox_read = max(answers.inbox_read, stored.inbox_read)
-        return stored
-
-    def _perform_together(self, answers: Answers, wanted: Sequence[Wanted]) -> Written:
+    def _perform_together(self, wanted: Sequence[Wanted]) -> str:
         """Perform parallel calls; their answers are written in the order of the calls."""
-        if doubtful := next((effect for effect in wanted if answers.is_in_doubt(effect)), None):
-            return self._step(answers, tag(RunTool), lambda: answers.answer(doubtful))
+        if doubtful := next(filter(self._is_in_doubt, wanted), None):
+            return self._step(tag(RunTool), lambda: self._safely(doubtful, self._answer)).problem
         places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
 
         def begun(at: int) -> Callable[[], Mapping[str, Any]]:
             reserved, context, step = DBOS.reserve_step(), contextvars.copy_context(), tag(type(wanted[at]))
-            answer = partial(answers.answer_ahead, wanted[at], at)
+            answer = partial(self._safely, wanted[at], partial(self._answer_ahead, at))
             return lambda: context.run(lambda: reserved.run({"name": step}, lambda: answer().tree()))
 
         ready = [*map(begun, places)]  # in their order, which is that of their numbers
         with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
             performed = [self._seen(tree) for tree in pool.map(lambda run: run(), ready)]
         stored = dict(zip(places, performed, strict=True))
-        failed = next((written for written in stored.values() if written.problem), None)
-        if failed is not None:
-            return failed
+        for written in performed:
+            if written.problem:
+                return written.problem
         for at, effect in enumerate(wanted):
-            answers.book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
-        answers.doubtful = False
-        return Written((), answers.inbox_read)
+            self._book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
+        self._doubtful = False
+        return ""
+
+    def _step(self, name: str, perform: Callable[[], Written]) -> Written:
+        """Perform the next step, and store what it returns; one that is stored is not performed again."""
+        stored = self._seen(DBOS.run_step({"name": name}, lambda: perform().tree()))
+        self._inbox_read = max(self._inbox_read, stored.inbox_read)
+        return stored
 
     def _seen(self, tree: object) -> Written:
         written = Written.of(tree)
@@ -204,20 +232,138 @@ class _Segment:
             self._see(line)
         return written
 
-    def _resting(self, answers: Answers, wanted: Sequence[Wanted]) -> Resting:
+    def _resting(self, wanted: Sequence[Wanted]) -> Resting:
         """What the run rests at: its end, a wait, or decisions that nobody has made."""
-        state, counts = answers.book.state, (answers.book.events, answers.inbox_read)
+        state, counts = self._book.state, (self._book.events, self._inbox_read)
         if isinstance(state.phase, Settled):
             return Resting("ended", *counts, outcome=state.phase.outcome.name)
-        doubt = self._claimed.interrupted if answers.doubtful else 0
+        doubt = self._claimed.interrupted if self._doubtful else 0
         match wanted:
             case (Wait() as wait,):
-                wake_at = now_ms() + int(answers.left_of(wait))
+                wake_at = now_ms() + int(self._left_of(wait))
                 return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
             case _:
-                calls = (effect for effect in wanted if isinstance(effect, AskApproval | RunTool))
-                waits = [_awaited(effect) for effect in calls if answers.waits_for_somebody(effect)]
+                calls = [effect for effect in wanted if isinstance(effect, AskApproval | RunTool)]
+                waits = [_awaited(call) for call in calls if self._waits_for_somebody(call)]
                 return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
+
+    # What answers the effects: the ports, and what is said to the run from outside.
+
+    @property
+    def _wake_at(self) -> int:
+        """When the wait is over that the run is in; 0 if it is in none that began before this segment."""
+        return self._claimed.wake_at if self._is_first else 0
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether this segment has taken no event yet."""
+        return self._first_event is not None and self._book.events == self._first_event
+
+    def _left_of(self, wait: Wait) -> float:
+        """The milliseconds that are left of a wait, which is over when the run's time is."""
+        return max(0, self._wake_at - now_ms()) if self._wake_at else min(wait.ms, self._left_of_run)
+
+    @property
+    def _left_of_run(self) -> float:
+        """The milliseconds that the run had left after its last event."""
+        state = self._book.state
+        limit = state.plan.config.max_wall_ms
+        return inf if limit is None else max(0, state.exchange_began.at_ms + limit - state.tally.at_ms)
+
+    def _is_in_doubt(self, effect: Wanted) -> bool:
+        """Whether somebody has to decide about a call that may have run already."""
+        return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._book.state)
+
+    def _waits_for_somebody(self, effect: Wanted) -> bool:
+        """Whether an effect waits for a decision from outside."""
+        return isinstance(effect, AskApproval) or self._is_in_doubt(effect)
+
+    def _safely(self, effect: Wanted, answer: Callable[[Wanted], Written]) -> Written:
+        """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
+        try:
+            return answer(effect)
+        except Exception as error:  # noqa: BLE001 - whatever a port raises
+            problem = f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
+            return Written((), self._inbox_read, problem)
+
+    def _answer(self, effect: Wanted) -> Written:
+        """Perform an effect, hear what was said before its answer, and write both."""
+        # Later effects of a segment need not ask: what was said was heard with the answer before.
+        before = self._said() if self._is_first or self._waits_for_somebody(effect) else ()
+        if any(isinstance(one.event, CancelRequested) for one in before):
+            return self._hear()
+        event, lap = self._decided(effect, before) or self._timed_event(effect)
+        # A decision that comes just now is for the next step, so without an answer nothing later is heard.
+        said, book, lines = before if event is None else self._said(), self._book, list[str]()
+        for one in said:
+            if isinstance(one.event, UserSpoke):
+                lines += book.add(None, one.event)
+        if event is not None:
+            lines += book.add(effect, event, lap)
+            self._doubtful = False
+        for one in said:
+            if isinstance(one.event, CancelRequested):
+                lines += book.add(None, one.event)
+        return Written(tuple(lines), said[-1].n if said else self._inbox_read)
+
+    def _answer_ahead(self, ahead: int, effect: Wanted) -> Written:
+        """Perform one of several parallel effects, and write its answer for the book to take later.
+
+        :param ahead: how many answers are written before it
+        """
+        event, lap = self._timed_event(effect)
+        lines = () if event is None else self._book.lines(effect, event, lap, ahead)[0]
+        return Written(lines, self._inbox_read)
+
+    def _hear(self) -> Written:
+        """Hear what was said, where no effect is performed."""
+        said = self._said()
+        events = (one.event for one in said if isinstance(one.event, UserSpoke | CancelRequested))
+        lines = tuple(line for event in events for line in self._book.add(None, event))
+        return Written(lines, said[-1].n if said else self._inbox_read)
+
+    def _said(self) -> Sequence[InboxEntry]:
+        return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
+
+    def _decided(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
+        """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
+        about = fingerprint(effect) if isinstance(effect, AskApproval | RunTool) else None
+        given = (one.event for one in said if one.answers == about)
+        decision = next((event for event in given if isinstance(event, ApprovalGiven)), None)
+        if isinstance(effect, AskApproval) and decision is not None:
+            return decision, None
+        if not isinstance(effect, RunTool) or not self._is_in_doubt(effect):
+            return None
+        if decision is None:
+            return None, None
+        unknown = failed(effect.name, result_unknown(effect.name)).text()
+        return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
+
+    def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
+        self._scopes.renew(self._book.state)
+        began, wanted = time.monotonic(), effect
+        event: Event | None = None
+        if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
+            wanted = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
+        elif isinstance(effect, Wait):
+            left = int(self._left_of(effect))
+            wanted, event = replace(effect, ms=left), None if left else self._woken(effect)
+        if event is None:
+            with self._scopes.around(wanted):
+                event = self._policy.performer.perform(wanted)
+            event = self._scopes.answered(wanted, event)
+        ms = round((time.monotonic() - began) * 1000)
+        return event, Lap(ms, ms)
+
+    def _woken(self, wait: Wait) -> WaitElapsed:
+        """The end of a wait that no worker sat through: it counts as time of the run all the same."""
+        state = self._book.state
+        if state.plan.config.max_wall_ms is None:
+            return WaitElapsed(wait.ref)
+        at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
+        slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
+        self._scopes = EffectScopes(slept, self._book.watches)
+        return WaitElapsed(wait.ref, at_ms)
 
 
 def _is_stored() -> None:
@@ -246,16 +392,3 @@ def _check_tools(recorded: Recorded, performer: object) -> None:
             "them (--tools), or submit to the queue of one that has them (--queue), then resume the run"
         )
     check_surface(recorded, surface)
-
-
-def _check_endpoints(recorded: Recorded, performer: object) -> None:
-    """Check that the worker has an endpoint for each fallback of the run.
-
-    :raises DurableError: if it has not
-    """
-    try:
-        check_endpoints(recorded.plan, getattr(performer, "endpoint", None), "Endpoints")
-    except ConfigError as error:
-        raise DurableError(
-            f"{recorded.source}: {error}, or start the worker with the same --fallback; then resume the run"
-        ) from None

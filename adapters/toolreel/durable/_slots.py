@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -29,24 +28,20 @@ _DEAD_WITHIN_SECONDS: Final = 3.0
 """How long PostgreSQL may take to notice that a killed worker, whose slot its successor wants, is gone."""
 
 
-class Slot(Protocol):
-    """The name of a worker, held by this process."""
+class Slot:
+    """The name of a worker, held by this process.
 
-    name: str
+    :param release: leaves the name to others
+    """
 
-    @property
-    def executor(self) -> str:
+    is_lost = False
+    """Whether another process has it now: the database restarted, and that one was faster."""
+
+    def __init__(self, queue: str, name: str, release: Callable[[], None]) -> None:
+        self.name = name
+        self.executor = executor_of(queue, name)
         """The name with its queue, under which DBOS knows it: workers of other queues have other tools."""
-        ...
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether another process has it now: the database restarted, and that one was faster."""
-        ...
-
-    def give_up(self) -> None:
-        """Leave the name to others."""
-        ...
+        self.give_up = release
 
 
 def executor_of(queue: str, name: str) -> str:
@@ -60,74 +55,46 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     :raises DurableError: if another process holds the named one
     """
     if name is None:
-        return next(slot for one in _numbered() if (slot := _free(url, queue, one)))
+        for number in range(1, _MOST + 1):
+            if slot := _free(url, queue, f"worker-{number}"):
+                return slot
+        raise DurableError(f"slots: {_MOST} workers are alive; name one with --slot")
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
     while (slot := _free(url, queue, name)) is None:
         if time.monotonic() > until:
-            said = "a worker that is alive has it; stop that one, or take another --slot"
-            raise DurableError(f"slot {name}: {said}")
+            why = "a worker that is alive has it; stop that one, or take another --slot"
+            raise DurableError(f"slot {name}: {why}")
         time.sleep(0.1)
     return slot
 
 
 def _free(url: sa.URL, queue: str, name: str) -> Slot | None:
+    """The slot, if no other process holds it."""
+    executor = executor_of(queue, name)
     if url.get_backend_name() == "sqlite":
-        return _FileSlot.of(url, queue, name)
-    return _SessionSlot.of(url, queue, name)
-
-
-def _numbered() -> Iterator[str]:
-    for number in count(1):
-        if number > _MOST:
-            raise DurableError(f"slots: {_MOST} workers are alive; name one with --slot")
-        yield f"worker-{number}"
-
-
-class _FileSlot:
-    is_lost = False
-
-    def __init__(self, queue: str, name: str, file: IO[bytes]) -> None:
-        self.name = name
-        self.executor = executor_of(queue, name)
-        self._file = file
-
-    @classmethod
-    def of(cls, url: sa.URL, queue: str, name: str) -> _FileSlot | None:
         path = Path(str(url.database))
-        file = path.with_name(f"{path.name}.{_number(executor_of(queue, name))}.slot").open("ab")
+        file = path.with_name(f"{path.name}.{_number(executor)}.slot").open("ab")
         if taken(file):
-            return cls(queue, name, file)
+            return Slot(queue, name, file.close)
         file.close()
         return None
+    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+    connection = retried(lambda: _locked(engine, executor))
+    return None if connection is None else _SessionSlot(queue, name, engine, connection)
 
-    def give_up(self) -> None:
-        self._file.close()
 
-
-class _SessionSlot:
+class _SessionSlot(Slot):
     """An advisory lock; a restart of the database ends the session, then it is taken again."""
 
     def __init__(self, queue: str, name: str, engine: sa.Engine, connection: sa.Connection) -> None:
-        self.name = name
-        self.executor = executor_of(queue, name)
+        super().__init__(queue, name, self._release)
         self._engine = engine
         self._connection = connection
-        self._lost = False
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True, name="toolreel-slot")
         self._watcher.start()
 
-    @classmethod
-    def of(cls, url: sa.URL, queue: str, name: str) -> _SessionSlot | None:
-        engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-        connection = retried(lambda: _locked(engine, executor_of(queue, name)))
-        return None if connection is None else cls(queue, name, engine, connection)
-
-    @property
-    def is_lost(self) -> bool:
-        return self._lost
-
-    def give_up(self) -> None:
+    def _release(self) -> None:
         self._over.set()
         self._watcher.join()
         with suppress(exc.DBAPIError):
@@ -147,7 +114,7 @@ class _SessionSlot:
             with suppress(exc.DBAPIError):
                 again = _locked(self._engine, self.executor)
                 if again is None:
-                    self._lost = True
+                    self.is_lost = True
                     self._over.set()
                 else:
                     self._connection = again

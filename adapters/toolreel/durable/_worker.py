@@ -19,12 +19,11 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
 from toolreel._internal import DurableError, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._answers import Uncertain
 from toolreel.durable._database import RUNS
 from toolreel.durable._engine import database_url, retried
 from toolreel.durable._health import HealthServer
 from toolreel.durable._runs import QUEUE
-from toolreel.durable._segment import Policy, perform_segment
+from toolreel.durable._segment import Policy, Uncertain, perform_segment
 from toolreel.durable._slots import Slot, take_slot
 from toolreel.durable._store import NEVER, WORKFLOW, Resting, Store
 from toolreel_core._errors import ConfigError
@@ -113,15 +112,6 @@ class Worker:
         return self._opened is not None and self._opened[1].is_lost
 
     @property
-    def not_ready(self) -> str:
-        """Why it takes no runs; empty if it does."""
-        if self._policy.stopping.is_set():
-            return "it is stopping"
-        if self.is_lost:
-            return "another worker has taken its slot"
-        return "" if self._listens else "it is starting"
-
-    @property
     def health_port(self) -> int | None:
         """The port on which it answers probes, if it does."""
         return None if self._health_server is None else self._health_server.port
@@ -178,7 +168,13 @@ class Worker:
         return rested
 
     def _status(self) -> tuple[bool, str, int]:
-        return self.is_lost, self.not_ready, len(self._busy)
+        """Whether its slot is lost, why it takes no runs (empty if it does), and how many it performs."""
+        why = "" if self._listens else "it is starting"
+        if self.is_lost:
+            why = "another worker has taken its slot"
+        if self._policy.stopping.is_set():
+            why = "it is stopping"
+        return self.is_lost, why, len(self._busy)
 
     def _register_queue(self) -> None:
         DBOS.register_queue(
@@ -213,16 +209,12 @@ class Worker:
     def _see(self, run_id: str, line: str) -> None:
         """Say what a line of the journal holds that was stored, unless that is a blob."""
         if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
-            told = json.loads(line)
-            ref, took = told["event"].get("ref"), told.get("took")
+            stored = json.loads(line)
+            ref, took = stored["event"].get("ref"), stored.get("took")
             at = {**({} if ref is None else {"ref": ref}), **({"ms": took["ms"]} if took else {})}
-            log(
-                "durable",
-                "debug",
-                "event_stored",
-                {"run": run_id, **at, "effect": told["kind"], "n": told["n"]},
-            )
-            self._say({"run": run_id, "event": told["n"], "kind": told["kind"], **at})
+            facts = {"run": run_id, **at, "effect": stored["kind"], "n": stored["n"]}
+            log("durable", "debug", "event_stored", facts)
+            self._say({"run": run_id, "event": stored["n"], "kind": stored["kind"], **at})
 
     def _say(self, happened: dict[str, object]) -> None:
         if self._health_server is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         request_headers,
         url_in,
     )
-    from toolreel.http._response_events import broken, failure_event
+    from toolreel.http._response_events import failure_event
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
         DEADLINE,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
-from http.cookiejar import CookieJar
-from typing import Final, Generic, Self, TypeVar, cast
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import replace
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, Final, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, ReplyPiece, aevent_of, apulled, event_of, pulled
+from toolreel._driver import Listener, ReplyPiece, apulled, pulled
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
-from toolreel.http._connection_limits import async_trace, limited, trace
+from toolreel.http._connection_limits import async_trace, trace
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
@@ -24,22 +24,21 @@ from toolreel.http._request import (
     Address,
     address_in,
 )
-from toolreel.http._response_events import broken, failure_event
+from toolreel.http._response_events import failure_event
 from toolreel.http._response_reader import (
     DEADLINE,
     GRACE,
+    BodyError,
     Exchange,
     Incoming,
     Intake,
-    Stalled,
-    TooLarge,
-    UndecodableBody,
+    limited,
 )
 from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta
-from toolreel_core._settings import API_PREFIX, PATHS
+from toolreel_core._settings import API_PREFIX
 
 try:
     import anyio
@@ -54,15 +53,14 @@ TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
-class _NoCookies(CookieJar):
-    """A jar that keeps nothing: what a server tells one run must not show in the requests of another."""
-
-    def extract_cookies(self, response: object, request: object) -> None:
-        """Keep none."""
-
-
-class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
+class _HttpxEndpoint(Generic[_Client, _Transport]):
     """The settings of both endpoints, and the requests that they send."""
+
+    _client_type: type[_Client]
+    _own_transport: Callable[..., Any]
+    """Makes the default transport."""
+    _trace: Callable[..., object]
+    """What httpcore calls with the steps of a request."""
 
     def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
@@ -96,18 +94,25 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
         )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
         self._timeout = httpx.Timeout(timeout)
-        self._streaming_timeout = while_streaming(self._timeout, stall_timeout)
-        self._client, self._owns_client = self._connected(transport, proxy, connections, http2=http2)
-        self._is_async = isinstance(self._client, httpx.AsyncClient)
-        self._targets = {form: _target(address_in(form, self.address)) for form in PATHS}
+        self._owns_client = not isinstance(transport, self._client_type)
+        client: Any = transport
+        if self._owns_client:
+            pool = {"proxy": proxy, "http2": http2, "connections": connections}
+            over = transport or self._own_transport(self.address.url, **pool)
+            # What a server tells one run must not show in the requests of another.
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+            client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
+        self._client: _Client = client
+        self._target = cache(lambda form: _target(address_in(form, self.address)))
+        self._target("chat_completions")  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        target = self._targets["chat_completions"]
-        return self._sent_by(self._client.build_request("POST", target.url, headers=target.headers))
+        url, headers = self._target("chat_completions")
+        return self._sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
         return secrets_sent(str(request.url), request.headers, self.address.credentials)
@@ -124,27 +129,24 @@ class _HttpxEndpoint(ABC, Generic[_Client, _Transport]):
             event, message=scrubbed(event.message, secrets), body=scrubbed_body(event.body, secrets)
         )
 
-    @abstractmethod
-    def _connected(
-        self, given: _Transport | _Client | None, proxy: AnyProxy | None, connections: int, *, http2: bool
-    ) -> tuple[_Client, bool]:
-        """The client to send with, and whether the endpoint made it: over the given transport or its own."""
-
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        target = self._targets[request.form]
+        url, headers = self._target(request.form)
         body = b"".join(request.pieces())
-        timeout = self._streaming_timeout if request.streamed else self._timeout
+        # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
+        left = exchange.left
+        limits = {
+            name: left if each is None else min(left, each) for name, each in self._timeout.as_dict().items()
+        }
+        if request.streamed:
+            limits["read"] = min(limits["read"], self._intake.stall_timeout)
         built = self._client.build_request(
             "POST",
-            target.url,
-            headers=target.headers,
+            url,
+            headers=headers,
             content=body,
-            timeout=_at_most(exchange.left, timeout),
-            extensions={
-                "trace": async_trace if self._is_async else trace,
-                CREDENTIALS: self.address.credentials,
-            },
+            timeout=httpx.Timeout(**limits),
+            extensions={"trace": type(self)._trace, CREDENTIALS: self.address.credentials},
         )
         built.stream = _Body(body)
         return built
@@ -186,26 +188,16 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     :raises MissingExtra: if ``http2`` is set and its package is not installed
     """
 
-    def _connected(
-        self,
-        given: httpx.BaseTransport | httpx.Client | None,
-        proxy: AnyProxy | None,
-        connections: int,
-        *,
-        http2: bool,
-    ) -> tuple[httpx.Client, bool]:
-        if isinstance(given, httpx.Client):
-            return given, False
-        transport = given or sync_transport(
-            self.address.url, proxy=proxy, http2=http2, connections=connections
-        )
-        return httpx.Client(transport=transport, cookies=_NoCookies()), True
+    _client_type = httpx.Client
+    _own_transport = staticmethod(sync_transport)
+    _trace = staticmethod(trace)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         exchange = self._intake.begin()
         with limited(exchange):
-            return event_of(self._pieces(effect, exchange))
+            *_, event = self._pieces(effect, exchange)
+        return cast("ReplyReceived | RequestFailed", event)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
@@ -220,34 +212,23 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
                 exchange.rested += self._intake.now() - since
 
     def _pieces(self, effect: SendRequest, exchange: Exchange) -> Generator[ReplyPiece, None, None]:
+        status, rest = None, tuple[Delta, ...]()
+        event: ReplyReceived | RequestFailed
         try:
             request = self._request(effect.request, exchange)
-            with (
-                closing(self._client.send(request, stream=True)) as response,
-                closing(self._read(effect, exchange, response)) as pieces,
-            ):
-                yield from pieces
+            with reading(self._client.send(request, stream=True)) as (response, chunks):
+                status = response.status_code
+                incoming = self._incoming(exchange, effect, response)
+                for chunk in chunks:
+                    yield from incoming.take(chunk)
+                    if incoming.over:  # some servers keep the connection open after [DONE]
+                        break
+                rest, event = incoming.answered()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield self._failed(effect.ref, error)
-        except TooLarge as error:  # raised by a recording transport, which reads the body itself
-            yield broken(effect.ref, None, error)
-
-    def _read(
-        self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> Generator[ReplyPiece, None, None]:
-        chunks = chunks_of(response)
-        try:
-            incoming = self._incoming(exchange, effect, response)
-            for chunk in chunks:
-                for delta in incoming.take(chunk):
-                    yield delta
-                if incoming.over:  # some servers keep the connection open after [DONE]
-                    break
-            rest, event = incoming.answered()
-        except (Stalled, TooLarge, UndecodableBody) as error:
-            rest, event = (), broken(effect.ref, response.status_code, error)
-        for delta in rest:
-            yield delta
+            event = self._failed(effect.ref, error)
+        except BodyError as error:  # without a status, from a recording transport, which reads the body
+            event = error.event(effect.ref, status)
+        yield from rest
         yield event
 
     def close(self) -> None:
@@ -268,20 +249,9 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     Its parameters are those of :class:`HttpEndpoint`, with an async transport or client.
     """
 
-    def _connected(
-        self,
-        given: httpx.AsyncBaseTransport | httpx.AsyncClient | None,
-        proxy: AnyProxy | None,
-        connections: int,
-        *,
-        http2: bool,
-    ) -> tuple[httpx.AsyncClient, bool]:
-        if isinstance(given, httpx.AsyncClient):
-            return given, False
-        transport = given or async_transport(
-            self.address.url, proxy=proxy, http2=http2, connections=connections
-        )
-        return httpx.AsyncClient(transport=transport, cookies=_NoCookies()), True
+    _client_type = httpx.AsyncClient
+    _own_transport = staticmethod(async_transport)
+    _trace = staticmethod(async_trace)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -289,7 +259,8 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
         with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
-            return await aevent_of(self._pieces(effect, exchange))
+            *_, event = [piece async for piece in self._pieces(effect, exchange)]
+            return cast("ReplyReceived | RequestFailed", event)
         return RequestFailed(effect.ref, "timeout", exchange.message)
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
@@ -309,38 +280,23 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
             yield RequestFailed(effect.ref, "timeout", exchange.message)
 
     async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[ReplyPiece, None]:
+        status, rest = None, tuple[Delta, ...]()
+        event: ReplyReceived | RequestFailed
         try:
             request = self._request(effect.request, exchange)
-            async with (
-                aclosing(await self._client.send(request, stream=True)) as response,
-                aclosing(self._read(effect, exchange, response)) as pieces,
-            ):
-                async for piece in pieces:
-                    yield piece
+            async with async_reading(await self._client.send(request, stream=True)) as (response, chunks):
+                status = response.status_code
+                incoming = self._incoming(exchange, effect, response)
+                async for chunk in chunks:
+                    for delta in incoming.take(chunk):
+                        yield delta
+                    if incoming.over:  # some servers keep the connection open after [DONE]
+                        break
+                rest, event = incoming.answered()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            yield self._failed(effect.ref, error)
-        except TooLarge as error:  # raised by a recording transport, which reads the body itself
-            yield broken(effect.ref, None, error)
-
-    async def _read(
-        self, effect: SendRequest, exchange: Exchange, response: httpx.Response
-    ) -> AsyncGenerator[ReplyPiece, None]:
-        chunks = async_chunks_of(response)
-        try:
-            incoming = self._incoming(exchange, effect, response)
-            async for chunk in chunks:
-                for delta in incoming.take(chunk):
-                    yield delta
-                if incoming.over:  # some servers keep the connection open after [DONE]
-                    await hang_up(response, chunks)
-                    break
-            rest, event = incoming.answered()
-        except (Stalled, TooLarge, UndecodableBody) as error:
-            await hang_up(response, chunks)
-            rest, event = (), broken(effect.ref, response.status_code, error)
-        except GeneratorExit:  # the reader of the stream has seen enough
-            await hang_up(response, chunks)
-            raise
+            event = self._failed(effect.ref, error)
+        except BodyError as error:  # without a status, from a recording transport, which reads the body
+            event = error.event(effect.ref, status)
         for delta in rest:
             yield delta
         yield event
@@ -405,43 +361,17 @@ class _Once:
         return piece
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Target:
-    """The URL and the headers of an address, as httpx parses them; not shown, since they hold the key."""
-
-    url: httpx.URL
-    headers: httpx.Headers
-
-
-def _target(address: Address) -> _Target:
-    """The target of an address.
+def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
+    """The URL and the headers of an address, as httpx parses them.
 
     :raises EndpointConfigError: if httpx cannot use the URL
     """
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name
-        return _Target(url, httpx.Headers(address.headers))
+        return url, httpx.Headers(address.headers)
     except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
         raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
-
-
-def _at_most(seconds: float, timeout: httpx.Timeout) -> httpx.Timeout:
-    """The timeouts, each limited to the given seconds."""
-    limited = {
-        name: seconds if each is None else min(each, seconds) for name, each in timeout.as_dict().items()
-    }
-    return httpx.Timeout(**limited)
-
-
-def while_streaming(timeout: httpx.Timeout, stall_timeout: float) -> httpx.Timeout:
-    """The timeouts of a streamed request: the read timeout is at most the stall timeout.
-
-    >>> while_streaming(httpx.Timeout(5.0, read=300.0), 120.0)
-    Timeout(connect=5.0, read=120.0, write=5.0, pool=5.0)
-    """
-    read_ = stall_timeout if timeout.read is None else min(timeout.read, stall_timeout)
-    return httpx.Timeout(timeout.connect, read=read_, write=timeout.write, pool=timeout.pool)
 
 
 def chunks_of(response: httpx.Response) -> Iterator[bytes]:
@@ -456,6 +386,25 @@ def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
     if response.is_stream_consumed:
         return response.aiter_bytes()
     return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
+@contextmanager
+def reading(response: httpx.Response) -> Generator[tuple[httpx.Response, Iterator[bytes]]]:
+    """The response and its chunks; it is closed at the end of the block."""
+    with closing(response):
+        yield response, chunks_of(response)
+
+
+@asynccontextmanager
+async def async_reading(
+    response: httpx.Response,
+) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
+    """The async version of :func:`reading`."""
+    chunks = async_chunks_of(response)
+    try:
+        yield response, chunks
+    finally:
+        await hang_up(response, chunks)
 
 
 def headers_of(response: httpx.Response) -> httpx.Headers:

@@ -115,22 +115,16 @@ def url_in(form: WireForm, url: str) -> str:
 
 
 def address_in(form: WireForm, address: Address) -> Address:
-    """The address for requests of this form, from that for chat completions.
-
-    >>> address_in("responses", Address("http://127.0.0.1:8080/v1/chat/completions?a=1", {})).url
-    'http://127.0.0.1:8080/v1/responses?a=1'
-    """
-    if form == "chat_completions":
-        return address
-    url = url_in(form, address.url)
-    if form == "responses":
-        return replace(address, url=url)
+    """The address for requests of this form, from that for chat completions."""
+    there = replace(address, url=url_in(form, address.url)) if form != "chat_completions" else address
+    if form != "messages":
+        return there
     headers = {"anthropic-version": ANTHROPIC_VERSION, **address.headers}
     bearer = headers.get("authorization", "")
     if bearer.startswith(_BEARER) and _X_API_KEY not in headers:
         del headers["authorization"]  # Anthropic takes a token of OAuth there, and refuses a key
         headers[_X_API_KEY] = bearer.removeprefix(_BEARER)
-    return replace(address, url=url, headers=headers, credentials=address.credentials | {_X_API_KEY})
+    return replace(there, headers=headers, credentials=address.credentials | {_X_API_KEY})
 
 
 def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
@@ -146,24 +140,21 @@ def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
         raise EndpointConfigError(
             "base URL: leave user and password out of it; name the variable of an API key instead"
         )
-    _check(base_url.strip())
-    if fault := prefix_fault(api_prefix):
-        raise EndpointConfigError(f"API prefix {shown_url(api_prefix)!r}: {fault}")
-    return chat_url(base_url, api_prefix)
-
-
-def _check(url: str) -> None:
+    url = base_url.strip()
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
+        why = why or host_fault(parts.hostname or "")
+        if not url.isprintable() or " " in url:
+            why = "it contains a space or a non-printable character"
     except ValueError as error:
-        raise EndpointConfigError(f"base URL {shown_url(url)!r}: {error}") from None
-    why = why or host_fault(parts.hostname or "")
-    if not url.isprintable() or " " in url:
-        why = "it contains a space or a non-printable character"
+        why = str(error)
     if why:
         raise EndpointConfigError(f"base URL {shown_url(url)!r}: {why}")
+    if fault := prefix_fault(api_prefix):
+        raise EndpointConfigError(f"API prefix {shown_url(api_prefix)!r}: {fault}")
+    return chat_url(base_url, api_prefix)
 
 
 def host_fault(host: str) -> str:
@@ -191,24 +182,41 @@ def request_headers(
     :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
     :raises EndpointConfigError: if the variable is not set, or a header cannot be sent
     """
+    further: dict[str, str] = {}
+    for name, value in headers.items():
+        lower = _checked_header_name(name)
+        if lower in further:
+            raise EndpointConfigError(f"the header {name} is given twice")
+        if not _can_be_sent(value):
+            raise EndpointConfigError(
+                f"the value of the header {name} is empty, or contains a character that no header can carry"
+            )
+        further[lower] = value.strip()
     sent = {
         "content-type": "application/json",
         "accept": "application/json",
         "accept-encoding": ACCEPT_ENCODING,
         "user-agent": "toolreel",
-        **_further(headers),
+        **further,
     }
     key_header = _checked_header_name(api_key_header)
     if api_key_env is None and api_key is None:
         return sent
-    if key_header in {name.lower() for name in headers}:
+    if key_header in further:
         raise EndpointConfigError(
             f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
         )
-    if api_key_env is not None and api_key is not None:
+    if api_key is None:
+        key = value_of(api_key_env or "", environ, "the API key")
+    elif api_key_env is not None:
         raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
-    key = value_of(api_key_env, environ, "the API key") if api_key_env is not None else _given(api_key)
-    return {**sent, key_header: f"Bearer {key}" if key_header == AUTHORIZATION.lower() else key}
+    elif not (key := api_key.reveal().strip()):
+        raise EndpointConfigError("api_key: expected a key, got an empty text; leave it out to send none")
+    elif not _can_be_sent(key):
+        raise EndpointConfigError(
+            "api_key: it contains a line break or another character that an HTTP header cannot carry"
+        )
+    return {**sent, key_header: f"{_BEARER}{key}" if key_header == AUTHORIZATION.lower() else key}
 
 
 def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -241,31 +249,6 @@ def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
             f"HTTP header cannot carry; put {what} into it, and nothing else"
         )
     return value
-
-
-def _given(api_key: Secret | None) -> str:
-    value = api_key.reveal().strip() if api_key is not None else ""
-    if not value:
-        raise EndpointConfigError("api_key: expected a key, got an empty text; leave it out to send none")
-    if not _can_be_sent(value):
-        raise EndpointConfigError(
-            "api_key: it contains a line break or another character that an HTTP header cannot carry"
-        )
-    return value
-
-
-def _further(headers: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in headers.items():
-        lower = _checked_header_name(name)
-        if lower in found:
-            raise EndpointConfigError(f"the header {name} is given twice")
-        if not _can_be_sent(value):
-            raise EndpointConfigError(
-                f"the value of the header {name} is empty, or contains a character that no header can carry"
-            )
-        found[lower] = value.strip()
-    return found
 
 
 def _checked_header_name(name: str) -> str:

@@ -12,16 +12,18 @@ from __future__ import annotations
 import codecs
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from toolreel._driver import Listener, tell, time_left
 from toolreel._internal import AdapterError
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
-from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest, response_event
+from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
 from toolreel_core._replies import Delta, deltas_in, stream_in
 
 # Decodes a response body up to a size limit, which protects against decompression bombs.
@@ -51,9 +53,17 @@ _ZSTD_WINDOW: Final = 8 * 2**20
 class BodyError(AdapterError):
     """A response body that could not be read."""
 
+    failure: ClassVar[FailureKind] = "broken"
+
+    def event(self, ref: int, status: int | None) -> RequestFailed:
+        """The event for the response."""
+        return RequestFailed(ref, self.failure, str(self), status)
+
 
 class TooLarge(BodyError):
     """A response body whose size exceeds the limit."""
+
+    failure = "too_large"
 
 
 class UndecodableBody(BodyError):
@@ -62,6 +72,8 @@ class UndecodableBody(BodyError):
 
 class Stalled(BodyError):
     """A response that missed its deadline, or a stream without data from the model for too long."""
+
+    failure = "timeout"
 
 
 class BoundedDecoder:
@@ -80,11 +92,7 @@ class BoundedDecoder:
     :raises UndecodableBody: if the encoding is not supported; several encodings in a row are not
     """
 
-    __slots__ = ("_body", "_encoding", "_limit", "_raw_size", "_stream")
-
     def __init__(self, content_encoding: str, limit: int) -> None:
-        if limit < 0:
-            raise ValueError(f"limit must not be negative, got {limit!r}")
         self._encoding = content_encoding.strip().lower()
         self._limit = limit
         self._body = bytearray()
@@ -153,10 +161,8 @@ def _inflater(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
             return None
         case "gzip" | "x-gzip" | "deflate":
             return _Zlib(encoding)
-        case "br":
-            return _Brotli(_package("br"))
-        case "zstd":
-            return _Zstd(_package("zstd"))
+        case "br" | "zstd":
+            return _Brotli(_package("br")) if encoding == "br" else _Zstd(_package("zstd"))
         case _:
             raise _Unfit("is not supported")
 
@@ -279,8 +285,6 @@ class Exchange:
     :param limit: maximum size of the body, in bytes
     """
 
-    __slots__ = ("_allowed", "_ends_at", "_fresh", "_limit", "_received", "_sending", "message", "rested")
-
     def __init__(self, deadline: float, limit: int) -> None:
         left = time_left()
         seconds = min(deadline, left)
@@ -291,10 +295,8 @@ class Exchange:
         """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
         self._ends_at = time.monotonic() + seconds
         self._limit = limit
-        self._received = 0
-        self._allowed = HEAD_BYTES
-        self._sending = False
-        self._fresh = False
+        self._received, self._allowed = 0, HEAD_BYTES
+        self._is_sent = self._is_new = False
 
     @property
     def left(self) -> float:
@@ -313,22 +315,20 @@ class Exchange:
 
     def within(self, timeout: float | None) -> float:
         """A timeout in seconds, at most until the deadline."""
-        left = self.left
-        return left if timeout is None or timeout > left else timeout
+        return self.left if timeout is None else min(timeout, self.left)
 
     @property
     def unheard(self) -> bool:
         """Whether a request has gone out on a connection that was used before, and no byte has come back."""
-        return self._sending and not self._fresh and not self._received
+        return self._is_sent and not self._is_new and not self._received
 
     def connect(self) -> None:
         """A connection is opened for this exchange."""
-        self._fresh = True
+        self._is_new = True
 
     def await_head(self) -> None:
         """From now on, the server may send the head of a response."""
-        self._received, self._allowed = 0, HEAD_BYTES
-        self._sending = True
+        self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
 
     def await_body(self) -> None:
         """From now on, the server may send the body."""
@@ -342,6 +342,25 @@ class Exchange:
         if self._allowed == HEAD_BYTES:
             return f"the server sent more than {HEAD_BYTES} bytes, and no response"
         return f"the server sent more than {self._allowed} bytes for a body of at most {self._limit}"
+
+
+_CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
+"""The exchange of this thread or task: a connection outlives it, and serves others."""
+
+
+def current() -> Exchange | None:
+    """The current exchange of this thread or task."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def limited(exchange: Exchange) -> Generator[None]:
+    """Make this the current exchange."""
+    before = _CURRENT.set(exchange)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +438,15 @@ class Incoming:
             return ()
         before = self._stream.progress
         deltas = self._feed(self._scrub.feed(self._text.decode(piece)))
-        self._watch(now, progressed=self._stream.progress > before)
+        if self._stream.progress > before:
+            self._progressed_at = now
+        # Before the first line is complete, only the content type says whether this is a stream.
+        streams = self._declared_stream if self._stream.streamed is None else self._stream.streamed
+        if streams and not self.over and now - self._progressed_at > self._intake.stall_timeout:
+            raise Stalled(
+                f"no meaningful data for {self._intake.stall_timeout:g} s, though the connection was alive; "
+                "a longer stall_timeout gives the model more time"
+            )
         return deltas
 
     def answered(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
@@ -436,29 +463,18 @@ class Incoming:
         else:
             text = scrubbed_body(body.decode("utf-8", "replace"), self._secrets)
         event = response_event(self._effect.ref, self._status, self._headers, text)
-        rest = self._rest(text) if isinstance(event, ReplyReceived) and not self.over else ()
-        tell(self._listener, rest)
+        rest: tuple[Delta, ...] = ()
+        if self._stream.streamed and isinstance(event, ReplyReceived) and not self.over:
+            rest = self._stream.close()[1]  # an unterminated last line
+        elif self._effect.request.streamed and isinstance(event, ReplyReceived) and not self.over:
+            rest = deltas_in(text, self._effect.request.form, whole=True)
+        if self._listener is not None:
+            tell(self._listener, rest)
         return (*held, *rest), event
 
     def _feed(self, text: str) -> tuple[Delta, ...]:
         self._passed.append(text)
         self._stream, deltas = self._stream.feed(text)
-        tell(self._listener, deltas)
+        if self._listener is not None:
+            tell(self._listener, deltas)
         return deltas
-
-    def _watch(self, now: float, *, progressed: bool) -> None:
-        if progressed:
-            self._progressed_at = now
-        # Before the first line is complete, only the content type says whether this is a stream.
-        streams = self._declared_stream if self._stream.streamed is None else self._stream.streamed
-        if streams and not self.over and now - self._progressed_at > self._intake.stall_timeout:
-            raise Stalled(
-                f"no meaningful data for {self._intake.stall_timeout:g} s, though the connection was alive; "
-                "a longer stall_timeout gives the model more time"
-            )
-
-    def _rest(self, body: str) -> tuple[Delta, ...]:
-        """The missing deltas: of an unterminated last line, or of a reply that was not streamed."""
-        if self._stream.streamed:
-            return self._stream.close()[1]
-        return deltas_in(body, self._effect.request.form, whole=True) if self._effect.request.streamed else ()

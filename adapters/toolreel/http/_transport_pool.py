@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel.http._connection_limits import current
 from toolreel.http._request import host_fault
+from toolreel.http._response_reader import current
 
 try:
     import anyio
@@ -80,19 +80,18 @@ class Pool(httpx.BaseTransport):
             self._slots.release()
             transport.close()
             raise
-        stream = _PooledStream(
-            cast("httpx.SyncByteStream", response.stream), lambda: self._give_back(transport)
-        )
+
+        def give_back() -> None:
+            spent = self._idle.keep(transport)
+            self._slots.release()
+            for each in spent:
+                each.close()
+
+        stream = _PooledStream(cast("httpx.SyncByteStream", response.stream), give_back)
         if response.is_closed:  # from a mock that has read the body; it is not closed again
             stream.give_back()
         response.stream = stream
         return response
-
-    def _give_back(self, transport: httpx.BaseTransport) -> None:
-        spent = self._idle.keep(transport)
-        self._slots.release()
-        for each in spent:
-            each.close()
 
     def close(self) -> None:
         """Close idle connections now, and those in use when their responses are closed."""
@@ -110,11 +109,11 @@ class AsyncPool(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its transport is in use until the response is closed."""
-        try:
-            self._slots.acquire_nowait()  # unlike acquire(), no checkpoint: it does not yield to other tasks
-        except anyio.WouldBlock:
-            await self._wait()
         exchange = current()
+        with anyio.move_on_after(math.inf if exchange is None else exchange.left) as waiting:
+            await self._slots.acquire()
+        if waiting.cancelled_caught:
+            raise httpx.PoolTimeout(_NONE_FREE)
         transport = self._idle.take() or self._make()
         try:
             try:
@@ -130,26 +129,18 @@ class AsyncPool(httpx.AsyncBaseTransport):
             with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
                 await transport.aclose()
             raise
-        stream = _AsyncPooledStream(
-            cast("httpx.AsyncByteStream", response.stream), lambda: self._give_back(transport)
-        )
-        if response.is_closed:  # from a mock that has read the body; it is not closed again
+
+        async def give_back() -> None:
+            spent = self._idle.keep(transport)
+            self._slots.release()
+            for each in spent:
+                await each.aclose()
+
+        stream = _AsyncPooledStream(cast("httpx.AsyncByteStream", response.stream), give_back)
+        if response.is_closed:
             await stream.give_back()
         response.stream = stream
         return response
-
-    async def _wait(self) -> None:
-        exchange = current()
-        with anyio.move_on_after(math.inf if exchange is None else exchange.left):
-            await self._slots.acquire()
-            return
-        raise httpx.PoolTimeout(_NONE_FREE)
-
-    async def _give_back(self, transport: httpx.AsyncBaseTransport) -> None:
-        spent = self._idle.keep(transport)
-        self._slots.release()
-        for each in spent:
-            await each.aclose()
 
     async def aclose(self) -> None:
         """Close idle connections now, and those in use when their responses are closed."""
@@ -279,7 +270,7 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
         raise MissingExtra.of("http2", "h2")
     return {
         "verify": _environment_tls(http2=http2),
-        "proxy": _explicit_proxy(proxy) if proxy is not None else _proxy_of_environment(url),
+        "proxy": _checked_proxy(proxy, "invalid proxy") if proxy is not None else _proxy_of_environment(url),
         "http2": http2,
         "limits": httpx.Limits(
             max_connections=connections if http2 else 1,
@@ -287,47 +278,6 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
             keepalive_expiry=EXPIRY,
         ),
     }
-
-
-class PlainTransport(httpx.BaseTransport):
-    """Sends requests as a plain ``httpx.Client`` does: through the proxy that the environment names.
-
-    ``httpx.HTTPTransport`` alone does not look at the environment, nor does a client with a transport.
-    """
-
-    def __init__(self) -> None:
-        self._by_proxy = _ByProxy(httpx.HTTPTransport)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request.
-
-        :raises EndpointConfigError: if the environment names a proxy that cannot be used
-        """
-        return self._by_proxy.of(request).handle_request(request)
-
-    def close(self) -> None:
-        """Close the connections."""
-        for each in self._by_proxy.made.values():
-            each.close()
-
-
-class AsyncPlainTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`PlainTransport`."""
-
-    def __init__(self) -> None:
-        self._by_proxy = _ByProxy(httpx.AsyncHTTPTransport)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request.
-
-        :raises EndpointConfigError: if the environment names a proxy that cannot be used
-        """
-        return await self._by_proxy.of(request).handle_async_request(request)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        for each in self._by_proxy.made.values():
-            await each.aclose()
 
 
 class _ByProxy(Generic[_Transport]):
@@ -345,6 +295,44 @@ class _ByProxy(Generic[_Transport]):
         return self.made[key]
 
 
+class PlainTransport(httpx.BaseTransport):
+    """Sends requests as a plain ``httpx.Client`` does: through the proxy that the environment names.
+
+    ``httpx.HTTPTransport`` alone does not look at the environment, nor does a client with a transport.
+    """
+
+    def __init__(self) -> None:
+        self._transports = _ByProxy(httpx.HTTPTransport)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request.
+
+        :raises EndpointConfigError: if the environment names a proxy that cannot be used
+        """
+        return self._transports.of(request).handle_request(request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._transports.made.values():
+            each.close()
+
+
+class AsyncPlainTransport(httpx.AsyncBaseTransport):
+    """The async version of :class:`PlainTransport`."""
+
+    def __init__(self) -> None:
+        self._transports = _ByProxy(httpx.AsyncHTTPTransport)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request."""
+        return await self._transports.of(request).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for each in self._transports.made.values():
+            await each.aclose()
+
+
 def _environment_tls(*, http2: bool = False) -> ssl.SSLContext:
     return _tls(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
@@ -359,36 +347,26 @@ def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext
     return httpx.create_ssl_context()
 
 
-def _explicit_proxy(proxy: AnyProxy) -> httpx.Proxy:
-    try:
-        return _usable(proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy))
-    except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
-        raise EndpointConfigError(f"invalid proxy: {_EXPECTED}") from None
-
-
 def _proxy_of_environment(url: str) -> httpx.Proxy | None:
     """The proxy that the environment variables name for a URL.
 
     httpx does this only for clients without a transport, in a private function; the standard library reads
     the same variables.
     """
-    parts = urlsplit(url)
-    proxies = getproxies()
+    parts, proxies = urlsplit(url), getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
     if not named or proxy_bypass(parts.netloc):  # no_proxy
         return None
+    where = f"the environment names an invalid proxy for {parts.scheme}"
+    return _checked_proxy(named if "://" in named else f"http://{named}", where)
+
+
+def _checked_proxy(proxy: AnyProxy, where: str) -> httpx.Proxy:
     try:
-        return _usable(httpx.Proxy(named if "://" in named else f"http://{named}"))
-    except (ValueError, httpx.InvalidURL):
-        raise EndpointConfigError(
-            f"the environment names an invalid proxy for {parts.scheme}: {_EXPECTED}"
-        ) from None
-
-
-def _usable(proxy: httpx.Proxy) -> httpx.Proxy:
-    if fault := host_fault(proxy.url.host):
-        raise ValueError(fault)
-    return proxy
-
-
-_EXPECTED: Final = "expected http://, https:// or socks5:// and a host"
+        checked = proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
+        if fault := host_fault(checked.url.host):
+            raise ValueError(fault)
+    except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
+        expected = "expected http://, https:// or socks5:// and a host"
+        raise EndpointConfigError(f"{where}: {expected}") from None
+    return checked

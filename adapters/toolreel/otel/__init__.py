@@ -8,8 +8,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.otel._attributes import Server, labelled, server_of
-    from toolreel.otel._content import VARIABLE, Capture, redacted
+    from toolreel.otel._attributes import VARIABLE, Server, captures_content, labelled, redacted, server_of
     from toolreel.otel._run_watch import instrument, uninstrument
 else:
     from toolreel._internal import MissingExtra

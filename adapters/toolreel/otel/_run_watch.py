@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.metrics import Histogram, MeterProvider, get_meter
 from opentelemetry.trace import (
@@ -23,18 +22,22 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolreel._driver import CONTEXTS, Begun, Wanted, Watch, Watcher, fields_of, name_of, unwatch, watch_with
+from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, fields_of, name_of
 from toolreel.otel._attributes import (
     LABELS,
     Attributes,
+    captures_content,
+    parsed,
+    redacted,
     reply_attributes,
+    reply_content,
     request_attributes,
+    request_content,
     run_attributes,
     served_by,
     tool_attributes,
     tool_error,
 )
-from toolreel.otel._content import Capture, parsed, redacted, reply_content, request_content
 from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
@@ -54,53 +57,38 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import as_chat, normalize_reply
 
-_TOLD_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
+_SHOWN_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""
 _SECOND: Final = 1_000_000_000
 _SCOPE: Final = "toolreel"
-_CONTENT_EVENT: Final = "gen_ai.client.inference.operation.details"
 
-_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-_OF_RUNS: Final = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
-_TOKENS: Final = (
-    *(1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144),
-    *(1_048_576, 4_194_304, 16_777_216, 67_108_864),
-)
+_SECONDS: Final = [0.01 * 2**n for n in range(14)]
+_RUN_SECONDS: Final = [0.1 * 2**n for n in range(13)]
+_TOKENS: Final = [4**n for n in range(14)]
 
 
 class Instruments:
     """What spans and metrics are made with, by the providers; by default by the global ones."""
 
-    def __init__(
-        self,
-        tracers: TracerProvider | None,
-        meters: MeterProvider | None,
-        loggers: LoggerProvider | None,
-    ) -> None:
+    def __init__(self, tracers: TracerProvider | None, meters: MeterProvider | None) -> None:
         from importlib.metadata import version  # slow to import
 
         release = version("toolreel")
         meter = get_meter(_SCOPE, release, meter_provider=meters)
 
-        def made(name: str, description: str, bounds: Sequence[float], unit: str = "s") -> Histogram:
+        def histogram(name: str, about: str, bounds: Sequence[float], unit: str = "s") -> Histogram:
             return meter.create_histogram(
-                f"gen_ai.{name}", unit, description, explicit_bucket_boundaries_advisory=bounds
+                f"gen_ai.{name}", unit, about, explicit_bucket_boundaries_advisory=bounds
             )
 
         self.tracer = get_tracer(_SCOPE, release, tracer_provider=tracers)
-        self.logger = get_logger(_SCOPE, logger_provider=loggers)
-        """Emits the content of requests in events, for those who keep it out of spans."""
-        self.request_seconds = made("client.operation.duration", "GenAI operation duration.", _SECONDS)
-        self.first_chunk_seconds = made(
-            "client.operation.time_to_first_chunk",
-            "Time to receive the first chunk of a streamed reply.",
-            _SECONDS,
-        )
-        self.tokens = made(
-            "client.token.usage", "Number of input and output tokens used.", _TOKENS, "{token}"
-        )
-        self.run_seconds = made("invoke_agent.duration", "Duration of an agent's run.", _OF_RUNS)
-        self.tool_seconds = made("execute_tool.duration", "Duration of a tool call.", _SECONDS)
+        self.request_seconds = histogram("client.operation.duration", "GenAI operation duration.", _SECONDS)
+        first_chunk = "Time to receive the first chunk of a streamed reply."
+        self.first_chunk_seconds = histogram("client.operation.time_to_first_chunk", first_chunk, _SECONDS)
+        tokens = "Number of input and output tokens used."
+        self.tokens = histogram("client.token.usage", tokens, _TOKENS, "{token}")
+        self.run_seconds = histogram("invoke_agent.duration", "Duration of an agent's run.", _RUN_SECONDS)
+        self.tool_seconds = histogram("execute_tool.duration", "Duration of a tool call.", _SECONDS)
 
 
 @dataclass(slots=True)
@@ -120,12 +108,12 @@ class _Open:
         return (self.ended - self.began) / _SECOND
 
 
-class RunWatch:
+class RunWatch(Watch):
     """Watches one run."""
 
-    def __init__(self, begun: Begun, instruments: Instruments, capture: Capture) -> None:
+    def __init__(self, begun: Begun, instruments: Instruments, *, content: bool) -> None:
         self._instruments = instruments
-        self._capture = capture
+        self._captures_content = content
         self._labels = LABELS.get()
         self._performer = begun.performer
         self._plan = begun.first.state.plan
@@ -142,7 +130,7 @@ class RunWatch:
             named, around, SpanKind.INTERNAL, attributes, start_time=self._began
         )
         self._inside = set_span_in_context(self._span, around)
-        self._tell(self._span, begun.first.notes)
+        self._add_events(self._span, begun.first.notes)
 
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
@@ -173,9 +161,9 @@ class RunWatch:
         self._state = after.state
         opened = None if effect is None else self._open.pop(effect.ref, None)
         if opened is None:
-            self._tell(self._span, after.notes)
+            self._add_events(self._span, after.notes)
             return
-        self._tell(opened.span, after.notes)
+        self._add_events(opened.span, after.notes)
         opened.ended = opened.ended or time.time_ns()
         if opened.replayed:
             opened.span.set_attribute("toolreel.replayed", True)
@@ -236,8 +224,8 @@ class RunWatch:
     def _end_request(self, opened: _Open, effect: SendRequest, event: Event, after: Step) -> None:
         attributes = reply_attributes(effect, event, after.notes)
         first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
-        if self._capture.spans or self._capture.events:
-            self._say(opened, effect, event)
+        if self._captures_content:
+            self._add_content(opened.span, effect, event)
         timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
         self._close(opened, timed, str(attributes.get("error.type", "")))
         if opened.replayed:
@@ -257,7 +245,7 @@ class RunWatch:
     def _end_tool(self, opened: _Open, effect: RunTool, event: Event) -> None:
         output = event.output if isinstance(event, ToolReturned) else ""
         error = tool_error(output) if isinstance(event, ToolReturned) else "cancelled"
-        if self._capture.spans:
+        if self._captures_content:
             for name, text in (("arguments", effect.arguments), ("result", output)):
                 said = redacted(parsed(text), self._secrets)
                 opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
@@ -276,26 +264,19 @@ class RunWatch:
         _mark(opened.span, error)
         opened.span.end(opened.ended or None)
 
-    def _say(self, opened: _Open, effect: SendRequest, event: Event) -> None:
-        said = request_content(effect, self._plan)
+    def _add_content(self, span: Span, effect: SendRequest, event: Event) -> None:
+        content, plan = request_content(effect, self._plan), self._plan
         if isinstance(event, ReplyReceived):
             body = as_chat(event.body, effect.request.form).body
-            plan = self._plan
-            said |= reply_content(normalize_reply(body, tools=plan.callable_tools, config=plan.reading))
-        shown = {name: redacted(value, self._secrets) for name, value in said.items()}
-        if self._capture.spans:
-            opened.span.set_attributes(shown)
-        if self._capture.events:
-            common = served_by(effect, self._performer)
-            self._instruments.logger.emit(
-                LogRecord(context=opened.context, event_name=_CONTENT_EVENT, attributes={**common, **shown})
-            )
+            content |= reply_content(normalize_reply(body, tools=plan.callable_tools, config=plan.reading))
+        for name, value in content.items():
+            span.set_attribute(name, redacted(value, self._secrets))
 
-    def _tell(self, span: Span, notes: tuple[Note, ...]) -> None:
+    def _add_events(self, span: Span, notes: tuple[Note, ...]) -> None:
         for note in notes:
-            if not isinstance(note, _TOLD_BY_SPANS):
-                told: Attributes = {f"toolreel.{name}": value for name, value in fields_of(note).items()}
-                span.add_event(f"toolreel.{name_of(note)}", told)
+            if not isinstance(note, _SHOWN_BY_SPANS):
+                facts: Attributes = {f"toolreel.{name}": value for name, value in fields_of(note).items()}
+                span.add_event(f"toolreel.{name_of(note)}", facts)
 
 
 def _mark(span: Span, error: str) -> None:
@@ -336,7 +317,6 @@ def instrument(
     *,
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
-    logger_provider: LoggerProvider | None = None,
     capture_content: bool | None = None,
 ) -> None:
     """Give every run that begins from now on spans and metrics, whatever drives it.
@@ -348,27 +328,25 @@ def instrument(
 
     :param tracer_provider: makes the spans; by default the global one
     :param meter_provider: makes the metrics; by default the global one
-    :param logger_provider: emits the events with content, if the variable asks for them; by default the
-        global one
     :param capture_content: whether spans have messages, arguments and results, with secrets redacted; by
         default what ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` says, and without it not
     :raises MissingExtra: if OpenTelemetry is not installed
-    :raises ConfigError: if the variable has another value than the conventions know
+    :raises ConfigError: if the variable has another value than these
     """
-    capture = Capture.of(capture_content, os.environ)
-    instruments = Instruments(tracer_provider, meter_provider, logger_provider)
+    content = captures_content(capture_content, os.environ)
+    instruments = Instruments(tracer_provider, meter_provider)
 
     def watch(begun: Begun) -> Watch:
-        return RunWatch(begun, instruments, capture)
+        return RunWatch(begun, instruments, content=content)
 
     uninstrument()
     _INSTALLED.append(watch)
-    watch_with(watch)
+    WATCHERS.append(watch)
     CONTEXTS.append(_TraceHeaders())
 
 
 def uninstrument() -> None:
     """Give further runs no spans and metrics; those under way keep theirs."""
     while _INSTALLED:
-        unwatch(_INSTALLED.pop())
+        WATCHERS.remove(_INSTALLED.pop())
     CONTEXTS.clear()

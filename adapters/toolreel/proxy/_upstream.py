@@ -18,7 +18,6 @@ from toolreel.http import (
     UndecodableBody,
     async_chunks_of,
     async_trace,
-    broken,
     failure_event,
     hang_up,
     within,
@@ -118,7 +117,7 @@ class Pieces:
             return await self._ended(replace(event, message=scrubbed(event.message, self._secrets)))
         except (Stalled, TooLarge, UndecodableBody) as error:
             status = self._incoming.response.status_code if self._incoming else None
-            return await self._ended(broken(0, status, error))
+            return await self._ended(error.event(0, status))
 
     def _take(self, piece: str) -> str:
         self._passed.append(piece)

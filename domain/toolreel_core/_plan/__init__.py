@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
     from toolreel_core._plan.output import (
         ANSWER,
-        ANSWER_TOOL,
         AskedBy,
         Constraint,
         OutputSpec,

@@ -19,7 +19,6 @@ from toolreel import (
     AsyncPythonTools,
     Completed,
     ConfigError,
-    Fallback,
     LoopConfig,
     Never,
     OutcomeError,
@@ -36,11 +35,8 @@ from toolreel import (
 )
 from toolreel._driver import Resting
 from toolreel._replay import story
-from toolreel.errors import CatalogueError, EndpointConfigError
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, load_state
-from toolreel_core._text_calls import MARKED
-from toolreel_core.outcomes import CostUnknown
 
 
 def stock(part: str) -> int:
@@ -153,31 +149,6 @@ def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> N
     assert "temperature" in changed.options
 
 
-def test_a_list_adds_to_what_presets_and_defaults_have_unless_it_is_only() -> None:
-    assert agent(config={"text_dialects": ["react"]}).plan("hi").config.text_dialects == (*MARKED, "react")
-    for given, names in ((["web_*"], ("*", "web_*")), ({"only": ["web_*"]}, ("web_*",))):
-        narrowed = agent(preset="untrusted_content", config={"untrusted_tools": given})
-        assert narrowed.plan("hi").config.untrusted_tools == names
-    only = agent(config={"text_dialects": {"only": ["react"]}}).plan("hi").config
-    exact = agent(config=LoopConfig(text_dialects=("react",))).plan("hi").config
-    assert only.text_dialects == exact.text_dialects == ("react",)
-    with pytest.raises(ConfigError, match="there is no key 'onyl'; did you mean 'only'"):
-        agent(config={"text_dialects": {"onyl": ["react"]}}).plan("hi")
-
-
-def test_a_preset_may_be_that_of_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text('[preset.lab]\nabout = "Ours."\nconfig = { text_dialects = ["react"], max_turns = 4 }\n')
-    for given in (file, str(file), ["untrusted_content", file]):
-        plan = agent(preset=given, config={"text_dialects": ["llama_json"]}).plan("hi")
-        assert plan.presets[-1] == "lab"
-        assert (plan.config.max_turns, plan.config.text_dialects) == (4, (*MARKED, "react", "llama_json"))
-    there = Fallback("b", endpoint=ScriptedEndpoint([]), preset=file)
-    assert agent(fallbacks=[there]).plan("hi").at_fallbacks[0].presets[-1] == "lab"
-    with pytest.raises(CatalogueError, match="there is no such file; give the name of a preset"):
-        agent(preset="nowhere.toml")
-
-
 SEVERAL: dict[str, Any] = {"options": {"parallel_tool_calls": True}}
 
 
@@ -253,11 +224,6 @@ def test_without_a_decision_the_run_rests_and_goes_on_later(approve: Any) -> Non
     assert ended.notes[: len(resting.notes)] == resting.notes
 
 
-def test_a_denial_tells_the_model_why() -> None:
-    ended = agent(ORDERS, FOUR, tools=[order]).run("Order two.").deny("not today")
-    assert "not today" in results(ended)[0]
-
-
 def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
     stored = dump(agent(ORDERS, tools=[order]).run("Order two.").state)
     with agent(FOUR, tools=[order], approve=Always()).ports() as ports:
@@ -310,22 +276,9 @@ def test_a_host_that_is_not_open_yet_says_so() -> None:
     assert complaint(ConfigError, lambda: agent(tools=[McpTools([])])) == words
 
 
-def test_without_a_server_one_sentence_says_what_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    assert complaint(EndpointConfigError, lambda: Agent("m").run("hi")) == (
-        'no server is named: write Agent(..., base_url="http://127.0.0.1:8080/v1"), or set TOOLREEL_BASE_URL '
-        "or OPENAI_BASE_URL"
-    )
-
-
 def test_what_type_checkers_see_also_runs() -> None:
     assert main().text == "Hi."
     assert asyncio.run(amain()).text == "Hi."
-
-
-SILENT = {**ASKS, "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}}
-SAID = {**FOUR, "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 1_000_000}}
 
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
@@ -336,24 +289,6 @@ def test_a_limited_cost_is_refused_before_the_first_request_where_no_price_is_kn
     )
     allowed = agent(FOUR, config={limit: 1, "unknown_cost": "allow"})
     assert allowed.run("hi").completed
-
-
-def test_a_price_counts_what_the_provider_does_not_report() -> None:
-    priced = agent(SILENT, SAID, tools=[stock], price=Price(2, 8), config={"max_cost": 100})
-    done = priced.run("How many?")
-    assert (done.completed, done.cost) == (True, 12.0)
-    assert agent(SILENT, SAID, tools=[stock]).run("How many?").cost is None
-    stopped = agent(SILENT, SAID, tools=[stock], price=Price(2, 8), config={"max_cost": 1}).run("How many?")
-    assert (stopped.outcome.name, stopped.cost) == ("budget", 2.0)
-
-
-def test_a_provider_that_is_said_to_report_costs_and_does_not_is_asked_once() -> None:
-    said = {"max_cost": 1, "reports_cost": "yes"}
-    stopped = agent(SILENT, tools=[stock], config=said).run("How many?")
-    assert stopped.outcome == CostUnknown(1, 1.0)
-    assert agent(SILENT, provider="openrouter", tools=[stock], config={"max_cost": 1}).run("?").outcome == (
-        CostUnknown(1, 1.0)
-    )
 
 
 def test_the_price_of_a_catalogue_is_that_of_the_model_and_its_seller() -> None:

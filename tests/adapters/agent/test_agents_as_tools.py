@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from tests.patience import HANG
-from toolreel import Agent, AgentRun, Price, Spent, tool
+from toolreel import Agent, AgentRun, Spent, tool
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core.outcomes import BudgetSpent, ConversationSpent, CostUnknown
 
@@ -122,19 +122,3 @@ def test_an_inner_run_that_its_deadline_ends_makes_the_cost_unknown(
     assert "TOOL_TIMEOUT" in json.dumps(told(ended))
     assert ended.state.tally.by_tools == Spent()
     assert (ended.text, ended.cost) == ("No.", None)
-
-
-def test_an_inner_run_without_any_reply_costs_nothing() -> None:
-    inner = agent(Lost("connect", "down"), config={"max_tries": 1})
-    ended = agent(using(ASKS), using(saying("No.")), tools=[inner.as_tool()]).run("Pins?")
-    assert (ended.state.tally.by_tools, ended.cost) == (None, 1.0)
-
-
-def test_a_cost_in_another_currency_is_not_added() -> None:
-    inner = agent(using(saying("Four.")), price=Price(2, 8, currency="EUR"))
-    script = (using(ASKS), using(saying("Four.")))
-    dollars = agent(*script, tools=[inner.as_tool()], price=Price(2, 8)).run("Pins?")
-    assert dollars.cost is None
-    inner = agent(using(saying("Four.")), price=Price(2, 8, currency="EUR"))
-    euros = agent(*script, tools=[inner.as_tool()], price=Price(2, 8, currency="EUR")).run("Pins?")
-    assert euros.cost == 1.5

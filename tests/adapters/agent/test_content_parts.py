@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -16,12 +16,10 @@ import trio
 from tests.servers.chat_server import replying, serving
 from toolreel import Agent, AgentRun, Audio, ConfigError, File, Image, attach, replay, tool
 from toolreel._replay import Driver
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import read_journal
-from toolreel.stream_events import AgentEvent, RunEnded, ToolResult
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core import dump, fold, load_state
-from toolreel_core._conversation import Part, parts_of
+from toolreel_core import fold
+from toolreel_core._conversation import Part
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import ToolReturned
 
@@ -116,24 +114,6 @@ def said_by_others(bodies: Sequence[bytes]) -> list[Json]:
     return [message for message in messages if message["role"] != "assistant"]
 
 
-async def asynchronously(url: str) -> AgentRun[Any]:
-    async with AsyncHttpEndpoint(url) as endpoint:
-        agent = Agent("m", endpoint=endpoint, tools=[screenshot])
-        return await (await agent.arun(FIRST)).areply(SECOND)
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_server_gets_the_same_on_every_endpoint(driver: Driver) -> None:
-    with serving(*map(replying, SCRIPT)) as server:
-        if (begin := DRIVERS[driver]) is None:
-            with HttpEndpoint(server.url) as endpoint:
-                run = talked(Agent("m", endpoint=endpoint, tools=[screenshot]), "sync")
-        else:
-            run = begin(lambda: asynchronously(server.url))
-        assert run.text == "A beep."
-        assert said_by_others([seen.body for seen in server.seen]) == BODIES
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     driver: Driver, tmp_path: Path
@@ -155,20 +135,6 @@ def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     assert shown.index("interactions:") < shown.index("blobs:") < shown.index(b64encode(CAT).decode())
 
 
-def test_ten_turns_have_each_blob_once_in_every_record(tmp_path: Path) -> None:
-    script = [*[calling(("screenshot", {"window": f"w{n}"})) for n in range(9)], saying("Done.")]
-    with serving(*map(replying, script)) as server:
-        agent = Agent("m", base_url=server.url, tools=[screenshot])
-        run = agent.run(FIRST, record=tmp_path / "ten")
-    assert run.state.tally.turns == 10
-    cassette = "".join((tmp_path / "ten.yaml").read_text("utf-8").split())
-    records = [(tmp_path / "ten.journal.jsonl").read_text("utf-8"), cassette, dump(run.state)]
-    for record in records:
-        assert [record.count(b64encode(data).decode()) for data in (CAT, SHOT)] == [1, 1]
-    assert load_state(records[2]) == run.state
-    assert replay(tmp_path / "ten.yaml").run.state == run.state
-
-
 @pytest.mark.parametrize("say", ["run", "reply"])
 def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request(say: str) -> None:
     endpoint = ScriptedEndpoint([saying("Hi.")])
@@ -182,21 +148,6 @@ def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request(sa
         with pytest.raises(ConfigError, match=rf"^content: {why}"):
             run.reply(FIRST)
         assert run.reply is not None
-
-
-def ended(events: Iterable[AgentEvent[Any]]) -> AgentRun[Any]:
-    last = list(events)[-1]
-    assert isinstance(last, RunEnded)
-    return last.run
-
-
-def test_a_stream_has_the_parts_too() -> None:
-    agent = Agent("m", endpoint=ScriptedEndpoint(SCRIPT), tools=[screenshot])
-    events = list(agent.stream(FIRST))
-    assert [event.parts for event in events if isinstance(event, ToolResult)] == [(Image.from_bytes(SHOT),)]
-    run = ended(events)
-    assert (run.text, parts_of(run.messages[0])[1]) == ("A cat in a mail.", FIRST[1])
-    assert ended(run.reply_stream(SECOND)).text == "A beep."
 
 
 def test_a_result_with_a_key_in_a_picture_is_withheld(

@@ -17,10 +17,9 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
 from toolreel import Agent, AgentRun, Completed, ConfigError, replay, tool
-from toolreel.journals import MemoryJournal, parse_journal, read_journal
+from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.stream_events import AgentEvent, RunEnded, TextDelta, ToolResult, ToolStarted
 from toolreel.testing import ScriptedEndpoint, calling, saying, streaming
-from toolreel_core import CancelRequested
 
 
 def stock(part: str) -> int:
@@ -140,12 +139,6 @@ def run_of(events: Events) -> AgentRun[Any]:
 def chunks(*texts: str) -> Answer:
     """A streamed reply that comes at once."""
     return pieces(streaming(*texts))
-
-
-def halting(*texts: str) -> Answer:
-    """A streamed reply of which the end doesn't come while anyone waits for it."""
-    first, rest = streaming(*texts).split("\n\n", 1)
-    return pieces(f"{first}\n\n", 30.0, rest)
 
 
 @ON
@@ -270,17 +263,3 @@ def test_a_conversation_is_one_recording(way: Way, tmp_path: Path) -> None:
     assert replayed.cassette is not None
     assert (replayed.run.outcome, replayed.run.state) == (Completed("Bye."), third.state)
     assert len(replay(path, tools=lambda: [stock]).run.messages) == len(third.messages)
-
-
-@pytest.mark.parametrize("arriving", [chunks, halting])
-@ON
-def test_a_stream_that_is_not_read_to_its_end_is_cancelled_and_recorded(
-    way: Way, arriving: Callable[..., Answer], tmp_path: Path
-) -> None:
-    path = tmp_path / "talk"
-    with serving(replying(ASKS), arriving("Three ", "pins.")) as server:
-        assert way.first_text(served(server), "How many pins?", record=path) == "Three "
-    last = read_journal(path.with_suffix(".journal.jsonl")).records[-1].event
-    assert isinstance(last, CancelRequested)
-    assert replay(path).run.outcome.name == "cancelled"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]

@@ -32,8 +32,6 @@ from toolreel import (
 )
 from toolreel._cli import as_json
 from toolreel._driver import ImmediateEndpoint
-from toolreel.durable import Limits, limited
-from toolreel.http import HttpEndpoint
 from toolreel.journals import read_journal
 from toolreel.ports import AsyncEndpoints, Endpoints
 from toolreel.results import EndpointCost
@@ -176,15 +174,6 @@ def test_ports_have_an_endpoint_for_each_name() -> None:
     spare = ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")]))
     three = AsyncEndpoints(ImmediateEndpoint(ScriptedEndpoint([DOWN])), {"spare": spare})
     assert asyncio.run(arun(PLAN, AsyncPorts(three))).text == "Hello."
-
-
-def test_an_endpoint_that_is_missing_is_named_before_the_first_request(tmp_path: Path) -> None:
-    wanted = "the plan falls back to 'spare', and the ports have no endpoint of that name; "
-    alone = HttpEndpoint("http://127.0.0.1:1")
-    limits = Limits("a", tmp_path / "limits.sqlite", requests=1)
-    for endpoint in (Endpoints(ScriptedEndpoint([])), alone, limited(alone, limits)):
-        told = complaint(ConfigError, partial(run, PLAN, Ports(endpoint)))
-        assert told == f'{wanted}write Endpoints(endpoint, {{"spare": ...}})'
 
 
 def test_a_run_that_was_killed_goes_on_at_its_endpoint(tmp_path: Path) -> None:

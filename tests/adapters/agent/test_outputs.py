@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -62,10 +62,6 @@ def test_what_type_checkers_see_of_settings_are_the_fields_of_an_agent() -> None
     assert known == {"model", "output", *AgentSettings.__annotations__}
 
 
-def test_without_an_output_it_is_the_text() -> None:
-    assert agent(saying("Four.")).run("How many?").output == "Four."
-
-
 @pytest.mark.parametrize(
     ("script", "settings", "outcome"),
     [
@@ -101,17 +97,6 @@ def test_a_check_that_no_schema_can_say_is_an_output_error() -> None:
     assert ended.completed
     with pytest.raises(OutputError, match="must be positive"):
         _ = ended.output
-
-
-@dataclass
-class Unfit:
-    """No JSON represents it."""
-
-    part: Callable[[], None]
-
-
-def test_an_output_that_json_cannot_represent_is_refused_when_the_agent_is_made() -> None:
-    assert "output" in complaint(ConfigError, lambda: agent(output=Unfit))
 
 
 def test_a_pickled_run_has_a_text_and_knows_no_agent() -> None:

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.samples import complaint
 from toolreel._driver import (
     Always,
     Approver,
-    AsyncPorts,
-    ImmediateClock,
-    ImmediateEndpoint,
     Inbox,
     InstantClock,
     Later,
@@ -28,7 +24,6 @@ from toolreel._driver import (
     run,
     speak,
 )
-from toolreel._internal import JournalError
 from toolreel._journal import (
     FileJournal,
     MemoryJournal,
@@ -38,7 +33,7 @@ from toolreel._journal import (
     read_journal,
     unfinished,
 )
-from toolreel._replay import DRIVERS, AsyncRehearsal, Rehearsal, aresume, replay, resume, retrace
+from toolreel._replay import DRIVERS, AsyncRehearsal, Rehearsal, replay, resume, retrace
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import UserMessage
@@ -92,15 +87,6 @@ def ports(
 ) -> Ports:
     return Ports(
         ScriptedEndpoint(script), PythonTools([Adding(meanwhile).add]), approver or Later(), InstantClock()
-    )
-
-
-def awaited(given: Ports) -> AsyncPorts:
-    return AsyncPorts(
-        ImmediateEndpoint(given.endpoint),
-        ImmediateTools(given.tools),
-        ImmediateApprover(given.approver),
-        ImmediateClock(given.clock),
     )
 
 
@@ -281,22 +267,3 @@ def test_a_conversation_goes_on_in_its_journal_after_it_was_closed(tmp_path: Pat
     for driver in DRIVERS[:2]:
         assert replay(path, driver=driver).run.outcome == Completed("You are welcome.")
     assert done.outcome == Completed("42.")
-
-
-def test_resuming_says_the_message_to_a_run_that_waits_too(tmp_path: Path) -> None:
-    path = tmp_path / "talk.journal.jsonl"
-    with FileJournal(path, GUARDED) as journal:
-        run(GUARDED, ports([SUM]), journal=journal)
-    performer = awaited(ports([saying("42.")], approver=Always()))
-    done = asyncio.run(aresume(path, performer, say="Be quick."))
-    assert [message.content for message in done.state.messages.messages][-2:] == ["Be quick.", "42."]
-
-
-def test_a_closed_journal_says_how_to_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "talk.journal.jsonl"
-    with FileJournal(path, PLAN) as journal:
-        done = run(PLAN, ports(THREE[:2]), journal=journal)
-    why = complaint(JournalError, lambda: speak(done, "And plus 1?", ports([]), journal=journal))
-    assert (
-        why == f"{path}: it was closed; go on with resume(path, performer, say=...) or ReopenedJournal(path)"
-    )

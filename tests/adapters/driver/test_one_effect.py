@@ -15,7 +15,6 @@ from toolreel import (
     PythonTools,
     aperform,
     perform,
-    run,
     tool,
 )
 from toolreel._driver import ImmediateEndpoint, Wanted
@@ -27,7 +26,6 @@ from toolreel_core import (
     Finish,
     State,
     dump,
-    load_effect,
     load_state,
     pending,
     start,
@@ -57,22 +55,6 @@ def script() -> ScriptedEndpoint:
 def taken(state: State, event: Event | None) -> State:
     assert event is not None
     return load_state(dump(step(state, event).state))
-
-
-def test_effects_performed_one_by_one_make_the_run_that_a_driver_makes() -> None:
-    ports, state = Ports(script(), TOOLS), start(PLAN).state
-    while effects := pending(state):
-        state = taken(state, perform(load_effect(dump(effects[0])), ports))
-    assert state.outcome == Completed("There are 3.")
-    assert state == run(PLAN, Ports(script(), TOOLS)).state
-
-
-def test_an_endpoint_alone_performs_requests() -> None:
-    state = start(Plan.of(model="m", messages="hi")).state
-    (effect,) = pending(state)
-    event = perform(effect, ScriptedEndpoint([saying("Hi.")]))
-    assert taken(state, event).outcome == Completed("Hi.")
-    assert asyncio.run(aperform(effect, ImmediateEndpoint(ScriptedEndpoint([saying("Hi.")])))) == event
 
 
 def test_a_decision_that_is_open_is_no_event() -> None:

@@ -6,7 +6,6 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,23 +58,11 @@ def test_a_value_is_read_from_the_arguments_of_the_final_tool_and_of_no_other() 
     assert [event.turn for event in events if isinstance(event, PartialOutput)] == [2]
 
 
-def test_each_reply_begins_anew() -> None:
-    events = events_of(streaming('{"count": "fo', 'ur"}'), streaming('{"count": 4}'))
-    assert partial(events) == [{"count": "fo"}, {"count": "four"}, {"count": 4}]
-
-
 def test_a_wrapped_value_is_shown_without_its_wrapper() -> None:
     assert partial(events_of(streaming('{"value": ["a', '", "b"]}'), output=list[str])) == [
         ["a"],
         ["a", "b"],
     ]
-
-
-@pytest.mark.parametrize("text", ["4 pins are left.", '"Well', "Let me see. 4"])
-def test_words_are_no_value(text: str) -> None:
-    for output in (OBJECT, int, str):
-        answer = PartialAnswer(output_of(output).spec)
-        assert answer.after(TextDelta(1, text)) == ()
 
 
 @given(
@@ -116,3 +103,14 @@ def test_a_long_answer_is_not_read_again_at_each_piece() -> None:
         answer.after(TextDelta(1, piece))
     assert whole < sum(read) < 80 * whole  # at each piece: 4,000 times
     assert whole - read[-1] <= whole / 64
+
+
+def test_of_constrained_replies_the_answer_is_shown_at_its_end_and_nothing_of_the_json() -> None:
+    events = events_of(
+        streaming('{"name": "lo', 'ok", "arguments": {"at": "the sea"}}'),
+        streaming('{"name": "final_answer", "arg', 'uments": {"answer": "It is', " bl", 'ue."}}'),
+        output=None,
+        constrained_calls="response_format",
+    )
+    shown = [event for event in events if isinstance(event, TextDelta | TextWithdrawn)]
+    assert shown == [TextDelta(2, "It is blue.")]

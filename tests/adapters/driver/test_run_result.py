@@ -55,11 +55,6 @@ def test_a_run_has_its_text_its_usage_and_its_messages() -> None:
     assert ended.raise_for_outcome() is ended
 
 
-def test_a_cost_that_nobody_told_is_unknown_and_not_zero() -> None:
-    assert answered("Hi.", prompt_tokens=7).cost is None
-    assert answered("Hi.", prompt_tokens=7, cost=0).cost == 0.0
-
-
 def test_the_usage_has_the_finer_counts() -> None:
     details = {
         "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": 2},

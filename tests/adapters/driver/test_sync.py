@@ -9,23 +9,18 @@ import pytest
 from tests.patience import HANG
 from toolreel._driver import (
     AsyncPorts,
-    AsyncSystemClock,
     ImmediateEndpoint,
-    InstantClock,
-    Never,
     Performer,
     Ports,
-    SystemClock,
     Wanted,
     arun,
     go_on,
     run,
 )
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Rehearsal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools import AsyncPythonTools, PythonTools, Tool, definition_of
-from toolreel_core._errors import ProtocolError, ReplayMismatch
+from toolreel.tools import PythonTools, Tool, definition_of
+from toolreel_core._errors import ProtocolError
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -38,14 +33,10 @@ from toolreel_core._protocol import (
     Note,
     ReplyRead,
     ReplyReceived,
-    RequestLost,
     RequestSent,
     RunSettled,
     RunTool,
     ToolReturned,
-    TransportFailed,
-    Wait,
-    WaitElapsed,
 )
 from toolreel_core._settings import LoopConfig
 
@@ -75,41 +66,6 @@ def test_a_run_goes_from_the_plan_to_the_answer() -> None:
     ]
 
 
-def test_a_far_side_that_fails_ends_the_run_and_raises_nothing() -> None:
-    clock = InstantClock()
-    endpoint = ScriptedEndpoint([Lost("timeout", "ReadTimeout")] * 3)
-    ended = run(PLAN, Ports(endpoint, PythonTools([add]), clock=clock))
-    assert ended.outcome == TransportFailed("timeout", None, "ReadTimeout")
-    assert ended.notes.count(RequestLost(1, "timeout", None)) == 3
-    assert len(clock.waited) == 2
-
-
-def test_a_back_off_of_ten_minutes_takes_no_time_in_a_test() -> None:
-    clock = InstantClock()
-    patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
-    plan = Plan.of(model="m", messages="What is 2 + 40?", tools=PLAN.tools, config=patient)
-    endpoint = ScriptedEndpoint([Lost("status", "HTTP 503: busy", 503), *SUM])
-    assert run(plan, Ports(endpoint, PythonTools([add]), clock=clock)).completed
-    assert 300_000 <= clock.waited[0] <= 600_000
-
-
-GUARDED = replace(PLAN.tools.definitions[0], needs_approval=True)
-APPROVED = Plan.of(model="m", messages="What is 2 + 40?", tools=[GUARDED])
-
-
-def test_a_tool_that_is_not_approved_does_not_run() -> None:
-    ran: list[int] = []
-
-    def add(a: int, b: int) -> int:
-        ran.append(a + b)
-        return a + b
-
-    ended = run(APPROVED, Ports(ScriptedEndpoint(SUM), PythonTools([add]), Never("not today")))
-    assert ended.completed
-    assert ran == []
-    assert "not approved: not today" in ended.state.messages.texts[-2]
-
-
 def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() -> None:
     together = Barrier(2, timeout=HANG)
 
@@ -126,11 +82,6 @@ def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() ->
     texts = [ended.state.messages.texts[index].replace("\\", "") for index in (2, 3)]
     assert ['"value":1' in text for text in texts] == [True, False]
     assert ended.completed
-
-
-def test_a_recording_that_disagrees_is_raised() -> None:
-    with pytest.raises(ReplayMismatch, match="request 2 was sent"):
-        run(PLAN, Ports(ScriptedEndpoint(SUM[:1]), PythonTools([add])))
 
 
 class Stopping:
@@ -217,15 +168,6 @@ def test_an_observer_that_fails_does_not_disturb_the_run() -> None:
     assert disturbed.text == undisturbed.text
 
 
-@pytest.mark.anyio
-async def test_every_driver_makes_the_same_run_and_the_same_journal() -> None:
-    here, there = MemoryJournal(PLAN), MemoryJournal(PLAN)
-    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=here)
-    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint(SUM)), AsyncPythonTools([add]))
-    assert await arun(PLAN, ports, journal=there) == ended
-    assert there.text == here.text
-
-
 HURRIED = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=LoopConfig(max_wall_ms=50))
 
 
@@ -251,32 +193,6 @@ def test_a_run_that_goes_on_has_its_time_so_far_behind_it() -> None:
     late = replace(begun, tally=replace(begun.tally, at_ms=49))
     ended = go_on(late, Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add]))))
     assert ended.state.tally.at_ms >= 49 + 60
-
-
-def test_a_run_that_takes_too_long_ends_and_its_record_ends_alike() -> None:
-    journal, again = MemoryJournal(HURRIED), MemoryJournal(HURRIED)
-    slow = Dawdling(Ports(ScriptedEndpoint(SUM), PythonTools([add])))
-    ended = run(HURRIED, slow, journal=journal)
-    assert isinstance(ended.outcome, BudgetSpent)
-    assert ended.outcome.kind == "time"
-
-    recorded = parse_journal(journal.text)
-    tools = Rehearsal(recorded, endpoint=ScriptedEndpoint(SUM), tools=PythonTools([add]))
-    assert run(HURRIED, tools, journal=again).outcome == ended.outcome
-    assert again.text == journal.text
-
-
-def test_the_system_clock_lets_the_time_pass() -> None:
-    before = time.monotonic()
-    assert SystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
-    assert time.monotonic() - before >= 0.02
-
-
-@pytest.mark.anyio
-async def test_the_async_system_clock_lets_it_pass_too() -> None:
-    before = time.monotonic()
-    assert await AsyncSystemClock().wait(Wait(3, 20)) == WaitElapsed(3)
-    assert time.monotonic() - before >= 0.02
 
 
 IMPATIENT = Plan.of(

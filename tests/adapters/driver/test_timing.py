@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,22 +12,17 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
-from tests.replay.sessions import cassette
 from tests.samples import complaint
 from toolreel import (
-    Agent,
     AsyncPorts,
     FileJournal,
     LoopConfig,
     Plan,
     Ports,
-    Price,
     PythonTools,
     Run,
-    Tool,
     arun,
     astream,
-    fork,
     replay,
     run,
     speak,
@@ -36,13 +30,12 @@ from toolreel import (
 )
 from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes, Wanted
 from toolreel._internal import JournalError
-from toolreel._journal import companion, sealed
-from toolreel._replay import DRIVERS, Driver, recover_runs
-from toolreel.cassette import Recording
+from toolreel._journal import sealed
+from toolreel._replay import DRIVERS, Driver
 from toolreel.journals import MemoryJournal, parse_journal, read_journal
 from toolreel.results import EffectTime, Timing
 from toolreel.stream_events import RunEnded
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import Event, ReplyReceived, RunTool, SendRequest, ToolReturned
 from toolreel_core._jsontext import JsonText
 from toolreel_core._protocol import ApprovalGiven, AskApproval, RequestFailed
@@ -186,11 +179,12 @@ def test_tools_that_ran_together_count_once_in_the_whole() -> None:
     clock = SetClock()
     laps = LapTimes(Ports(ScriptedEndpoint([]), clock=clock))
     first, second = (RunTool(ref, f"c{ref}", "add", JsonText("{}"), "k") for ref in (2, 3))
-    began = laps.now()
+    for effect in (first, second):
+        laps.start(effect)
     clock.seconds += 2
-    laps.stop(second, began)
+    laps.stop(second)
     clock.seconds += 1
-    laps.stop(first, began)
+    laps.stop(first)
     for effect in (first, second):
         laps.take(effect, ToolReturned(effect.ref, "1"), 1)
     assert [took.ms for took in laps.timing.took] == [3000, 2000]
@@ -293,38 +287,6 @@ def test_what_was_under_way_when_a_stream_was_closed_is_told(tmp_path: Path) -> 
     assert (took.kind, took.ms) == ("cancelled", 400)
 
 
-def test_a_run_is_pickled_with_its_times() -> None:
-    ended = blocking(PLAN, SUM)
-    assert pickle.loads(pickle.dumps(ended)).timing == ended.timing  # noqa: S301 - it is our own
-    old: Run = object.__new__(Run)
-    old.__setstate__((ended.state, ended.notes))
-    assert (old, old.timing) == (ended, Timing())
-
-
-def test_an_agent_adds_up_what_its_conversation_takes(tmp_path: Path) -> None:
-    endpoint = ScriptedEndpoint([calling(("add", {"a": 1, "b": 2})), saying("3"), saying("Bye.")])
-    careful = Tool.of(add, needs_approval=True)
-    agent = Agent("m", endpoint=endpoint, tools=[careful])
-    rests = agent.run("Add.", record=tmp_path / "talk")
-    done = rests.approve()
-    last = done.reply("Thanks.")
-    kinds = ["request", "approval", "tool", "request", "request"]
-    assert [took.kind for took in rests.timing.took] == kinds[:1]
-    assert [took.kind for took in done.timing.took] == kinds[:4]
-    assert [took.kind for took in last.timing.took] == kinds
-    assert replay(tmp_path / "talk.journal.jsonl").run.timing == last.timing
-
-
-def test_a_notebook_shows_cost_and_time() -> None:
-    plan = Plan.of(model="m", messages="Hi.", price=Price(input=1_000_000, output=0, currency="EUR"))
-    usage = {"usage": {"prompt_tokens": 2, "completion_tokens": 1}}
-    table = str(cast("Any", blocking(plan, [{**saying("a"), **usage}]))._repr_html_())
-    assert ">2 EUR<" in table
-    assert ">1.0 s (model 1.0 s)<" in table
-    unknown = str(cast("Any", blocking(replace(plan, price=None), [{**saying("a"), **usage}]))._repr_html_())
-    assert ">unknown<" in unknown
-
-
 def test_the_text_is_the_same_however_the_times_are_written() -> None:
     text = run_text()
     header, line, *rest = text.splitlines(keepends=True)
@@ -333,18 +295,3 @@ def test_the_text_is_the_same_however_the_times_are_written() -> None:
         recorded = parse_journal("".join([header, timed, *rest]))
         assert recorded.text == text
         assert recorded.records[0].lap is not None
-
-
-def test_a_fork_has_the_times_of_what_it_performs() -> None:
-    source = parse_journal(run_text())
-    forked = fork(source, 2, performer=slow(SUM[1:])[0])
-    assert [(took.kind, took.ms) for took in forked.run.timing.took] == [("request", 1000)]
-    assert fork(source, 2).run.timing == Timing()
-
-
-def test_a_run_that_is_made_of_a_cassette_took_nobody_knows_how_long() -> None:
-    path = cassette("workspace")
-    plan = read_journal(companion(path)).plan
-    (recovered,) = recover_runs(Recording.load(path), plans=[plan])
-    assert {took.ms for took in recovered.run.timing.took} == {None}
-    assert recovered.run.timing.total_ms is None

@@ -33,8 +33,3 @@ def test_events_are_in_order_up_to_the_first_that_is_missing(
     early = [n for n in range(first, len(blobs) + 1) if n not in missing]
     assert told.early == tuple(line(n, blobs[n - 1]) for n in early)
     assert [number_of(each[-1]) for each in told.early] == early
-
-
-def test_a_step_is_read_as_it_was_stored() -> None:
-    for written in (Written(("a", "b"), 3), Written((), 0, "broken")):
-        assert Written.of(written.tree()) == written

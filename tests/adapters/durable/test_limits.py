@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +17,25 @@ from sqlalchemy import func, select, update
 from tests.adapters.durable.limits_worker import Noting, request, send_all
 from tests.adapters.durable.processes import FORKING
 from tests.patience import HANG
-from tests.samples import complaint
 from tests.servers.postgres import Postgres
-from toolreel import Agent, ConfigError, Fallback, Plan, Ports, Price, run
+from toolreel import Plan, Ports, Price, run
 from toolreel._driver import ImmediateEndpoint, ending_at
 from toolreel.durable import (
+    GRANTED,
     TICKETS,
     AsyncLimitedEndpoint,
     Estimate,
-    Granted,
     Ledger,
     LimitedEndpoint,
     Limits,
-    Queued,
-    Refused,
     Started,
-    TicketLost,
+    Turn,
     limited,
     seconds_to_wait,
 )
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
-from toolreel_core._protocol import Completed, ReplyReceived, RequestFailed, TransportFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed, TransportFailed
 
 LITTLE = Estimate(10, 0.0)
 LONG = 3_600.0
@@ -144,12 +140,12 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
     one, other = ledger_of(within(shared, requests=2)), ledger_of(within(shared, requests=2))
     first, second, third = one.join(LITTLE), other.join(LITTLE), one.join(LITTLE)
-    assert other.attempt(second) == Queued(0.0, is_next=False)
-    assert one.attempt(first) == Granted()
-    assert one.attempt(third) == Queued(0.0, is_next=False)
-    assert other.attempt(second) == Granted()
+    assert other.attempt(second) == Turn(0.0, is_next=False)
+    assert one.attempt(first) == GRANTED
+    assert one.attempt(third) == Turn(0.0, is_next=False)
+    assert other.attempt(second) == GRANTED
     turn = one.attempt(third)
-    assert isinstance(turn, Queued)
+    assert turn is not None
     assert (turn.is_next, turn.seconds > LONG / 2) == (True, True)
     for each in (one, other):
         each.close()
@@ -159,8 +155,8 @@ def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     first, second = ledger.join(LITTLE), ledger.join(LITTLE)
     ledger.leave(first)
-    assert ledger.attempt(second) == Granted()
-    assert ledger.attempt(first) == TicketLost()
+    assert ledger.attempt(second) == GRANTED
+    assert ledger.attempt(first) is None
 
 
 def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
@@ -168,7 +164,7 @@ def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> Non
     dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
-    assert ledger.attempt(living) == Granted()
+    assert ledger.attempt(living) == GRANTED
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
@@ -176,35 +172,35 @@ def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
     slow = ledger.join(LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
-    assert ledger.attempt(slow) == Granted()
+    assert ledger.attempt(slow) == GRANTED
 
 
 def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     late, next_ = ledger.join(LITTLE), ledger.join(LITTLE)
-    assert ledger.attempt(late) == Granted()
+    assert ledger.attempt(late) == GRANTED
     ledger.give_back(late)
-    assert ledger.attempt(next_) == Queued(0.0, is_next=False)
-    assert ledger.attempt(late) == Granted()
+    assert ledger.attempt(next_) == Turn(0.0, is_next=False)
+    assert ledger.attempt(late) == GRANTED
 
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
     first, second = ledger.join(Estimate(90, 0.0)), ledger.join(Estimate(90, 0.0))
-    assert ledger.attempt(first) == Granted()
-    assert isinstance(ledger.attempt(second), Queued)
+    assert ledger.attempt(first) == GRANTED
+    assert ledger.attempt(second) not in (None, GRANTED)
     ledger.settle(first, 10, None)
-    assert ledger.attempt(second) == Granted()
+    assert ledger.attempt(second) == GRANTED
     # Where nobody counted, the estimate stays.
     ledger.settle(second, None, None)
-    assert isinstance(ledger.attempt(ledger.join(LITTLE)), Queued)
+    assert ledger.attempt(ledger.join(LITTLE)) not in (None, GRANTED)
 
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
     turn = ledger.attempt(ledger.join(Estimate(101, 0.0)))
-    assert isinstance(turn, Refused)
-    assert turn.why.startswith(
+    assert turn is not None
+    assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
 
@@ -213,28 +209,28 @@ def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> Non
     one, other = ledger_of(within(shared, requests=9)), ledger_of(within(shared, requests=9))
     stranger = ledger_of(within(shared, requests=9, account="b"))
     limited_one = one.join(LITTLE)
-    assert one.attempt(limited_one) == Granted()
+    assert one.attempt(limited_one) == GRANTED
     one.settle(limited_one, 0, 0.0, retry_after=LONG)
     turn = other.attempt(other.join(LITTLE))
-    assert isinstance(turn, Queued)
+    assert turn is not None
     assert turn.seconds > LONG / 2
-    assert stranger.attempt(stranger.join(LITTLE)) == Granted()
+    assert stranger.attempt(stranger.join(LITTLE)) == GRANTED
 
 
 def test_costs_are_capped_over_all_processes(shared: str) -> None:
     one, other = ledger_of(within(shared, max_cost=1)), ledger_of(within(shared, max_cost=1))
     first, second = one.join(Estimate(10, 0.6)), other.join(Estimate(10, 0.6))
-    assert one.attempt(first) == Granted()
+    assert one.attempt(first) == GRANTED
     refused = other.attempt(second)
-    assert isinstance(refused, Refused)
-    assert refused.why == (
+    assert refused is not None
+    assert refused.refusal == (
         "the account 'a' has spent 0.6 of 1, and the request may take 0.6; raise max_cost to go on"
     )
     one.settle(first, 10, 0.2)
     one.settle(first, 10, 0.2)  # once is enough
     assert one.spent() == 0.2
     again = other.join(Estimate(10, 0.6))
-    assert other.attempt(again) == Granted()
+    assert other.attempt(again) == GRANTED
     other.settle(again, None, None)
     assert other.spent() == pytest.approx(0.8)
 
@@ -242,12 +238,12 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
 def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=9, max_cost=9))
     settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
-    assert (ledger.attempt(settled), ledger.attempt(lost)) == (Granted(), Granted())
+    assert (ledger.attempt(settled), ledger.attempt(lost)) == (GRANTED, GRANTED)
     ledger.settle(settled, 5, 0.25)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).values(started_at=1.0))
     last = ledger.join(LITTLE)
-    assert ledger.attempt(last) == Granted()
+    assert ledger.attempt(last) == GRANTED
     with ledger.engine.begin() as connection:
         assert connection.execute(select(func.count()).select_from(TICKETS)).scalar() == 1
     # A request of a process that died counts as spent.
@@ -278,14 +274,6 @@ def test_a_wait_that_the_run_has_no_time_for_ends_at_once(shared: str) -> None:
     endpoint.close()
 
 
-def test_a_run_may_go_on_at_an_account_that_is_free(shared: str) -> None:
-    full = limited_here(Noting(), within(shared, requests=1, max_wait=0.01))
-    assert isinstance(full.send(request()), ReplyReceived)
-    free = limited_here(ScriptedEndpoint([saying("Hello.")]), within(shared, requests=1, account="b"))
-    agent = Agent("m", endpoint=full, fallbacks=[Fallback("n", endpoint=free)])
-    assert agent.run("hi").outcome == Completed("Hello.")
-
-
 def test_money_that_is_spent_refuses_with_402(shared: str) -> None:
     price = Price(1_000_000, 1_000_000)
     endpoint = limited_here(Noting(), within(shared, max_cost=1, price=price))
@@ -313,14 +301,6 @@ def test_answers_settle_what_was_reserved(answers: Any, tokens: int | None, tmp_
     assert (row.tokens, row.settled) == (estimate.tokens if tokens is None else tokens, True)
     spent = {7: 3.0, 0: 0.0, None: estimate.cost}[tokens]
     assert endpoint.ledger.spent() == pytest.approx(spent)
-
-
-def test_an_error_of_the_endpoint_settles_by_the_estimate(tmp_path: Path) -> None:
-    endpoint = limited_here(ScriptedEndpoint([]), within(str(tmp_path / "limits.sqlite"), requests=5))
-    with pytest.raises(Exception, match="the script has no reply left"):
-        endpoint.send(request())
-    with endpoint.ledger.engine.begin() as connection:
-        assert connection.execute(select(TICKETS.c.settled)).scalars().all() == [True]
 
 
 @pytest.mark.parametrize("on", [lambda main: asyncio.run(main()), trio.run])
@@ -362,26 +342,3 @@ def test_a_stream_has_its_turn_too(shared: str) -> None:
 
 
 # limits
-
-
-@pytest.mark.parametrize(
-    ("settings", "wrong"),
-    [
-        ({"account": " ", "requests": 1}, "account: expected a name for the account, got an empty text"),
-        ({}, "limits of 'a': write requests=, tokens= or max_cost="),
-        ({"requests": 0}, "requests: expected a number above 0, got 0"),
-        ({"requests": 1, "window": -1}, "window: expected a number above 0, got -1"),
-        ({"tokens": True}, "tokens: expected a number above 0, got True"),
-    ],
-)
-def test_limits_say_what_is_wrong_with_them(settings: dict[str, Any], wrong: str) -> None:
-    assert complaint(ConfigError, partial(Limits, **{"account": "a", "database": "x", **settings})) == wrong
-
-
-def test_an_estimate_has_the_limit_of_the_reply() -> None:
-    limits = Limits("a", "x", requests=1, reply_tokens=7)
-    prompt = limits.estimate(request()).tokens - 7
-    (effect,) = Agent("m", endpoint=Noting(), options={"max_tokens": 50}).plan("hi").messages
-    assert effect.content == "hi"
-    assert prompt == sum(map(len, request().request.pieces())) // 4 + 1
-    assert "secret" not in repr(Limits("a", "postgresql://me:secret@here/db", requests=1))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import httpx
@@ -20,20 +18,13 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._internal import EndpointConfigError, MissingExtra
+from toolreel._internal import EndpointConfigError
 from toolreel.cassette import RecordTransport, recording
 from toolreel.http import HttpEndpoint
-from toolreel.http import _httpx_endpoint as http
-from toolreel.http import _transport_pool as transports
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 KEY = "not-a-real-key-4711"
-
-
-def test_a_body_of_exactly_the_limit_is_taken_in() -> None:
-    with serving(Answer(b"x" * 10)) as server, HttpEndpoint(server.url, max_response_bytes=10) as endpoint:
-        assert endpoint.send(asking()) == ReplyReceived(1, 200, "x" * 10)
 
 
 @each
@@ -91,21 +82,6 @@ def test_the_key_is_read_from_the_environment(ask: Ask, monkeypatch: pytest.Monk
     assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_closed_endpoint_sends_nothing() -> None:
-    with HttpEndpoint("http://127.0.0.1") as endpoint:
-        pass
-    with pytest.raises(RuntimeError, match="closed"):
-        endpoint.send(asking())
-
-
 def test_a_domain_name_that_is_none_is_refused() -> None:
     told = complaint(EndpointConfigError, lambda: HttpEndpoint("http://xn--/v1"))
     assert told.startswith("base URL 'http://xn--/v1/chat/completions': ")
-
-
-@pytest.mark.parametrize("module", [http, transports])
-def test_without_httpx_the_extra_is_named(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(str(getattr(module, "__file__", "")))) == (
-        "httpx is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
-    )

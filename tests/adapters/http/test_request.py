@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal import EndpointConfigError
-from toolreel.http import ACCEPT_ENCODING, Address, checked_chat_url, request_headers
+from toolreel.http import ACCEPT_ENCODING, checked_chat_url, request_headers
 
 KEY = "not-a-real-key-4711"
 
@@ -97,10 +97,6 @@ def test_without_a_key_no_authorization_is_sent() -> None:
     }
 
 
-def test_the_key_is_sent_as_a_bearer_token_without_the_space_around_it() -> None:
-    assert request_headers("API_KEY", {"API_KEY": f" {KEY}\n"})["authorization"] == f"Bearer {KEY}"
-
-
 @pytest.mark.parametrize("environ", [{}, {"API_KEY": ""}, {"API_KEY": " \n"}, {"api_key": KEY}])
 def test_a_missing_key_is_named_by_its_variable(environ: dict[str, str]) -> None:
     assert complaint(EndpointConfigError, lambda: request_headers("API_KEY", environ)) == (
@@ -113,8 +109,3 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) ->
     told = complaint(EndpointConfigError, lambda: request_headers("API_KEY", {"API_KEY": key}))
     assert told.startswith("the environment variable API_KEY contains a line break or another character")
     assert KEY not in told
-
-
-def test_the_key_is_not_in_the_address_that_is_shown() -> None:
-    address = Address.of("http://localhost", "API_KEY", {"API_KEY": KEY})
-    assert repr(address) == "Address(url='http://localhost/v1/chat/completions')"

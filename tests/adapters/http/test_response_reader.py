@@ -48,17 +48,6 @@ def test_what_is_no_stream_is_not_watched(ask: Ask) -> None:
 
 
 @each
-def test_json_that_is_called_a_stream_is_read_as_what_it_is(ask: Ask) -> None:
-    heard: list[Delta] = []
-    whole = replying(saying("Hello.")).body.decode()
-    pieces = [*whole[:5], 0.3, whole[5:]]
-    with serving(streaming(*pieces)) as server:
-        said = ask(server.url, stall_timeout=STALL, on_delta=heard.append)
-    assert said == [ReplyReceived(1, 200, whole)]
-    assert heard == []
-
-
-@each
 def test_a_letter_that_is_cut_between_two_chunks_is_one_letter(ask: Ask) -> None:
     heard: list[Delta] = []
     text = chunk("größer 🙂").encode()
@@ -67,15 +56,6 @@ def test_a_letter_that_is_cut_between_two_chunks_is_one_letter(ask: Ask) -> None
     with serving(answer) as server:
         ask(server.url, STREAMED, on_delta=heard.append)
     assert heard == [Delta("content", "größer 🙂")]
-
-
-@each
-def test_a_listener_that_fails_does_not_disturb_the_request(ask: Ask) -> None:
-    def faint(delta: Delta) -> None:
-        raise ValueError(delta.text)
-
-    with serving(streaming(*HELLO)) as server, pytest.warns(RuntimeWarning, match="failed on Delta"):
-        assert isinstance(ask(server.url, STREAMED, on_delta=faint)[0], ReplyReceived)
 
 
 def ticking(*seconds: float) -> Callable[[], float]:

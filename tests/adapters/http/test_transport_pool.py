@@ -25,7 +25,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
 from tests.servers.dripping_server import answering
 from tests.servers.http2_server import serving_http2
-from toolreel._internal import EndpointConfigError, MissingExtra
+from toolreel._internal import EndpointConfigError
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http import _transport_pool as transports
 from toolreel.testing import saying
@@ -166,14 +166,6 @@ def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None
             endpoint.send(asking())
 
 
-def test_not_more_connections_are_kept_than_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transports, "KEPT", 0)
-    with serving(HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
-        for ref in (1, 2):
-            endpoint.send(asking(ref=ref))
-    assert server.connections == 2
-
-
 def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     with serving(*[TOGETHER] * 3, HELLO, HELLO) as server, HttpEndpoint(server.url) as endpoint:
@@ -184,21 +176,6 @@ def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.Monke
             endpoint.send(asking(ref=ref))
         eventually(lambda: server.closed == 2, "two connections that are closed")
         assert server.connections == 3
-
-
-@pytest.mark.anyio
-async def test_idle_connections_of_async_endpoints_expire_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    with serving(*[TOGETHER] * 3, HELLO, HELLO) as server:
-        async with AsyncHttpEndpoint(server.url) as endpoint:
-            async with anyio.create_task_group() as tasks:
-                for ref in (1, 2, 3):
-                    tasks.start_soon(endpoint.send, asking(ref=ref))
-            for ref in (4, 5):
-                clock.now += transports.EXPIRY * 0.6
-                await endpoint.send(asking(ref=ref))
-            await eventually_async(lambda: server.closed == 2, "two connections that are closed")
-            assert server.connections == 3
 
 
 def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,27 +218,11 @@ def test_a_client_of_yours_is_asked_with_its_hooks_auth_and_headers() -> None:
     assert server.seen[0].headers["authorization"].startswith("Basic ")
 
 
-@pytest.mark.anyio
-async def test_an_async_client_of_yours_is_asked_too() -> None:
-    with serving(HELLO) as server:
-        async with httpx.AsyncClient(headers={"x-team": "blue"}) as client:
-            async with AsyncHttpEndpoint(server.url, transport=client) as endpoint:
-                assert isinstance(await endpoint.send(asking()), ReplyReceived)
-            assert not client.is_closed
-    assert server.seen[0].headers["x-team"] == "blue"
-
-
 @each
 def test_transports_may_answer_with_whole_responses(ask: Ask) -> None:
     whole = httpx.MockTransport(lambda _: httpx.Response(200, content=HELLO.body))
     expected = ReplyReceived(1, 200, HELLO.body.decode())
     assert ask("http://models.test", transport=whole) == [expected]
-
-
-@each
-def test_a_server_without_http_2_is_spoken_to_as_ever(ask: Ask) -> None:
-    with serving(HELLO) as server:
-        assert isinstance(ask(server.url, http2=True)[0], ReplyReceived)
 
 
 @pytest.mark.parametrize("http2", [True, False])
@@ -283,13 +244,6 @@ def test_http_2_is_spoken_with_a_server_that_is_trusted_by_the_environment(
         assert server.streams == [1, 3]
     else:
         assert kinds == {RequestFailed}  # since this server speaks nothing else
-
-
-def test_without_h2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transports, "find_spec", lambda _: None)
-    assert complaint(MissingExtra, lambda: HttpEndpoint("http://127.0.0.1", http2=True)) == (
-        "h2 is not installed: it comes with the extra 'http2', pip install 'toolreel[http2]'"
-    )
 
 
 def test_settings_that_cannot_be_used_are_refused() -> None:

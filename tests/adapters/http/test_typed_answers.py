@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Final
 
 import pytest
 from pydantic import BaseModel
 
-from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel import LoopConfig, Plan, Ports, PythonTools, Run, output_of, replay, run
+from tests.servers.chat_server import Answer, replying, serving
+from toolreel import LoopConfig, Plan, Ports, PythonTools, Run, output_of, run
 from toolreel.http import HttpEndpoint
-from toolreel.journals import MemoryJournal
-from toolreel.testing import calling, saying
+from toolreel.testing import saying
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core.outcomes import InvalidOutput
 
@@ -78,12 +76,6 @@ def test_an_odd_answer_is_the_value(name: str) -> None:
     assert OUTPUT.value(done) == RIGHT
 
 
-def test_a_streamed_answer_is_the_value() -> None:
-    pieces = [chunk(part) for part in ('{"part": "p', 'in", "counts"', ": [4, 5]}")]
-    done = ran(plan_of(output_mode="text"), streaming(*pieces, chunk(finish="stop"), "data: [DONE]\n\n"))
-    assert OUTPUT.value(done) == RIGHT
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -96,17 +88,3 @@ def test_a_streamed_answer_is_the_value() -> None:
 )
 def test_what_is_cut_ambiguous_or_wrong_never_completes(text: str) -> None:
     assert isinstance(ran(plan_of(), replying(saying(text))).outcome, InvalidOutput)
-
-
-def test_a_recorded_run_with_retries_replays_to_the_same_value(tmp_path: Path) -> None:
-    journal, plan = MemoryJournal(plan_of(output_retries=2)), plan_of(output_retries=2)
-    wrong, looked = replying(saying("Four.")), replying(calling(("stock", {"part": "pin"})))
-    with serving(looked, wrong, replying(ODD["a call"])) as server, HttpEndpoint(server.url) as endpoint:
-        done = run(plan, Ports(endpoint, TOOLS), journal=journal)
-        bodies = [json.loads(seen.body) for seen in server.seen]
-    assert OUTPUT.value(done) == RIGHT
-    assert [len(body["messages"]) for body in bodies] == [1, 3, 5]
-    (tmp_path / "run.journal.jsonl").write_text(journal.text, "utf-8")
-    again = replay(tmp_path / "run.journal.jsonl")
-    assert OUTPUT.value(again.run) == RIGHT
-    assert again.run.state == done.state

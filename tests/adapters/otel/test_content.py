@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 
-from tests.adapters.otel.telemetry import context_of, instrumented, told
+from tests.adapters.otel.telemetry import instrumented, told
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
-from toolreel._driver import CONTENT, InstantClock, fields_of
+from toolreel._driver import InstantClock
 from toolreel.http import HttpEndpoint
-from toolreel.otel import VARIABLE, Capture, instrument, redacted, uninstrument
+from toolreel.otel import VARIABLE, captures_content, instrument, redacted
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ConfigError, LoopConfig
 
@@ -90,47 +88,19 @@ def test_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "spans", "events"),
-    [
-        ("", False, False),
-        ("NO_CONTENT", False, False),
-        ("false", False, False),
-        ("true", True, False),
-        ("SPAN_ONLY", True, False),
-        ("EVENT_ONLY", False, True),
-        ("span_and_event", True, True),
-    ],
+    ("value", "captured"),
+    [("", False), ("NO_CONTENT", False), ("false", False), ("true", True), ("SPAN_ONLY", True)],
 )
-def test_the_variable_of_the_conventions_decides(said: str, spans: bool, events: bool) -> None:
-    assert Capture.of(None, {VARIABLE: said}) == Capture(spans, events)
-    assert Capture.of(False, {VARIABLE: said}) == Capture()
-    assert Capture.of(True, {VARIABLE: said}) == Capture(spans=True)
+def test_the_variable_of_the_conventions_decides(value: str, captured: bool) -> None:
+    assert captures_content(None, {VARIABLE: value}) == captured
+    assert captures_content(False, {VARIABLE: value}) is False
+    assert captures_content(True, {VARIABLE: value}) is True
 
 
 def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "yes")
-    with pytest.raises(
-        ConfigError, match="expected NO_CONTENT, SPAN_ONLY, EVENT_ONLY or SPAN_AND_EVENT, got 'yes'"
-    ):
+    with pytest.raises(ConfigError, match="expected NO_CONTENT or SPAN_ONLY, got 'yes'"):
         instrument()
-
-
-def test_content_may_go_into_events_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "EVENT_ONLY")
-    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()  # type: ignore[no-untyped-call] # it has no types
-    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
-    with instrumented() as heard:
-        instrument(tracer_provider=heard.provider, logger_provider=provider)
-        run(Plan.of(model="m", messages="lighthouse"), Ports(ScriptedEndpoint([saying("marigold")])))
-        uninstrument()
-    (chat,) = heard.named("chat m")
-    assert "lighthouse" not in chat.to_json()
-    (event,) = [log.log_record for log in exporter.get_finished_logs()]
-    assert event.event_name == "gen_ai.client.inference.operation.details"
-    assert (event.trace_id, event.span_id) == (context_of(chat).trace_id, context_of(chat).span_id)
-    assert "lighthouse" in str(told(event)["gen_ai.input.messages"])
-    assert "marigold" in str(told(event)["gen_ai.output.messages"])
-    provider.shutdown()
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
@@ -144,12 +114,3 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 )
 def test_what_has_no_secret_is_not_changed(value: Any) -> None:  # noqa: ANN401 - any JSON
     assert json.loads(redacted(value, {})) == value
-
-
-def test_notes_keep_what_was_said_to_themselves() -> None:
-    with instrumented():
-        plan = Plan.of(model="m", messages="lighthouse", tools=TOOLS.surface)
-        ended = run(plan, Ports(ScriptedEndpoint(SCRIPT), TOOLS, clock=InstantClock()))
-    shown = " ".join(str(fields_of(note)) for note in ended.notes)
-    assert [word for word in WORDS if word in shown] == []
-    assert CONTENT

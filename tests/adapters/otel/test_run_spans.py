@@ -395,15 +395,6 @@ def carrying(entries: Mapping[str, str]) -> Generator[None]:
         otel_context.detach(token)
 
 
-def test_a_watcher_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: object) -> None:
-        raise RuntimeError("no disk")
-
-    monkeypatch.setattr("toolreel._driver.watch.WATCHERS", [broken])
-    with pytest.warns(RuntimeWarning, match=r"a watcher of runs failed: RuntimeError\('no disk'\)"):
-        on_run()
-
-
 def test_instrumenting_twice_gives_one_span_a_run_and_uninstrumenting_none() -> None:
     before = [*WATCHERS]
     with instrumented() as heard:

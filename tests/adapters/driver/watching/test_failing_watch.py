@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from toolreel import AsyncPorts, Plan, Ports, PythonTools, arun, run
-from toolreel._driver import Begun, ImmediateEndpoint, Wanted, Watch, unwatch, watch_with
+from toolreel import Plan, Ports, PythonTools, run
+from toolreel._driver import WATCHERS, Begun, Wanted, Watch
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import Completed
 from toolreel_core._protocol import Event, State, Step
@@ -37,7 +36,7 @@ SCRIPT = [calling(("look", {"part": "a"})), calling(("broken", {"part": "b"})), 
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Watch):
     """Fails at one place."""
 
     at: Fault
@@ -81,11 +80,11 @@ def watching(fault: Fault) -> Generator[None]:
             raise LookupError(fault)
         return Failing(fault)
 
-    watch_with(begin)
+    WATCHERS.append(begin)
     try:
         yield
     finally:
-        unwatch(begin)
+        WATCHERS.remove(begin)
 
 
 @pytest.mark.parametrize("fault", ["begin", "performing", "enter", "leave", "performed", "stepped", "ended"])
@@ -95,14 +94,6 @@ def test_a_watcher_that_fails_ends_no_run(fault: Fault) -> None:
         watched = run(PLAN, Ports(ScriptedEndpoint(SCRIPT), TOOLS))
     assert isinstance(watched.outcome, Completed)
     assert watched.state == unwatched.state
-
-
-@pytest.mark.parametrize("fault", ["enter", "leave"])
-def test_nor_one_that_is_awaited(fault: Fault) -> None:
-    ports = AsyncPorts(ImmediateEndpoint(ScriptedEndpoint([saying("Four.")])))
-    with watching(fault), pytest.warns(RuntimeWarning, match="a watcher of runs failed"):
-        ended = asyncio.run(arun(Plan.of(model="m", messages="How many?"), ports))
-    assert isinstance(ended.outcome, Completed)
 
 
 def test_a_scope_cannot_keep_an_exception_from_its_run() -> None:

@@ -126,23 +126,11 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
 
-def test_a_program_that_configures_no_logging_sees_nothing() -> None:
-    done = python("import logging\n" + RUN.replace("SCRIPT", "saying('Hi.')"))
-    assert (done.stdout, done.stderr) == ("", "")
-
-
 def test_but_the_exceptions_of_its_own_functions() -> None:
     done = python(RUN.replace("SCRIPT", "calling(('fail', {})), saying('Oh.')"))
     assert done.stderr.splitlines()[0] == "tool fail failed, call call_a of turn 1"
     assert done.stderr.splitlines()[-1] == "ValueError: out of paper"
     assert done.stderr.count("ValueError") == 1
-
-
-def test_a_program_with_handlers_sees_them_once() -> None:
-    configured = "import logging; logging.basicConfig(level='WARNING', format='%(name)s %(event)s')\n"
-    done = python(configured + RUN.replace("SCRIPT", "calling(('fail', {})), saying('Oh.')"))
-    lines = [line for line in done.stderr.splitlines() if line.startswith("toolreel.")]
-    assert lines == ["toolreel.tools error"]
 
 
 LOST = """
