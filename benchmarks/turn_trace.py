@@ -40,7 +40,7 @@ from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
 from toolreel.journals import read_journal
 from toolreel.testing import calling, saying
-from toolreel.tools import definition_of
+from toolreel.tools import signature_of
 from toolreel_core import Event, SendRequest
 
 __all__ = ["Trace", "as_text", "plain", "steps", "without_building_blocks"]
@@ -97,7 +97,7 @@ class Trace:
 
 def plain() -> Trace:
     """A turn with one structured call, answered by a scripted server."""
-    plan = Plan.of(model="m", messages="How many pins?", tools=[definition_of(stock)])
+    plan = Plan.of(model="m", messages="How many pins?", tools=[signature_of(stock).definition])
 
     def run_once() -> Trace:
         replies = iter([calling(("stock", {"part": "pin"})), saying("41.")])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gc
-import ipaddress
 import os
 import signal
-import socket
-import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import doctests
+from toolreel.testing import LOOPBACK, network_blocked
 
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
 collect_ignore = ["check_dependencies.py", "check_install.py", "check_release.py", "exhaustive.py"]
@@ -55,36 +53,5 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname"}
-_CONTACTS = {"socket.connect", "socket.sendmsg", "socket.sendto"}
-
-
-def _is_local(host: object) -> bool:
-    name = host.decode() if isinstance(host, bytes) else host
-    if not isinstance(name, str) or name in {"", "localhost"}:
-        return True
-    try:
-        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
-
-
-def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
-    """Fail a test that leaves this machine, through whatever library it does so.
-
-    The failure is no ``Exception``, so that nothing under test can take it for an answer.
-    """
-    if event in _LOOKUPS:
-        host = arguments[0]
-    elif event in _CONTACTS:
-        sock, address = arguments[:2]
-        if getattr(sock, "family", None) not in {socket.AF_INET, socket.AF_INET6}:
-            return
-        host = address[0] if isinstance(address, tuple) else None
-    else:
-        return
-    if not _is_local(host):
-        pytest.fail(f"tests have no network: {event} to {host!r}")
-
-
-sys.addaudithook(_refuse_network)
+# No test leaves this machine, through whatever library it does so.
+network_blocked([LOOPBACK], "Tests have no network.").__enter__()

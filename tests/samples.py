@@ -6,15 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from toolreel_core._conversation import UserMessage
+from toolreel_core._conversation import Message, UserMessage, projected
 from toolreel_core._plan import Plan
-from toolreel_core._settings import IdStyle
+from toolreel_core._settings import IdStyle, Provider
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -38,6 +38,11 @@ ID_FORMS: Final[Mapping[IdStyle, str]] = {
 }
 """What an id in each style looks like."""
 PLAN: Final = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
+
+
+def project(history: Iterable[Message], provider: Provider | None = None) -> tuple[Message, ...]:
+    """The messages that go out for a history."""
+    return tuple(out.message for out in projected(history, provider or Provider()))
 
 
 def complaint(kind: type[Exception], act: Callable[[], object]) -> str:

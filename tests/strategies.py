@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.samples import ECHO, PING
 from toolreel_core._conversation import (
+    HISTORY_POLICIES,
     AssistantMessage,
     Audio,
     Blob,
@@ -30,7 +31,6 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     parts_of,
-    policy_names,
     refusal,
     text_of,
     user_message,
@@ -252,7 +252,7 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
     require_first_call=st.booleans(),
     context_window_tokens=st.none() | st.integers(60, 500),
     reserved_response_tokens=st.integers(0, 50),
-    history_policies=st.lists(st.sampled_from([*policy_names()]), max_size=3, unique=True),
+    history_policies=st.lists(st.sampled_from([*HISTORY_POLICIES]), max_size=3, unique=True),
     text_dialects=st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
     dialects_in_reasoning=st.booleans(),
     constrained_calls=st.sampled_from(["off", "off", "response_format", "grammar"]),

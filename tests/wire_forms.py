@@ -179,37 +179,43 @@ def events_of(form: WireForm, body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _events_of_message(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    head = {key: value for key, value in body.items() if key not in {"content", "stop_reason"}}
-    yield {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}}
+    yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
     for index, block in enumerate(body["content"]):
-        at = {"index": index}
-        if block["type"] == "text":
-            yield {"type": "content_block_start", **at, "content_block": {**block, "text": ""}}
-            deltas = [{"type": "text_delta", "text": piece} for piece in _halves(block["text"])]
-        else:
-            yield {"type": "content_block_start", **at, "content_block": {**block, "input": {}}}
-            pieces = _halves(canonical(block["input"]))
-            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        at, texts = {"index": index}, [key for key in ("text", "thinking") if key in block]
+        kept = {key: value for key, value in block.items() if key not in {"citations", "signature"}}
+        empty: dict[str, Any] = {"input": {}} if "input" in block else dict.fromkeys(texts, "")
+        yield {"type": "content_block_start", **at, "content_block": {**kept, **empty}}
+        deltas = [{"type": f"{key}_delta", key: half} for key in texts for half in _halves(block[key])]
+        if "signature" in block:
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        deltas += [{"type": "citations_delta", "citation": each} for each in block.get("citations", [])]
+        pieces = _halves(canonical(block["input"])) if "input" in block else ()
+        deltas += [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
         for delta in deltas:
             yield {"type": "content_block_delta", **at, "delta": delta}
         yield {"type": "content_block_stop", **at}
     counts = {"usage": body["usage"]} if body.get("usage") else {}
-    yield {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}, **counts}
+    ends = {key: body[key] for key in ("stop_reason", "stop_sequence") if key in body}
+    yield {"type": "message_delta", "delta": ends, **counts}
     yield {"type": "message_stop"}
 
 
 def _events_of_response(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": {**body, "status": "in_progress", "output": []}}
     for place, item in enumerate(body["output"]):
-        at = {"output_index": place}
-        if item["type"] == "message":
-            yield {"type": "response.output_item.added", **at, "item": {**item, "content": []}}
-            for piece in _halves(item["content"][0]["text"]):
-                yield {"type": "response.output_text.delta", **at, "content_index": 0, "delta": piece}
-        else:
-            yield {"type": "response.output_item.added", **at, "item": {**item, "arguments": ""}}
-            for piece in _halves(item["arguments"]):
-                yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+        at = {"output_index": place, **({"item_id": item["id"]} if "id" in item else {})}
+        empty = {"content": [], "summary": [], "arguments": ""}
+        started = {**item, **{key: value for key, value in empty.items() if key in item}}
+        yield {"type": "response.output_item.added", **at, "item": started}
+        kind = {"message": "output_text", "reasoning": "reasoning_text"}.get(item["type"])
+        for part in item.get("content", []):
+            for piece in _halves(part["text"]):
+                yield {"type": f"response.{kind}.delta", **at, "content_index": 0, "delta": piece}
+        for number, part in enumerate(item.get("summary", [])):
+            where = {**at, "summary_index": number}
+            yield {"type": "response.reasoning_summary_text.delta", **where, "delta": part["text"]}
+        for piece in _halves(item["arguments"]) if "arguments" in item else ():
+            yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
         yield {"type": "response.output_item.done", **at, "item": item}
     yield {"type": f"response.{body['status']}", "response": {**body}}
 

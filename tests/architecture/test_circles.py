@@ -18,7 +18,7 @@ BY_NAME = {
     "toolreel.http._response_reader": "decoders of compressed bodies, packages of others",
     "toolreel.tools._isolated_worker": "the module of a user's tool",
     "toolreel.tools._isolation": "the module of a user's tool",
-    "toolreel.tools._schema_of": "packages of others: pydantic and msgspec",
+    "toolreel.tools._json_types": "packages of others: pydantic and msgspec",
     "toolreel.tools._python_tools": "the module of a user's tool",
     "toolreel_core._lazy_names": "the names of a package, when one is first used",
 }

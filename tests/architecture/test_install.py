@@ -56,20 +56,13 @@ def without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_presets_need_no_extra() -> None:
-    done = without(["tokenizers"], "from toolreel.presets import shipped; print(shipped().presets[0].name)")
-    assert (done.stdout, done.stderr) == ("default_tool_calling\n", "")
-
-
 @pytest.mark.parametrize(
     ("package", "name", "extra", "lacks"),
     [
-        ("toolreel.evals", "evaluate", "evals", "PyYAML"),
         ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),
         ("toolreel.proxy", "proxy_app", "proxy", "httpx"),
         ("toolreel.durable", "DurableRuns", "durable", "sqlalchemy"),
-        ("toolreel.probe", "probe", "record", "httpx"),
     ],
 )
 def test_an_error_names_the_extra_of_the_package_that_you_import(

@@ -37,7 +37,6 @@ PURE = {
     "textwrap",
     "types",
     "typing",
-    "unicodedata",
 }
 EDGE = "toolreel_core.__main__"
 """The one module that performs I/O: it reads lines and writes their answers; see docs/decisions/0184."""

@@ -46,7 +46,6 @@ def test_an_empty_folder_has_no_problem(tmp_path: Path) -> None:
         (LISTED, "ok", "answers, and lists 2 models", ""),
         (replying({"error": "no"}, 401), "problem", "answers with status 401", "check the key"),
         (replying({}, 404), "note", "answers, but lists no models", "toolreel probe"),
-        (Answer(b"<html>", 200), "ok", "answers, and lists 0 models", ""),
         (Answer(b"", 503), "problem", "answers with status 503", "ask those who run it"),
     ],
 )

@@ -92,8 +92,6 @@ def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path
     ("missing", "command", "remedy"),
     [
         ("click", "demo", "pip install 'toolreel[cli]'"),
-        ("rich", "demo", "pip install 'toolreel[cli]'"),
-        ("httpx", "demo", "pip install 'toolreel[record]'"),
         ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[http]'"),
         ("yaml", "demo", "pip install 'toolreel[record]'"),
         ("yaml", "tools --skills .", "pip install 'toolreel[skills]'"),

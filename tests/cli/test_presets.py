@@ -153,7 +153,7 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
         (("--catalogue", "missing.toml"), ("missing.toml: there is no such catalogue", "--catalogue")),
         (
             ("show", "mine", "--catalogue", "broken.toml"),
-            ("broken.toml, line 2: preset.mine.config.max_turns: expected a whole number",),
+            ("broken.toml: preset.mine.config.max_turns: expected a whole number",),
         ),
     ],
 )
@@ -207,7 +207,7 @@ RUN: Final = ("run", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9")
     [
         (("--provider", "opnrouter"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
         (("--sampling", "grok"), ("there is no sampling profile 'grok'", "'grok_default'")),
-        (("--catalogue", "broken.toml"), ("broken.toml, line 2: preset.mine.config.max_turns",)),
+        (("--catalogue", "broken.toml"), ("broken.toml: preset.mine.config.max_turns",)),
         (("--set", "id_style=short"), ("id_style: expected one of keep, openai, kimi, alnum9",)),
         (("--set", "id_stile=kimi"), ("did you mean 'id_style'?",)),
     ],

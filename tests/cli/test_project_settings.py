@@ -106,20 +106,20 @@ def test_files_are_where_the_project_is(tmp_path: Path) -> None:
     [
         (
             'base_ulr = "http://x"',
-            "line 2: tool.toolreel.base_ulr: there is no setting 'base_ulr'; did you mean",
+            "tool.toolreel.base_ulr: there is no setting 'base_ulr'; did you mean",
         ),
-        ("timeout = true", "line 2: tool.toolreel.timeout: expected a number of at least 0, got True"),
-        ("model = 3", "line 2: tool.toolreel.model: expected a text, got 3"),
-        ('api_key_env = "K"', "line 2: tool.toolreel.api_key_env: is about the server of base_url"),
-        ("header = 3", "line 2: tool.toolreel.header: expected a table, got 3"),
-        ("tools = [3]", "line 2: tool.toolreel.tools: expected a list of texts, got [3]"),
-        ("[", "line 2: not TOML"),
+        ("timeout = true", "tool.toolreel.timeout: expected a number of at least 0, got True"),
+        ("model = 3", "tool.toolreel.model: expected a text, got 3"),
+        ('api_key_env = "K"', "tool.toolreel.api_key_env: is about the server of base_url"),
+        ("header = 3", "tool.toolreel.header: expected a table, got 3"),
+        ("tools = [3]", "tool.toolreel.tools: expected a list of texts, got [3]"),
+        ("[", "not TOML"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_its_line(table: str, wrong: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_named_with_its_place(table: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.toolreel]\n{table}\n")
     for command in (("run", "Hi."), ("doctor",), ("presets",)):
-        assert_mistake(toolreel(*command, cwd=tmp_path), f"{tmp_path / 'pyproject.toml'}, {wrong}")
+        assert_mistake(toolreel(*command, cwd=tmp_path), f"{tmp_path / 'pyproject.toml'}: {wrong}")
     assert toolreel("run", "--help", cwd=tmp_path).code == 0
 
 

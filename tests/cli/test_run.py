@@ -226,14 +226,14 @@ TOOLS = '''
 from dataclasses import replace
 from pathlib import Path
 from toolreel.tools import Tool
-from toolreel.tools import definition_of
+from toolreel.tools import signature_of
 
 def launch(pad: int) -> str:
     """Launch."""
     Path("launched").write_text(str(pad))
     return "gone"
 
-TOOLS = [Tool(replace(definition_of(launch), needs_approval=True), launch)]
+TOOLS = [Tool(replace(signature_of(launch).definition, needs_approval=True), launch)]
 '''
 
 SCRIPT = [replying(calling(("launch", {"pad": 3}))), replying(saying("As you wish."))]

@@ -27,13 +27,13 @@ each_spelling = pytest.mark.parametrize(
 TOOLS = '''
 from dataclasses import replace
 from toolreel.tools import Tool
-from toolreel.tools import definition_of
+from toolreel.tools import signature_of
 
 def pay(to: str) -> str:
     """Pay."""
     return f"paid {to}"
 
-TOOLS = [Tool(replace(definition_of(pay), needs_approval=True), pay)]
+TOOLS = [Tool(replace(signature_of(pay).definition, needs_approval=True), pay)]
 '''
 UNSEEN = "\u202e\u2066\u200b\u200d\ufeff\x9b\x85\x1b\u2028\U000e0041"
 

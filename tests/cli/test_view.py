@@ -30,15 +30,9 @@ def test_a_page_is_written_here_under_the_name_of_the_recording(
 
 OWN = """
 from toolreel_core.transforms import register_transform
-from toolreel_core._conversation import register_history_policy
 from toolreel_core._settings import register_estimator
 
 register_estimator("lab_words", lambda text: len(text.split()))
-
-
-@register_history_policy("lab_all")
-def lab_all(history, _excess, _cost):
-    return history
 
 
 @register_transform("message", "lab_shouting", about="Our gateway is hard of hearing.")
@@ -50,7 +44,7 @@ def shouting(message):
 def test_a_module_that_registers_names_can_be_imported_by_every_command(tmp_path: Path) -> None:
     (tmp_path / "lab.py").write_text(OWN)
     with serving(replying(saying("Hello."))) as server:
-        counted = ("--set", "estimator=lab_words", "--set", 'history_policies=["lab_all"]')
+        counted = ("--set", "estimator=lab_words")
         shouting = ("--set", 'message_transforms=["lab_shouting"]')
         plan = ("--model", "m", *shouting, *counted, "--record", "hello")
         said = toolreel("run", "hi", "--base-url", server.url, *plan, "--import", "lab", cwd=tmp_path)

@@ -18,8 +18,7 @@ def imported(tmp_path: Path) -> Generator[Imported]:
 
 @pytest.fixture
 def project(imported: Imported, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("PYTEST_ADDOPTS", "TOOLREEL_LIVE_URL", "TOOLREEL_LIVE_KEY_ENV"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     return founded(pytester, imported)
 
 

@@ -44,13 +44,13 @@ def test_a_folder_for_all_recordings_can_be_set_and_keeps_modules_apart(project:
     (project.path / "deeper").mkdir()
     (project.path / "test_agent.py").rename(project.path / "deeper" / "test_agent.py")
     (project.path / "conftest.py").touch()  # puts the agent on the path
-    all_in_one = ("-o", "reel_dir=reels/all")
-    project.record(*all_in_one).assert_outcomes(passed=1)
+    (project.path / "pyproject.toml").write_text('[tool.toolreel]\nrecordings = "reels/all"\n')
+    project.record().assert_outcomes(passed=1)
     assert project.files() == [
         "all/deeper/test_agent/test_pins.journal.jsonl",
         "all/deeper/test_agent/test_pins.yaml",
     ]
-    project.here(*all_in_one).assert_outcomes(passed=1)
+    project.here().assert_outcomes(passed=1)
 
 
 def test_a_name_that_leaves_the_folder_is_refused(project: Project) -> None:

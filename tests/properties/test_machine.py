@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.playbook import body_of
 from tests.strategies import failures, providers, times
-from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, policy_names
+from toolreel_core._conversation import HISTORY_POLICIES, AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import Json, canonical, sound
 from toolreel_core._loop import pending, start, step
@@ -101,7 +101,7 @@ CONFIGS = st.builds(
             "fallback_without_tools": st.booleans(),
             "max_tries": st.integers(1, 3),
             "text_dialects": st.sampled_from([(), ("hermes_json",), ("hermes_json", "json_fenced")]),
-            "history_policies": st.lists(st.sampled_from([*policy_names()]), unique=True),
+            "history_policies": st.lists(st.sampled_from([*HISTORY_POLICIES]), unique=True),
         }
     ),
     st.fixed_dictionaries(

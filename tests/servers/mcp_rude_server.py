@@ -1,6 +1,6 @@
 """An MCP server without manners, and without the SDK, so that it starts at once.
 
-It has one tool, whose call it answers in the way that its first argument names.
+It has one tool, whose call it answers in the way that the call or the first argument of the process names.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ def main() -> None:
         message = json.loads(line)
         if "id" in message:
             ANSWERS.get(message["method"], unknown)(message)
-    if WAY == "stays":
-        time.sleep(60)
 
 
 def unknown(message: dict[str, Any]) -> None:
@@ -92,11 +90,7 @@ def begin() -> None:
         sys.exit("no such database")
     elif WAY == "noted":
         note(os.getpid())
-    elif WAY == "stays":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        note(os.getpid(), child.pid)
-    elif WAY in ("strays", "floods_with_strays"):
+    elif WAY == "strays":
         stray()
     elif WAY == "strays_mute":
         stray()
@@ -129,7 +123,7 @@ def note(*pids: int) -> None:
 def called(message: dict[str, Any]) -> None:
     if WAY == "words" and message["params"]["name"] == "do":
         sys.exit(7)
-    CALLS.get(WAY, done)(message)
+    CALLS.get(message["params"]["arguments"].get("way", WAY), done)(message)
 
 
 def announces(message: dict[str, Any]) -> None:
@@ -172,11 +166,11 @@ def notices(_: dict[str, Any]) -> None:
 
 
 def large(message: dict[str, Any]) -> None:
-    tell(message, text(MEGABYTE * int(sys.argv[2])))
+    tell(message, text(MEGABYTE * 2))
 
 
 def large_backwards(message: dict[str, Any]) -> None:
-    result = text(MEGABYTE * int(sys.argv[2]))
+    result = text(MEGABYTE * 2)
     print(json.dumps({"result": result, "jsonrpc": "2.0", "id": message["id"]}), flush=True)
 
 
@@ -230,7 +224,6 @@ CALLS: Final[Mapping[str, Way]] = {
     "keeps_announcing": keeps_announcing,
     "once": lambda _: sys.exit(7),
     "floods": floods,
-    "floods_with_strays": floods,
     "large": large,
     "large_backwards": large_backwards,
     "never": never,

@@ -454,13 +454,8 @@ def _agent_at(agent: Agent[Any], there: Fallback) -> Agent[Any]:
         config=there.config,
         price=there.price,
         fallbacks=(),
-        tools=(),
-        output=None,
     )
-    # What is not the endpoint's is made once, and the key of the environment is for the agent's server.
-    for name in ("_offered", "_output"):
-        object.__setattr__(made, name, getattr(agent, name))
-    object.__setattr__(made, "_keyless", is_elsewhere)
+    object.__setattr__(made, "_keyless", is_elsewhere)  # the key of the environment is for the agent's server
     return made
 
 

@@ -43,8 +43,9 @@ from toolreel._driver import (
     speak,
     stream_on,
 )
+from toolreel._internal import in_thread
 from toolreel._secrets import Secret, known_secrets, scrubbed
-from toolreel.tools import Output, awaited, in_thread
+from toolreel.tools import Output, awaited
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan

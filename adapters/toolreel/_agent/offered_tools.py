@@ -9,6 +9,7 @@ from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncToolHost, Later, ToolHost
+from toolreel._internal import in_thread
 from toolreel.tools import (
     AsyncPythonTools,
     AsyncRouter,
@@ -18,7 +19,6 @@ from toolreel.tools import (
     Tool,
     Toolbox,
     awaited,
-    in_thread,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,8 @@ _NOWHERE: Final = "http://replayed.invalid"
     default="127.0.0.1",
     show_default=True,
     metavar="HOST",
-    help="Address for clients. Any other than this machine's own needs --token.",
+    help="Address for clients. Any other than this machine's own needs a token in TOOLREEL_PROXY_TOKEN; "
+    "clients show it as their API key, or in x-toolreel-token.",
 )
 @port_option("Port for clients; 0 takes a free one.", default=8787)
 @preset_options
@@ -86,13 +88,6 @@ _NOWHERE: Final = "http://replayed.invalid"
 )
 @click.option("--api-prefix", default="/v1", show_default=True, metavar="PATH", help="See `toolreel run`.")
 @click.option(
-    "--token",
-    envvar="TOOLREEL_PROXY_TOKEN",
-    default="",
-    metavar="TEXT",
-    help="What clients have to show as their API key, or in x-toolreel-token. Better: TOOLREEL_PROXY_TOKEN.",
-)
-@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=120.0,
@@ -132,7 +127,6 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     correct_arguments: int,
     api_key_env: str,
     api_prefix: str,
-    token: str,
     timeout: float,
     max_bytes: int,
     drain: float,
@@ -167,6 +161,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     if not (upstream or routes_file or replay):
         raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
     host = host.removeprefix("[").removesuffix("]")
+    token = os.environ.get("TOOLREEL_PROXY_TOKEN", "")
     local = host in LOOPBACK
     if not local and not token:
         raise ProxyConfigError(

@@ -166,10 +166,13 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
     """Replay the recording instead of calling the server."""
     from toolreel._cli.progress import RunProgress
-    from toolreel.testing import rerun
+    from toolreel.testing import Reel
 
     with redirect_stdout(sys.stderr), RunProgress() as progress:
-        done = rerun(plan, ReelFiles(path), driver="sync", observe=progress)
+        reel = Reel(ReelFiles(path))
+        done = reel.run(plan, observe=progress)
+        reel.finish()
+        reel.close()
         done = replace(done, timing=retrace(read_journal(companion(path))).run.timing)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:

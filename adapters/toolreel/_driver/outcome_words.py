@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final, NamedTuple, assert_never
 
 from toolreel_core._jsontext import canonical
@@ -98,7 +99,7 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
     :param in_python: whether the hint is for a program, not for the command line
     """
     names = _PYTHON if in_python else _FALLBACK if server.is_fallback else _COMMAND
-
+    setting = partial(_setting, names)
     match outcome:
         case Resting():
             asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
@@ -112,44 +113,44 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
         case outcomes.Completed():
             return "the model gave a final answer", ""
         case outcomes.InvalidOutput():
-            more = _setting(names, "output_retries", 4)
+            more = setting("output_retries", 4)
             return f"the answer does not fit the output: {outcome.error}", f"allow more {more}"
         case outcomes.EmptyFinal():
             return "the model ended with neither text nor a call", "ask again, or try another model"
         case outcomes.MaxTurns():
-            doubled = _setting(names, "max_turns", outcome.limit * 2)
+            doubled = setting("max_turns", outcome.limit * 2)
             return (
                 f"the model still called tools after {outcome.limit} turns",
                 f"raise the limit with {doubled}",
             )
         case outcomes.NoToolCalls():
-            nudged = _setting(names, "nudge_no_tool_calls", 1)
+            nudged = setting("nudge_no_tool_calls", 1)
             return "the model called no tool", f"ask it again with {nudged}"
         case outcomes.ToolFailed():
-            tolerated = _setting(names, "tool_failure_policy", "tolerated")
+            tolerated = setting("tool_failure_policy", "tolerated")
             failed = ", ".join(outcome.tools) or "every tool"
             return f"tools failed: {failed}", f"one success is enough with {tolerated}"
         case outcomes.RepeatedCall():
             times = f"{outcome.times} times in a row, with the same result"
-            allowed = _setting(names, "repetition_stop", 2 * outcome.times)
+            allowed = setting("repetition_stop", 2 * outcome.times)
             return f"the model called {outcome.tool} {times}", f"allow more repetitions with {allowed}"
         case outcomes.BudgetSpent():
             spent = f"the budget of {outcome.kind} is used up: {outcome.used:,.10g} of {outcome.limit:,.10g}"
-            raised = _setting(names, BUDGET_SETTINGS[outcome.kind], _doubled(outcome.limit))
+            raised = setting(BUDGET_SETTINGS[outcome.kind], _doubled(outcome.limit))
             return spent, f"raise the limit with {raised}"
         case outcomes.ConversationSpent():
             used = f"{outcome.used:,.10g} of {outcome.limit:,.10g}"
             spent = f"the conversation has used up its {outcome.kind}: {used}"
-            raised = _setting(names, f"max_conversation_{outcome.kind}", _doubled(outcome.limit))
+            raised = setting(f"max_conversation_{outcome.kind}", _doubled(outcome.limit))
             return spent, f"raise the limit with {raised}, or begin a new conversation"
         case outcomes.CostUnknown():
             unknown = f"the cost is limited to {outcome.limit:,.10g}, and the provider reports none"
-            return unknown, f"{names.price}, or {_setting(names, 'unknown_cost', 'allow')}"
+            return unknown, f"{names.price}, or {setting('unknown_cost', 'allow')}"
         case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
         case outcomes.CapabilityRefused():
-            without = _setting(names, "fallback_without_tools", True)
+            without = setting("fallback_without_tools", True)
             return f"the server takes no tools{_because(outcome.message)}", f"try {without}"
         case outcomes.Truncated():
             more = 'options={"max_tokens": …}' if in_python else "--set max_tokens=…"

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from toolreel._driver.ports import (
     Approver,
@@ -166,8 +166,26 @@ def _not_implemented(effect: RunTool) -> ToolReturned:
     return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
 
 
+class _AnyPorts:
+    """What both kinds of ports do besides performing effects."""
+
+    __slots__ = ()
+    endpoint: Any
+    tools: Any
+    approver: Any
+    clock: Any
+
+    def __post_init__(self) -> None:
+        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that endpoint and tools send, by name; journals do not write them."""
+        return secrets_of(self.endpoint, self.tools)
+
+
 @dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(_AnyPorts):
     """A performer for :func:`~toolreel._driver.sync.run`, from an endpoint, tools, an approver and a clock.
 
     :param endpoint: sends requests to a model, for example ``toolreel.http.HttpEndpoint``
@@ -181,14 +199,6 @@ class Ports:
     tools: ToolHost = field(default_factory=NoTools)
     approver: Approver = field(default_factory=Later)
     clock: Clock = field(default_factory=SystemClock)
-
-    def __post_init__(self) -> None:
-        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that endpoint and tools send, by name; journals do not write them."""
-        return secrets_of(self.endpoint, self.tools)
 
     def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
@@ -210,21 +220,13 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncPorts:
+class AsyncPorts(_AnyPorts):
     """The async version of :class:`Ports`, for :func:`~toolreel._driver.aio.arun`."""
 
     endpoint: AsyncEndpoint
     tools: AsyncToolHost = field(default_factory=AsyncNoTools)
     approver: AsyncApprover = field(default_factory=AsyncLater)
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
-
-    def __post_init__(self) -> None:
-        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that endpoint and tools send, by name; journals do not write them."""
-        return secrets_of(self.endpoint, self.tools)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""

@@ -176,20 +176,11 @@ class Journal(Protocol):
         ...
 
 
-class Observer(Protocol):
-    """A callback for the notes of a run (its decisions), as they are made."""
+Observer: TypeAlias = Callable[[Note], None]
+"""A callback for the notes of a run (its decisions), as they are made."""
 
-    def __call__(self, note: Note, /) -> None:
-        """Called with one note."""
-        ...
-
-
-class Listener(Protocol):
-    """A callback for the pieces of a streamed reply, as they arrive."""
-
-    def __call__(self, delta: Delta, /) -> None:
-        """Called with one piece of the reply: text, reasoning or part of a tool call."""
-        ...
+Listener: TypeAlias = Callable[[Delta], None]
+"""A callback for the pieces of a streamed reply, as they arrive: text, reasoning or part of a tool call."""
 
 
 def secrets_of(*parts: object) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._internal import visible_text
     from toolreel._internal.browser import show
+    from toolreel._internal.daemon_thread import in_thread
     from toolreel._internal.errors import (
         AdapterError,
         CassetteError,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         EVERY,
         PYPROJECT,
         SERVER_KEYS,
-        SETTINGS_PLACE,
         SHARED_KEYS,
         ProjectSettings,
         project_settings,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
-    from toolreel._internal.toml_files import line_at, read_file, read_toml
+    from toolreel._internal.toml_files import read_file, read_toml
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:
     from toolreel_core._lazy_names import face

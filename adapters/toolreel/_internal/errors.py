@@ -92,7 +92,7 @@ class SecretFound(CassetteError):
 
 
 class ProjectSettingsError(AdapterError, ValueError):
-    """``[tool.toolreel]`` in ``pyproject.toml`` that cannot be used; names the file, the line and the key."""
+    """``[tool.toolreel]`` in ``pyproject.toml`` that cannot be used; names the file and the key."""
 
 
 class SecretRulesError(AdapterError, ValueError):
@@ -108,7 +108,7 @@ class JournalError(AdapterError):
 
 
 class CatalogueError(AdapterError, ValueError):
-    """A catalogue of presets that cannot be read or used; names the file, the line and what is allowed."""
+    """A catalogue of presets that cannot be read or used; names the file, the place and what is allowed."""
 
 
 class EvalPlanError(AdapterError, ValueError):

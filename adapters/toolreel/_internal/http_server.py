@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
+from toolreel._internal.daemon_thread import in_thread
 from toolreel._internal.errors import MissingExtra
 
 try:
@@ -150,7 +149,7 @@ def page_app(page: Callable[[str, str, Mapping[str, str]], Page]) -> ASGIApp:
         if scope["method"] == "GET":
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             query = scope["query_string"].decode("latin-1")
-            made = await _in_daemon_thread(lambda: page(scope["path"], query, headers))
+            made = await asyncio.wrap_future(in_thread("page", lambda: page(scope["path"], query, headers)))
         else:
             made = Page(405, "There is nothing but GET.", headers={"Allow": "GET"})
         body = made.text.encode()
@@ -160,17 +159,3 @@ def page_app(page: Callable[[str, str, Mapping[str, str]], Page]) -> ASGIApp:
         await send({"type": "http.response.body", "body": body})
 
     return app
-
-
-async def _in_daemon_thread(work: Callable[[], Page]) -> Page:
-    done: Future[Page] = Future()
-
-    def run() -> None:
-        done.set_running_or_notify_cancel()  # nobody cancels it once it runs, so the result can be set
-        try:
-            done.set_result(work())
-        except Exception as error:  # noqa: BLE001 - uvicorn logs it and answers 500
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(done)

@@ -17,7 +17,6 @@ from toolreel._internal.toml_files import read_file, read_toml
 from toolreel_core._config_checks import Table, unknown_name
 
 PYPROJECT: Final = "pyproject.toml"
-SETTINGS_PLACE: Final = ("tool", "toolreel")
 
 _Kind: TypeAlias = Literal["text", "texts", "seconds", "names", "tables"]
 
@@ -91,7 +90,7 @@ class ProjectSettings:
 def project_settings(start: Path) -> ProjectSettings:
     """The settings in the nearest ``pyproject.toml``, from a folder upwards.
 
-    :raises ProjectSettingsError: if the file cannot be read, or a key does not exist or fit; names the line
+    :raises ProjectSettingsError: if the file cannot be read, or a key does not exist or fit; names the place
     """
     for folder in (start, *start.parents):
         path = folder / PYPROJECT
@@ -113,8 +112,7 @@ def settings_in(tree: Mapping[str, Any]) -> Mapping[str, Any]:
 
     :raises PlaceError: if a key does not exist, or its value does not fit
     """
-    tool, ours = SETTINGS_PLACE
-    table = Table.of(tree).table(tool).table(ours)
+    table = Table.of(tree).table("tool").table("toolreel")
     for key in table.values:
         if key not in SHARED_KEYS:
             raise table.complaint(unknown_name("setting", key, SHARED_KEYS), key)

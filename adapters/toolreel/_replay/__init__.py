@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         check_recovered,
         check_surface,
         replay,
-        run_on,
     )
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes

@@ -25,9 +25,9 @@ from toolreel._driver import (
     secrets_of,
     time_left,
 )
-from toolreel._internal import MissingExtra
+from toolreel._internal import MissingExtra, in_thread
 from toolreel.durable._ledger import GRANTED, Ledger, Limits, Turn
-from toolreel.tools import awaited, in_thread
+from toolreel.tools import awaited
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in

@@ -42,7 +42,7 @@ def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | No
     """The shipped collection, extended by the files of the environment, then by ``paths``.
 
     :param environ: environment variables; by default those of this process
-    :raises CatalogueError: if a file cannot be read or used; names the file, the line and the place
+    :raises CatalogueError: if a file cannot be read or used; names the file and the place
     """
     named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]

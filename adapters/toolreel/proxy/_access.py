@@ -10,11 +10,12 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel._internal import Durations, histogram, log, log_error, metric
 from toolreel.proxy._chat import Done
-from toolreel.proxy._client import ClientAnswer, Receive, Scope, Send, Trouble, refused
+from toolreel.proxy._client import ClientAnswer, Receive, Scope, Send, Trouble, misconfigured, refused
 from toolreel.proxy._headers import is_foreign, shows
-from toolreel.proxy._journal_queue import Tell
+from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
-from toolreel_core._jsontext import Json
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core._settings import WireForm
 
 # Counts of what has passed, as Prometheus reads them.
@@ -105,8 +106,8 @@ class AccessRecord:
         }
 
 
-Endpoint: TypeAlias = Callable[[Scope, Receive, ClientAnswer, AccessRecord], Awaitable[None]]
-"""Answers one request, and says what became of it."""
+Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer, AccessRecord], Awaitable[Tree | None]]"
+"""Answers one request, itself or by the tree that is returned, and says what became of it."""
 
 
 def log_and_tell(tell: Tell) -> Tell:
@@ -149,11 +150,14 @@ class Guarded:
         form: WireForm = "messages" if "/messages" in scope["path"] else self.form
         answer, access = ClientAnswer(send, form), AccessRecord(scope["path"])
         try:
-            trouble = self._objection(scope)
-            if trouble is not None:
-                await answer.trouble(trouble)
-            else:
-                await self.answer(scope, receive, answer, access)
+            self._check(scope)
+            tree = await self.answer(scope, receive, answer, access)
+            if tree is not None:
+                await answer.whole(tree)
+        except Trouble as trouble:
+            await answer.trouble(trouble)
+        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+            await answer.trouble(misconfigured(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
             access.kind = access.kind or "refused"
             log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
@@ -162,16 +166,15 @@ class Guarded:
             if access.kind:
                 self._count(access, answer)
 
-    def _objection(self, scope: Scope) -> Trouble | None:
+    def _check(self, scope: Scope) -> None:
         if is_foreign(scope["headers"], self.settings.hosts):
-            return refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
+            raise refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
         if self.settings.token and not shows(scope["headers"], self.settings.token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
-            return refused(401, words, "no_token")
+            raise refused(401, words, "no_token")
         if self.method and scope["method"] != self.method:
             words = f"{scope['path']} takes {self.method}, not {scope['method']}."
-            return refused(405, words, "method_not_allowed", allow=self.method)
-        return None
+            raise refused(405, words, "method_not_allowed", allow=self.method)
 
     def _count(self, access: AccessRecord, answer: ClientAnswer) -> None:
         """Count a request that is over, and log it."""

@@ -22,27 +22,28 @@ from starlette.routing import Route as Path
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import async_transport
 from toolreel.proxy._access import AccessRecord, Guarded, Metrics, log_and_tell
+from toolreel.proxy._chat import ChatExchange, Done
 from toolreel.proxy._client import (
+    CONVERSATION,
     UPSTREAM,
     ClientAnswer,
     Receive,
     Scope,
     Trouble,
     failure,
-    misconfigured,
     refused,
     request_in,
 )
-from toolreel.proxy._headers import passed_on
-from toolreel.proxy._journal_queue import Tell
-from toolreel.proxy._recorder import Recorder
-from toolreel.proxy._reply import Replies
+from toolreel.proxy._conversations import KeptThoughts
+from toolreel.proxy._headers import key_in, passed_on
+from toolreel.proxy._recorder import Recorder, Tell
 from toolreel.proxy._settings import ProxySettings, Route, Routes
-from toolreel.proxy._upstream import Sent, Upstream
-from toolreel_core._client_requests import NAMES, ClientRequest
+from toolreel.proxy._upstream import Pieces, Sent
+from toolreel_core._client_requests import NAMES, ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, finite_text, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import PATHS, WireForm, form_of
 
 _MODELS: Final = "/models"
@@ -68,7 +69,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
         for path, endpoint in (
-            *((PATHS[form], guarded(proxy.replies.endpoint(form), "POST", form)) for form in PATHS),
+            *((PATHS[form], guarded(partial(proxy.reply, form), "POST", form)) for form in PATHS),
             (_TOKENS, guarded(proxy.count_tokens, "POST")),
             (_MODELS, guarded(proxy.models, "GET")),
         )
@@ -94,7 +95,7 @@ class Proxy:
         self.recorder: Final = Recorder(settings, self.logged)
         self._routes: Final = Routes(settings.routes)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
-        self.replies: Final = Replies(settings, self._routes, self.recorder, self.metrics, self._asking)
+        self._thoughts: Final = KeptThoughts()
         self._drains = False
 
     @asynccontextmanager
@@ -105,6 +106,76 @@ class Proxy:
         for transport in self._transports.values():
             await transport.aclose()
         await anyio.to_thread.run_sync(self.recorder.close)
+
+    async def reply(
+        self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
+    ) -> None:
+        """A reply of the model, to a request in this form."""
+        request = await request_in(receive, form, self.settings.limits.request_bytes)
+        if request is None:
+            return
+        access.model = request.model
+        exchange = self._exchange(request, scope, answer)
+        access.kind = "streamed" if request.streamed else "plain"
+        access.done = exchange.done
+        self.metrics.under_way += 1
+        try:
+            async with anyio.create_task_group() as group:
+
+                async def watch() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()  # its client has left, which ends the request to the upstream
+
+                group.start_soon(watch)
+                await self._answered(exchange, access)
+                group.cancel_scope.cancel()
+        finally:
+            self.metrics.under_way -= 1
+
+    def _exchange(self, request: ClientRequest, scope: Scope, answer: ClientAnswer) -> ChatExchange:
+        route, profile = self._route(request.model)
+        form, caller = profile.provider.wire_form, self.recorder.caller(key_in(scope["headers"]))
+        request, more = self._thoughts.restored(request, profile, caller)
+        out = outbound(request, profile, model=route.upstream_model)
+        if isinstance(out, Loss):
+            raise refused(400, out.message(form, request.form), out.code, out.param)
+        transport, sent = self._asking(route, scope, form)
+        out, sent = replace(out, repairs=(*more, *out.repairs)), replace(sent, body=out.body.encode())
+        return ChatExchange(request, profile, out, transport, sent, answer, self.settings, caller)
+
+    def _route(self, model: str) -> tuple[Route, Profile]:
+        route = self._routes.of(model)
+        if route is None:
+            raise refused(404, f"No route takes the model {model!r}.", "model_not_found", "model")
+        return route, self._routes.profile(route, model)
+
+    async def _answered(self, exchange: ChatExchange, access: AccessRecord) -> None:
+        request, profile, caller = exchange.request, exchange.profile, exchange.caller
+        conversation = self.recorder.begin(request, profile, caller)
+        if conversation:
+            exchange.answer.headers[CONVERSATION] = access.conversation = conversation.name
+        exchange.transport = self.recorder.transport(exchange.transport, conversation)
+        returned = False
+
+        def put_back(done: Done) -> None:
+            """Let the conversation wait for its next request; only the first call does."""
+            nonlocal returned
+            if returned:
+                return
+            returned = True
+            for said in done.message:
+                self._thoughts.keep(request, said, profile, caller)
+            if conversation:
+                self.recorder.put_back(conversation, done.message, len(exchange.outbound.body))
+
+        exchange.ending = put_back
+        try:
+            await exchange.perform()
+        finally:
+            put_back(exchange.done)
+            if conversation:
+                self.recorder.write(conversation)
 
     async def health(self, _request: object) -> JSONResponse:
         """The process answers."""
@@ -125,102 +196,81 @@ class Proxy:
 
     async def models(
         self, scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> None:
+    ) -> Tree:
         """The models that can be asked for.
 
         A route for one model lists it without asking; recordings list those that were recorded.
         """
         access.kind = "models"
         found: dict[str, Json] = {}
-        trouble: Trouble | None = None
+        problem: Trouble | ToolreelError | None = None
         for route in self.settings.routes:
             if not _PATTERN.intersection(route.model):
                 found.setdefault(route.model, _entry(route.model))
                 continue
-            if self.settings.replays:
-                listed: Tree | Trouble = {name: _entry(name) for name in self.recorder.models}
-            else:
-                listed = await self._listed(route, scope, answer)
-            if isinstance(listed, Trouble):
-                trouble = listed
+            try:
+                if self.settings.replays:
+                    listed: Tree = {name: _entry(name) for name in self.recorder.models}
+                else:
+                    listed = await self._listed(route, scope, answer)
+            except (Trouble, ToolreelError) as why:
+                problem = why
             else:
                 found = {**{name: each for name, each in listed.items() if route.takes(name)}, **found}
+        if problem and not found:
+            raise problem
         if len(self.settings.routes) > 1:
             answer.passed = ()  # the headers of one upstream say nothing about a list of several
-        if trouble and not found:
-            await answer.trouble(trouble)
-        else:
-            await answer.whole({"object": "list", "data": [*found.values()]})
+        return {"object": "list", "data": [*found.values()]}
 
-    async def _listed(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree | Trouble:
-        try:
-            form = self._routes.profile(route, route.upstream_model).provider.wire_form
-            upstream, sent = self._asking(route, scope, form)
-        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
-            return misconfigured(error)
+    async def _listed(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
+        form = self._routes.profile(route, route.upstream_model).provider.wire_form
+        transport, sent = self._asking(route, scope, form)
         base, question, query = sent.url.partition("?")
         url = f"{base.removesuffix(PATHS[form_of(base)])}{_MODELS}{question}{query}"
-        listed = await _object_from(upstream, replace(sent, url=url, method="GET"), answer)
-        if isinstance(listed, Trouble):
-            return listed
+        listed = await self._object_from(transport, replace(sent, url=url, method="GET"), answer)
         entries = map(as_tree, items_of(listed, "data"))
         return {name: each for each in entries if isinstance(name := each.get("id"), str)}
 
     async def count_tokens(
         self, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> None:
+    ) -> Tree | None:
         """The number of tokens of a request in Anthropic's Messages, which only a server of that form counts.
 
         The count is of the request as the client wrote it, under the upstream's name of the model: options of
         a preset, such as ``max_tokens``, are not known there.
         """
         request = await request_in(receive, "messages", self.settings.limits.request_bytes)
-        if isinstance(request, ClientRequest):
-            counted = await self._counted(request, scope, answer, access)
-        elif request is None:
-            return
-        else:
-            counted = request
-        if isinstance(counted, Trouble):
-            await answer.trouble(counted)
-        else:
-            await answer.whole(counted)
-
-    async def _counted(
-        self, request: ClientRequest, scope: Scope, answer: ClientAnswer, access: AccessRecord
-    ) -> Tree | Trouble:
+        if request is None:
+            return None
         access.model = request.model
-        route = self._routes.of(request.model)
-        if route is None:
-            return refused(404, f"No route takes the model {request.model!r}.", "model_not_found", "model")
-        try:
-            form = self._routes.profile(route, request.model).provider.wire_form
-            why = ""
-            if self.settings.replays:
-                why = "there are recordings only, and counts are not recorded"
-            elif form != "messages":
-                remedy = "which has no such request; use one that speaks Messages"
-                why = f"the upstream speaks {NAMES[form]}, {remedy}"
-            if why:
-                return refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
-            upstream, sent = self._asking(route, scope, "messages")
-        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
-            return misconfigured(error)
+        route, profile = self._route(request.model)
+        form, why = profile.provider.wire_form, ""
+        if self.settings.replays:
+            why = "there are recordings only, and counts are not recorded"
+        elif form != "messages":
+            remedy = "which has no such request; use one that speaks Messages"
+            why = f"the upstream speaks {NAMES[form]}, {remedy}"
+        if why:
+            raise refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
+        transport, sent = self._asking(route, scope, "messages")
         access.kind = "tokens"
-        body = {**request.own, "model": route.upstream_model or request.model}
+        body = {**request.body, "model": route.upstream_model or request.model}
         base, question, query = sent.url.partition("?")
         sent = replace(sent, url=f"{base}/count_tokens{question}{query}", body=finite_text(body).encode())
-        broken = Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
-        return await _object_from(upstream, sent, answer) or broken
+        counted = await self._object_from(transport, sent, answer)
+        if not counted:
+            raise Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
+        return counted
 
     async def nothing_there(
-        self, scope: Scope, _receive: Receive, answer: ClientAnswer, _access: AccessRecord
+        self, scope: Scope, _receive: Receive, _answer: ClientAnswer, _access: AccessRecord
     ) -> None:
         """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
-        await answer.trouble(refused(404, words, "unknown_path"))
+        raise refused(404, words, "unknown_path")
 
-    def _asking(self, route: Route, scope: Scope, form: WireForm) -> tuple[Upstream, Sent]:
+    def _asking(self, route: Route, scope: Scope, form: WireForm) -> tuple[httpx.AsyncBaseTransport, Sent]:
         """How a route is asked in a form, with the headers of a client.
 
         :raises ProxyConfigError: if the variable of the key is not set
@@ -232,19 +282,20 @@ class Proxy:
         headers = passed_on(
             scope["headers"], token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
-        return Upstream(self._transports[url], self.settings.limits), Sent(url, headers, b"")
+        return self._transports[url], Sent(url, headers, b"")
 
-
-async def _object_from(upstream: Upstream, sent: Sent, answer: ClientAnswer) -> Tree | Trouble:
-    """The JSON object that an upstream answers; empty if it answers something else."""
-    async with aclosing(upstream.pieces(sent)) as pieces:
-        async for piece in pieces:
-            answer.passed = pieces.headers
-            if isinstance(piece, RequestFailed):
-                return failure(piece)
-            if isinstance(piece, ReplyReceived):
-                return as_tree(read(piece.body).value_or(""))
-    return {}
+    async def _object_from(
+        self, transport: httpx.AsyncBaseTransport, sent: Sent, answer: ClientAnswer
+    ) -> Tree:
+        """The JSON object that an upstream answers; empty if it answers something else."""
+        async with aclosing(Pieces(transport, self.settings.limits, sent)) as pieces:
+            async for piece in pieces:
+                answer.passed = pieces.headers
+                if isinstance(piece, RequestFailed):
+                    raise failure(piece)
+                if isinstance(piece, ReplyReceived):
+                    return as_tree(read(piece.body).value_or(""))
+        return {}
 
 
 def _entry(name: str) -> Tree:

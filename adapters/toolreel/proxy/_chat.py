@@ -10,16 +10,17 @@ from typing import Final, assert_never
 from uuid import uuid4
 
 import anyio
+import httpx
 
 from toolreel.proxy._client import ADDED, NOTICED, REPAIRS, ClientAnswer, Trouble, failure, mismatch, no_reply
-from toolreel.proxy._upstream import Sent, Upstream
+from toolreel.proxy._settings import ProxySettings
+from toolreel.proxy._upstream import Pieces, Sent
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, as_tree, canonical, items_of
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._proxy import (
     Corrections,
-    Extras,
     Head,
     Outbound,
     Profile,
@@ -65,10 +66,10 @@ class ChatExchange:
     request: ClientRequest
     profile: Profile
     outbound: Outbound
-    upstream: Upstream
+    transport: httpx.AsyncBaseTransport
     sent: Sent
     answer: ClientAnswer
-    extras: Extras
+    settings: ProxySettings
     caller: str
     """Names the owner of the key."""
     ending: Callable[[Done], None] = lambda _: None
@@ -135,7 +136,7 @@ class ChatExchange:
     async def _reply(self, *, show: bool) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
         """Read replies until one is for the client: the state of its stream, and the event for the whole."""
         stream = ReplyStream.of(self.request, self.profile, self.head)
-        corrections = Corrections.of(self.request, self.profile, self.extras, self.outbound.body)
+        corrections = Corrections.of(self.request, self.profile, self.settings.extras, self.outbound.body)
         while True:
             stream, event = await self._listen(stream, show=show)
             corrections, again = corrections.after(event) if corrections else (None, None)
@@ -155,10 +156,10 @@ class ChatExchange:
 
         :param show: whether the client gets what can pass, as it comes
         """
-        stall = self.upstream.limits.stall_seconds
+        stall = self.settings.limits.stall_seconds
         progress, progressed_at = stream.progress, time.monotonic()
         self._head_lines()
-        async with aclosing(self.upstream.pieces(self.sent)) as pieces:
+        async with aclosing(self._pieces()) as pieces:
             while True:
                 with anyio.move_on_after(_AFTER_DONE if stream.over else None):
                     piece = await anext(pieces)
@@ -185,7 +186,7 @@ class ChatExchange:
         """Pass several choices on as they come: they can't be held apart without holding all of them."""
         self.done.noticed = (_SEVERAL,)
         self._head_lines()
-        async with aclosing(self.upstream.pieces(self.sent)) as pieces:
+        async with aclosing(self._pieces()) as pieces:
             async for piece in pieces:
                 self.answer.passed = pieces.headers
                 if isinstance(piece, str):
@@ -195,6 +196,9 @@ class ChatExchange:
                     return
         self.ending(self.done)
         await self.answer.finish()
+
+    def _pieces(self) -> Pieces:
+        return Pieces(self.transport, self.settings.limits, self.sent)
 
     def _note(self, reply: Repaired) -> None:
         self.done.reply = reply

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._headers import passed_back
@@ -40,18 +39,25 @@ _FAILURES: Final[Mapping[str, tuple[int, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """An error as the client gets it."""
+class Trouble(Exception):
+    """An error as the client gets it.
 
-    status: int
-    message: str
-    code: str
-    type: str = OURS
-    param: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    further: Mapping[str, Json] = field(default_factory=dict)
-    """What else the upstream says of it."""
+    :param further: what else the upstream says of it
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        code: str,
+        kind: str = OURS,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        further: Mapping[str, Json] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.code, self.type = status, message, code, kind
+        self.param, self.headers, self.further = param, headers or {}, further or {}
 
     @property
     def error(self) -> Tree:
@@ -225,10 +231,11 @@ class ClientAnswer:
 # Read a request of a client, within the limits of the proxy.
 
 
-async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | Trouble | None:
-    """The request of a client, or what is wrong with it; ``None`` if the client has left.
+async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
+    """The request of a client; ``None`` if the client has left.
 
     :param most: bytes that it may have
+    :raises Trouble: if it is none
     """
     pieces, size, more = list[bytes](), 0, True
     while more:
@@ -238,8 +245,8 @@ async def request_in(receive: Receive, form: WireForm, most: int) -> ClientReque
         pieces.append(message.get("body", b""))
         size, more = size + len(pieces[-1]), message.get("more_body", False)
         if size > most:
-            return refused(413, f"The request is larger than {most} bytes.", "request_too_large")
+            raise refused(413, f"The request is larger than {most} bytes.", "request_too_large")
     request = client_request(b"".join(pieces), form)
     if isinstance(request, Refusal):
-        return refused(400, request.message, "invalid_request", request.param)
+        raise refused(400, request.message, "invalid_request", request.param)
     return request

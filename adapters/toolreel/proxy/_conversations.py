@@ -61,8 +61,8 @@ class Conversations:
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
         self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
-        self._by_exact: Final[dict[str, dict[str, Conversation]]] = {}
-        self._by_alike: Final[dict[str, dict[str, Conversation]]] = {}
+        self._by_key: Final[dict[str, dict[str, Conversation]]] = {}
+        """By both forms of their key, then by name."""
         self._size = 0
         self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
         """How many conversations had the same first words, by their name."""
@@ -82,8 +82,8 @@ class Conversations:
         """
         conversation.key = key = further(conversation.key, said)
         conversation.size += size
-        self._by_exact.setdefault(key.exact, {})[conversation.name] = conversation
-        self._by_alike.setdefault(key.alike, {})[conversation.name] = conversation
+        for form in key:
+            self._by_key.setdefault(form, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
         self._size += conversation.size
         forgotten = list[Conversation]()
@@ -96,17 +96,18 @@ class Conversations:
         return [self._taken(each) for each in [*self._waiting.values()]]
 
     def _known(self, keys: Sequence[Key]) -> Conversation | None:
-        for index, place in ((self._by_exact, 0), (self._by_alike, 1)):
-            for key in keys:
-                if found := index.get(key[place]):
-                    return self._taken(next(iter(found.values())))
+        for form in (*(key.exact for key in keys), *(key.alike for key in keys)):
+            if found := self._by_key.get(form):
+                return self._taken(next(iter(found.values())))
         return None
 
     def _taken(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
         self._size -= conversation.size
-        _drop(self._by_exact, conversation.key.exact, conversation)
-        _drop(self._by_alike, conversation.key.alike, conversation)
+        for form in {*conversation.key}:  # they are the same before anything was said
+            del self._by_key[form][conversation.name]
+            if not self._by_key[form]:
+                del self._by_key[form]
         return conversation
 
     def _new(self, request: ClientRequest, profile: Profile, key: Key) -> Conversation:
@@ -123,12 +124,6 @@ class Conversations:
             path = self._folder / f"{name}.yaml"
             if not path.exists():
                 return Conversation(name, Recording.blank(path), profile, key)
-
-
-def _drop(index: dict[str, dict[str, Conversation]], key: str, conversation: Conversation) -> None:
-    del index[key][conversation.name]
-    if not index[key]:
-        del index[key]
 
 
 # What models thought in the conversations that are under way, for clients that do not send it back.

@@ -19,65 +19,24 @@ TOKEN: Final = "x-toolreel-token"  # noqa: S105 - the name of a header
 KEYS: Final = ("authorization", "x-api-key", "api-key")
 """Headers in which clients send keys."""
 _BEARER: Final = "bearer "
-_STAY: Final = frozenset(
-    {
-        # Of this connection (RFC 9110, 7.6.1), and those that the next connection sets itself.
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "expect",
-        "host",
-        "content-length",
-        "accept-encoding",
-        # Of a browser, and none of an upstream's business.
-        "cookie",
-        "origin",
-        "referer",
-        "forwarded",
-        TOKEN,
-    }
-)
+_STAY: Final = frozenset({
+    # Of this connection (RFC 9110, 7.6.1), and those that the next connection sets itself.
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
+    "trailer", "transfer-encoding", "upgrade", "expect", "host", "content-length", "accept-encoding",
+    # Of a browser, and none of an upstream's business.
+    "cookie", "origin", "referer", "forwarded", TOKEN,
+})  # fmt: skip
 _STAY_TOO: Final = ("sec-", "x-forwarded-", "x-toolreel-")
-
-
-_STAY_THERE: Final = frozenset(
-    {
-        # Of the upstream's connection, and of its bytes, which are not those that go out here.
-        "accept-ranges",
-        "connection",
-        "content-digest",
-        "content-encoding",
-        "content-length",
-        "content-md5",
-        "content-range",
-        "content-type",
-        "digest",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-connection",
-        "repr-digest",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        # Of the server that answers, which is the proxy.
-        "date",
-        "server",
-        # About the upstream's own origin, which browsers would apply to the proxy's.
-        "alt-svc",
-        "clear-site-data",
-        "content-security-policy",
-        "nel",
-        "report-to",
-        "strict-transport-security",
-    }
-)
+_STAY_THERE: Final = frozenset({
+    # Of the upstream's connection, and of its bytes, which are not those that go out here.
+    "accept-ranges", "connection", "content-digest", "content-encoding", "content-length", "content-md5",
+    "content-range", "content-type", "digest", "keep-alive", "proxy-authenticate", "proxy-connection",
+    "repr-digest", "te", "trailer", "transfer-encoding", "upgrade",
+    # Of the server that answers, which is the proxy.
+    "date", "server",
+    # About the upstream's own origin, which browsers would apply to the proxy's.
+    "alt-svc", "clear-site-data", "content-security-policy", "nel", "report-to", "strict-transport-security",
+})  # fmt: skip
 """Headers of an upstream that would be wrong in an answer of the proxy; all others go back to the client."""
 _STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
 
@@ -87,14 +46,15 @@ def passed_back(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ..
 
     :param headers: names in lower case
     """
-    named = {
-        each.strip().lower() for name, value in headers if name == "connection" for each in value.split(",")
-    }
+    stay = _STAY_THERE | _named_by_connection(headers)
     return tuple(
-        (name, value)
-        for name, value in headers
-        if name not in _STAY_THERE and name not in named and not name.startswith(_STAY_THERE_TOO)
+        (name, value) for name, value in headers if name not in stay and not name.startswith(_STAY_THERE_TOO)
     )
+
+
+def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
+    listed = (value.split(",") for name, value in headers if name == "connection")
+    return {each.strip().lower() for names in listed for each in names}
 
 
 def header(headers: Headers, name: str) -> str:
@@ -127,9 +87,7 @@ def passed_on(
     :raises ProxyConfigError: if the variable of the key is not set
     """
     listed = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in headers]
-    stay = _STAY | {
-        each.strip().lower() for name, value in listed if name == "connection" for each in value.split(",")
-    }
+    stay = _STAY | _named_by_connection(listed)
     kept = dict[str, str]()
     for name, value in listed:
         if name not in stay and not name.startswith(_STAY_TOO):  # a list may have several lines

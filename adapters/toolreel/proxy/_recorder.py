@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Condition, Thread
@@ -29,8 +30,7 @@ from toolreel.cassette import (
     put_through,
 )
 from toolreel.proxy._conversations import Conversation, Conversations
-from toolreel.proxy._journal_queue import JournalQueue, Tell
-from toolreel.proxy._journals import JournalJob
+from toolreel.proxy._journals import make_journals
 from toolreel.proxy._settings import ProxySettings
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
@@ -43,6 +43,8 @@ from toolreel_core._proxy import Extras, Profile
 # requests, the recorded answers are given in turn, and after the last the first again.
 
 
+Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
+"""Takes one entry of the log."""
 Answer: TypeAlias = StoredResponse | Break
 
 _COMPARED: Final = 2_000
@@ -58,9 +60,9 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
-        self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, Answer]]]] = {}
+        self._answers: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
+        """By the rules of their recording."""
         self._turn: Final[dict[tuple[str, bytes], int]] = {}
-        self._ruled: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
         self._asked: Final[list[tuple[Path, Exchange]]] = []
         for path in sorted(folder.glob("*.yaml")):
             recording = Recording.load(path)
@@ -76,14 +78,13 @@ class Shelf:
 
     def add(self, path: Path, exchange: Exchange, rules: tuple[Vary, ...] = ()) -> None:
         """Put an exchange on the shelf."""
-        answers = self._ruled.setdefault(rules, {}) if rules else self._answers
         key = _key(exchange.url, exchange.body, rules)
-        answers.setdefault(key, []).append((path, exchange.answer))
+        self._answers.setdefault(rules, {}).setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
 
     def find(self, url: str, body: bytes) -> tuple[Path, Answer] | None:
         """The next recorded answer to a request, and the cassette that it is from."""
-        for rules, answers in (((), self._answers), *self._ruled.items()):
+        for rules, answers in sorted(self._answers.items(), key=lambda each: bool(each[0])):
             key = _key(url, body, rules)
             if found := answers.get(key):
                 turn = self._turn.get(key, 0)
@@ -122,10 +123,8 @@ class Recorder:
 
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
         self._settings: Final = settings
-        self._tell: Final = tell
         self._salt: Final = os.urandom(16)
-        self._writer: Final = Writer(self._save, self._finish)
-        self._journals: Final = JournalQueue(tell)
+        self._writer: Final = Writer(_settings_of(settings.extras), tell)
         self._closes_at_exit = False
         folder = None if settings.folder is None else Path(settings.folder)
         self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
@@ -191,31 +190,14 @@ class Recorder:
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
         atexit.unregister(self.close)
-        self._journals.begin_close()
         if self._conversations is not None:
             for each in self._conversations.take_all():
                 self._writer.end(each)
         self._writer.close()
-        self._journals.close()
 
     def hurry(self) -> None:
         """Leave out the journals that are not made yet; all cassettes are written."""
-        self._journals.hurry()
-
-    def _save(self, conversation: Conversation) -> None:
-        if conversation.withheld:
-            return
-        try:
-            conversation.recording.save()
-        except (SecretFound, CassetteError, OSError) as error:
-            conversation.withheld = str(error)
-            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
-
-    def _finish(self, conversation: Conversation) -> None:
-        """Have the journals made of a conversation that rests."""
-        if not conversation.withheld and conversation.recording.total:
-            profile, settings = conversation.profile, _settings_of(self._settings.extras)
-            self._journals.add(JournalJob.of(conversation.name, conversation.path, profile, settings))
+        self._writer.hurry()
 
 
 def _settings_of(extras: Extras) -> dict[str, Any]:
@@ -246,63 +228,68 @@ class _FromShelf(httpx.AsyncBaseTransport):
 _PAUSE: Final = 1.0
 """Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
 is written once or twice instead of ten times."""
+_EVERY: Final = 2.0
+"""Seconds between two entries of the log that say how far it is at the end."""
+_LOOK: Final = 0.05
+"""Seconds between two looks whether it is done."""
+_STOPPED: Final = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
 
 
 class Writer:
-    """Saves conversations soon, and ends those that are over.
+    """Saves conversations soon, and makes the journals of those that are over, in a thread.
 
-    :param save: writes the cassette of one
-    :param end: writes what is left to do for one that is saved
+    :param settings: of the loop, under which replies were read
     """
 
-    def __init__(self, save: Callable[[Conversation], None], end: Callable[[Conversation], None]) -> None:
-        self._save: Final = save
-        self._end: Final = end
+    def __init__(self, settings: Mapping[str, Any], tell: Tell) -> None:
+        self._settings: Final = settings
+        self._tell: Final = tell
         self._changed: Final = Condition()
         self._due: dict[str, Conversation] = {}
         self._over: dict[str, Conversation] = {}
-        self._closing = False
-        self._closed = False
+        self._done = self._total = self._left = 0
+        """Conversations that are over: those that have their journals, all, and those that go without."""
+        self._closing = self._closed = self._hurried = False
         self._thread: Thread | None = None
 
     def save(self, conversation: Conversation) -> None:
         """Save it soon; after the end at once, for a request that was not given the time to end before."""
         if self._closed:
             self._save(conversation)
-            return
-        with self._changed:
-            first = self._idle
-            self._due[conversation.name] = conversation
-            self._wake(first=first)
+        else:
+            self._add(conversation, self._due)
 
     def end(self, conversation: Conversation) -> None:
-        """End it, after it has been saved."""
-        with self._changed:
-            first = self._idle
-            self._over[conversation.name] = conversation
-            self._wake(first=first)
+        """Make its journals, after it has been saved."""
+        self._add(conversation, self._over)
+
+    def hurry(self) -> None:
+        """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
+        self._hurried = True
 
     def close(self) -> None:
-        """Do all that is left; then nothing more is ended."""
+        """Do all that is left, and say now and then how far it is; then nothing more is ended."""
         with self._changed:
             self._closing = True
             self._changed.notify()
-        if self._thread is not None:
-            self._thread.join()
+        told_at = time.monotonic()
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(_LOOK)
+            if self._total and time.monotonic() - told_at > _EVERY:
+                told_at = time.monotonic()
+                self._tell({"is": "making journals", "done": self._done, "of": self._total})
         self._closed = True
+        if self._left:
+            self._tell({"is": "without a journal", "conversations": self._left, "why": _STOPPED})
 
-    @property
-    def _idle(self) -> bool:
-        return not self._due and not self._over
-
-    def _wake(self, *, first: bool) -> None:
-        """Wake the thread for the first of what comes; woken for each, it would hold up requests."""
-        if self._thread is None:
-            # A daemon: the writer closes it, at exit at the latest.
-            self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
-            self._thread.start()
-        if first:
-            self._changed.notify()
+    def _add(self, conversation: Conversation, among: dict[str, Conversation]) -> None:
+        with self._changed:
+            if self._thread is None:  # a daemon: the writer closes it, at exit at the latest
+                self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
+                self._thread.start()
+            if not self._due and not self._over:  # woken for each, it would hold up requests
+                self._changed.notify()
+            among[conversation.name] = conversation
 
     def _run(self) -> None:
         while True:
@@ -315,5 +302,25 @@ class Writer:
                 return
             for conversation in due.values():
                 self._save(conversation)
+            self._done, self._total = 0, len(over)
             for conversation in over.values():
-                self._end(conversation)
+                if self._hurried:
+                    self._left += 1
+                else:
+                    self._finish(conversation)
+                    self._done += 1
+
+    def _save(self, conversation: Conversation) -> None:
+        if conversation.withheld:
+            return
+        try:
+            conversation.recording.save()
+        except (SecretFound, CassetteError, OSError) as error:
+            conversation.withheld = str(error)
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
+
+    def _finish(self, conversation: Conversation) -> None:
+        if conversation.withheld or not conversation.recording.total:
+            return
+        if why := make_journals(conversation.path, conversation.profile, self._settings):
+            self._tell({"conversation": conversation.name, "is": "without a journal", "why": why})

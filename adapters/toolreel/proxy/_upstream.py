@@ -41,18 +41,6 @@ class Sent:
     method: str = "POST"
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """Sends requests through a transport, which may record or replay them."""
-
-    transport: httpx.AsyncBaseTransport
-    limits: Limits
-
-    def pieces(self, sent: Sent) -> Pieces:
-        """The text of a success as it arrives, and last the event for the whole."""
-        return Pieces(self.transport, self.limits, sent)
-
-
 class Pieces:
     """The reply to one request, which is sent when the first piece is wanted. A key in it is masked.
 

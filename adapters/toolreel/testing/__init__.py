@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
     from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
     from toolreel.testing._recordings_check import Checked, Finding, check
-    from toolreel.testing._reel import Reel, rerun
-    from toolreel.testing._reel_recording import LiveSide
+    from toolreel.testing._reel import LiveSide, Reel
     from toolreel.testing._scripted import (
         Line,
         Lost,

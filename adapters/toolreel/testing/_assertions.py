@@ -29,15 +29,15 @@ what happened:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
-from typing import Final, Self, TypeAlias, cast, get_args
+from typing import Final, Self, TypeAlias, get_args
 
 from toolreel._driver import Run
+from toolreel._internal import counted
 from toolreel.cassette import ABSENT, first_change
 from toolreel_core._config_checks import unknown_name
-from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage
+from toolreel_core._conversation import AssistantMessage, ToolMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, tag
@@ -68,7 +68,25 @@ class CallMade:
 
 def calls_made(run: Run) -> tuple[CallMade, ...]:
     """The calls of a run with their results, in the order in which the model made them."""
-    return tuple(_calls_made(run))
+    plan = run.state.plan
+    messages = tuple(run.state.messages.messages)[len(plan.opening) :]
+    # The final tool is not one of the test's: the value of its call is that of the outcome.
+    final = plan.output.name if plan.output is not None and plan.asked_by == "tool" else None
+    made: list[CallMade] = []
+    for at, message in enumerate(messages):
+        if not isinstance(message, AssistantMessage):
+            continue
+        for call, result in zip(message.calls, messages[at + 1 :], strict=False):
+            if call.name != final and isinstance(result, ToolMessage):
+                failed: tuple[str, ...] = ()
+                match read(result.content).value_or(None):
+                    case {"ok": False, "errors": [*errors]}:
+                        failed = tuple(str(error["code"]) for error in errors if isinstance(error, Mapping))
+                    case _:
+                        pass
+                arguments = read(call.arguments).value_or(call.arguments)
+                made.append(CallMade(plan.tools.inner(call.name), arguments, failed))
+    return tuple(made)
 
 
 def listing(run: Run, marks: Mapping[int, str] | None = None) -> str:
@@ -85,35 +103,6 @@ def _format_arguments(arguments: Json) -> str:
     if not isinstance(arguments, Mapping):
         return canonical(arguments)
     return ", ".join(f"{name}={canonical(value)}" for name, value in arguments.items())
-
-
-def _calls_made(run: Run) -> Iterator[CallMade]:
-    messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
-    for at, message in enumerate(messages):
-        if isinstance(message, AssistantMessage):
-            results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
-            for call, result in zip(message.calls, results, strict=False):
-                if not _is_final(run, call):
-                    yield _call_made(run, call, cast("ToolMessage", result))
-
-
-def _is_final(run: Run, call: SentCall) -> bool:
-    """Whether a call is one of the final tool, which is no tool of the test's: its value is the outcome's."""
-    plan = run.state.plan
-    return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
-
-
-def _call_made(run: Run, call: SentCall, result: ToolMessage) -> CallMade:
-    name = run.state.plan.tools.inner(call.name)
-    return CallMade(name, read(call.arguments).value_or(call.arguments), _error_codes(result))
-
-
-def _error_codes(result: ToolMessage) -> tuple[str, ...]:
-    match read(result.content).value_or(None):
-        case {"ok": False, "errors": [*errors]}:
-            return tuple(str(error["code"]) for error in errors if isinstance(error, Mapping))
-        case _:
-            return ()
 
 
 def _outcome_line(run: Run) -> str:
@@ -320,9 +309,9 @@ class Claims:
                     f"expected call {at + 1} to be {one}\n  {one.against(made)}", {at: "  <- here"}
                 )
         if len(expected_calls) != len(self._made):
-            names = _names_in_words(expected_calls)
+            counted_calls = counted(len(expected_calls), "call")
             raise self._assertion_error(
-                f"expected {_count_in_words(expected_calls)}, got {len(self._made)}: {names}"
+                f"expected {counted_calls}, got {len(self._made)}: {_names_in_words(expected_calls)}"
             )
         return self
 
@@ -422,10 +411,6 @@ def _expected_call(name: Call, arguments: dict[str, Json]) -> ExpectedCall:
 
 def _expected_calls(expected: Sequence[Call]) -> list[ExpectedCall]:
     return [_expected_call(one, {}) for one in expected]
-
-
-def _count_in_words(expected_calls: Sequence[object]) -> str:
-    return "1 call" if len(expected_calls) == 1 else f"{len(expected_calls)} calls"
 
 
 def _names_in_words(expected_calls: Sequence[ExpectedCall]) -> str:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Final
-from unittest.mock import patch
 
 LOOPBACK: Final = "loopback"
 """Name for this machine among the allowed hosts."""
-
-_LOOKUPS: Final = ("getaddrinfo", "gethostbyaddr", "gethostbyname", "gethostbyname_ex")
-_SENDING_METHODS: Final = ("connect", "connect_ex", "sendto", "sendmsg")
 
 
 class NetworkBlocked(BaseException):
@@ -29,16 +27,13 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
     :param allowed: names or addresses, where ``*`` matches any text, and :data:`LOOPBACK`
     """
     guard = _Guard(allowed, remedy)
+    _hook_sockets()
     logging.getLogger("asyncio").addFilter(_is_not_duplicate)
-    with ExitStack() as stack:
-        for name in _LOOKUPS:
-            guarded = guard.lookup(getattr(socket, name))
-            stack.enter_context(patch.object(socket, name, guarded))
-        for name in _SENDING_METHODS:
-            if hasattr(socket.socket, name):  # Windows has no sendmsg
-                guarded = guard.contact(name, getattr(socket.socket, name))
-                stack.enter_context(patch.object(socket.socket, name, guarded))
+    _guards.append(guard)
+    try:
         yield guard.refused
+    finally:
+        _guards.remove(guard)
 
 
 def _is_not_duplicate(record: logging.LogRecord) -> bool:
@@ -51,73 +46,57 @@ def _is_not_duplicate(record: logging.LogRecord) -> bool:
 
 
 class _Guard:
-    """Replacements for functions of :mod:`socket` that check the host first."""
+    """Checks the hosts that sockets are for."""
 
     def __init__(self, allowed: Sequence[str], remedy: str) -> None:
         self.refused: list[str] = []
         self._allowed = allowed
         self._remedy = remedy
-        self._found: set[str] = set()
-        """Resolved addresses of allowed names."""
+        self._resolved: set[str] = set()
+        """Allowed names that were looked up, and their addresses."""
 
-    def lookup(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_up(host: object, *arguments: object, **options: object) -> object:
-            name = _host_text(host)
-            if not _parse_ip(name):  # an address needs no DNS query
+    def check(self, event: str, arguments: tuple[Any, ...]) -> None:
+        match event, arguments:
+            case "socket.getaddrinfo" | "socket.gethostbyname" | "socket.gethostbyaddr", (host, *_):
+                name = host.decode() if isinstance(host, bytes) else str(host or "")
+                if _parse_ip(name) or name in self._resolved:  # an address needs no DNS query
+                    return
                 self._check_host("look up", name)
-            answer = real(host, *arguments, **options)
-            if self._is_allowed(name):
-                self._found.update(_addresses_in(answer))
-            return answer
-
-        return looked_up
-
-    def contact(self, act: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def contacted(sock: socket.socket, *arguments: object) -> object:
-            address = _address_in(act, arguments)
-            if sock.family in {socket.AF_INET, socket.AF_INET6} and isinstance(address, tuple):
-                try:
-                    self._check_host("connect to", _host_text(address[0]))
-                except NetworkBlocked:
-                    sock.close()  # clients close it only after an OSError
-                    raise
-            return real(sock, *arguments)
-
-        return contacted
+                self._resolved.add(name)
+                with suppress(OSError):
+                    self._resolved |= {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
+            case "socket.connect" | "socket.sendto" | "socket.sendmsg", (sock, (host, *_)):
+                if sock.family in {socket.AF_INET, socket.AF_INET6}:
+                    try:
+                        self._check_host("connect to", str(host))
+                    except NetworkBlocked:
+                        sock.close()  # clients close it only after an OSError
+                        raise
+            case _:
+                pass
 
     def _check_host(self, act: str, host: str) -> None:
-        if not self._is_allowed(host):
+        patterns = (pattern.lower() for pattern in self._allowed)
+        named = not host or host in self._resolved or any(fnmatchcase(host.lower(), one) for one in patterns)
+        if not named and not (LOOPBACK in self._allowed and _is_loopback(host)):
             self.refused.append(f"{act} {host}")
             raise NetworkBlocked(
                 f"there is no network in a replay, but this test wants to {act} {host}.\n{self._remedy}"
             )
 
-    def _is_allowed(self, host: str) -> bool:
-        patterns = (pattern.lower() for pattern in self._allowed)
-        named = not host or host in self._found or any(fnmatchcase(host.lower(), one) for one in patterns)
-        return named or (LOOPBACK in self._allowed and _is_loopback(host))
+
+_guards: Final[list[_Guard]] = []
 
 
-def _host_text(host: object) -> str:
-    return host.decode() if isinstance(host, bytes) else str(host or "")
+@cache
+def _hook_sockets() -> None:
+    """Have the guards hear of all sockets; Python cannot remove such a hook again."""
 
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if _guards and event.startswith("socket."):
+            _guards[-1].check(event, arguments)
 
-def _addresses_in(answer: object) -> Iterator[str]:
-    """All addresses in the result of a lookup, which has a different shape per function."""
-    if isinstance(answer, str) and _parse_ip(answer):
-        yield answer
-    elif isinstance(answer, tuple | list):
-        for part in answer:
-            yield from _addresses_in(part)
-
-
-def _address_in(name: str, arguments: Sequence[object]) -> object:
-    """The address among the arguments of a socket method; None if the socket is connected."""
-    match name:
-        case "sendmsg":
-            return arguments[3] if len(arguments) > 3 else None
-        case _:
-            return arguments[-1] if arguments else None
+    sys.addaudithook(hook)
 
 
 def _is_loopback(host: str) -> bool:

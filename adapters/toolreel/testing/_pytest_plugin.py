@@ -15,15 +15,14 @@ pytest loads it automatically if toolreel is installed with the extra ``pytest``
 ``--reel=replay``             the default: no network; a difference from the recording fails the test
 ``--reel=record``             record again; the old recording is replaced only if the test passes
 ``--reel=auto``               record missing recordings, replay the others
-``--reel-live-url URL``       server to record from; or set ``TOOLREEL_LIVE_URL``
-``--reel-live-key-env NAME``  variable that holds the API key; or set ``TOOLREEL_LIVE_KEY_ENV``
-``reel_dir``                  (ini) folder of all recordings; default: ``reels`` next to the test file
-``reel_allowed_hosts``        (ini) hosts that a replaying test may reach; default: ``loopback``
+``--reel-live-url URL``       server to record from
+``--reel-live-key-env NAME``  variable that holds the API key
 ============================  =======================================================================
 
-``[tool.toolreel]`` in ``pyproject.toml`` sets the server, the variable of its key, the folder and the hosts,
-too: see :mod:`toolreel._internal.pyproject_table`. It also says what may vary in requests; tests say that
-by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or ``reel.vary(Vary(...))``.
+``[tool.toolreel]`` in ``pyproject.toml`` sets the server, the variable of its key, the folder of recordings
+and the hosts that a replaying test may reach: see :mod:`toolreel._internal.pyproject_table`. It also says
+what may vary in requests; tests say that by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or
+``reel.vary(Vary(...))``.
 
 Tests can share a recording by name: the first that passes records it, the others replay it.
 
@@ -32,7 +31,6 @@ Every pytest session loads this module, so the rest is imported when the first t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -63,21 +61,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--reel-live-url",
         metavar="URL",
-        default=os.environ.get("TOOLREEL_LIVE_URL"),
-        help="server to record from (default: TOOLREEL_LIVE_URL)",
+        help="server to record from (default: base_url of [tool.toolreel] in pyproject.toml)",
     )
     group.addoption(
         "--reel-live-key-env",
         metavar="NAME",
-        default=os.environ.get("TOOLREEL_LIVE_KEY_ENV"),
-        help="name of the environment variable with its API key (default: TOOLREEL_LIVE_KEY_ENV)",
-    )
-    parser.addini("reel_dir", "folder of all recordings (default: reels next to each test file)")
-    parser.addini(
-        "reel_allowed_hosts",
-        "hosts that replaying tests may reach: names, * matches any text, and 'loopback'",
-        type="args",
-        default=["loopback"],
+        help="name of the environment variable with its API key",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import traceback
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +24,9 @@ from toolreel._internal import (
 )
 from toolreel._secrets import scrubbed, searched_for
 from toolreel.cassette import Vary
-from toolreel.testing._network_block import NetworkBlocked, network_blocked
+from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
-from toolreel.testing._reel import Reel
-from toolreel.testing._reel_recording import LiveSide
+from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._rule_report import RULES, GivenRule, project_rules, told
 from toolreel_core._errors import ReplayMismatch
 
@@ -76,10 +75,7 @@ def reel_of(item: pytest.Item) -> Reel:
     open_ = item.stash[_OPEN] = _Open(reel, given)
     item.stash[PASSED] = False
     if not recording:
-        hosts = [
-            *item.config.getini("reel_allowed_hosts"),
-            *_project_settings(item.config).texts("allowed_hosts"),
-        ]
+        hosts = (LOOPBACK, *_project_settings(item.config).texts("allowed_hosts"))
         open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
     return reel
 
@@ -137,7 +133,8 @@ def readable(item: pytest.Item) -> Generator[None]:
         yield
     except BaseException as error:
         cause = _readable_cause(error)
-        if cause is None and _is_of_wider_scope(error):
+        is_failure = isinstance(error, pytest.fail.Exception)
+        if cause is None and is_failure and "scoped fixture reel with a" in str(error):
             raise pytest.fail.Exception(f"{error}\n\n{_ONE_TEST}", pytrace=False) from None
         if cause is None:
             raise
@@ -162,10 +159,6 @@ _ONE_TEST: Final = (
 )
 
 
-def _is_of_wider_scope(error: BaseException) -> bool:
-    return isinstance(error, pytest.fail.Exception) and "scoped fixture reel with a" in str(error)
-
-
 def _live_side(config: pytest.Config) -> LiveSide:
     """The server to record from; one that is named for this session gets no key of the project's own."""
     url, key_env = config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env")
@@ -184,7 +177,7 @@ def _project_settings(config: pytest.Config) -> ProjectSettings:
 def recordings_folder(config: pytest.Config) -> Path | None:
     """The folder of all recordings; ``None`` if they are next to each test file."""
     root = config.inipath.parent if config.inipath else config.rootpath
-    named = config.getini("reel_dir") or _project_settings(config).values.get("recordings")
+    named = _project_settings(config).values.get("recordings")
     return root / named if named else None
 
 
@@ -248,7 +241,7 @@ def _unfinished_text(item: pytest.Item) -> str:
     if open_.reel.wants_key:
         return (
             "The server refused a request without an API key: name the environment variable that holds it "
-            "with --reel-live-key-env NAME, or in TOOLREEL_LIVE_KEY_ENV."
+            "with --reel-live-key-env NAME."
         )
     try:
         open_.reel.finish()
@@ -270,7 +263,12 @@ def _readable_cause(error: BaseException) -> BaseException | None:
 
 
 def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException) -> str:
-    parts = [f"{place}: {cause}" if (place := _line_of_test(item, error)) else str(cause)]
+    parts, raised = [str(cause)], error
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    frames = [frame for each in (error, raised) for frame in traceback.extract_tb(each.__traceback__)]
+    if lines := [frame.lineno for frame in frames if Path(frame.filename) == item.path]:
+        parts = [f"{item.path.name}:{lines[-1]}: {cause}"]
     if cause is not error and not isinstance(error, BaseExceptionGroup):
         parts.append(f"(It reached the test as {type(error).__name__}: {error})")
     open_ = item.stash.get(_OPEN, None)
@@ -278,18 +276,6 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
         parts.append(f"To record: {_command_to_record(item)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
     return printable("\n".join(parts).replace(here, ""))
-
-
-def _line_of_test(item: pytest.Item, error: BaseException) -> str:
-    """The line of the test file that raised it."""
-    lines = [frame.lineno for frame in _frames_of(error) if Path(frame.filename) == item.path]
-    return f"{item.path.name}:{lines[-1]}" if lines else ""
-
-
-def _frames_of(error: BaseException) -> Iterator[traceback.FrameSummary]:
-    yield from traceback.extract_tb(error.__traceback__)
-    if isinstance(error, BaseExceptionGroup):
-        yield from _frames_of(error.exceptions[0])
 
 
 def _command_to_record(item: pytest.Item) -> str:
@@ -300,6 +286,6 @@ def _command_to_record(item: pytest.Item) -> str:
 def _network_remedy(item: pytest.Item) -> str:
     return (
         "Send it through the reel (reel.run, reel.endpoint, reel.transport); for a tool, replay its result "
-        "(tools_in_replay=False);\nor allow the host with the ini option reel_allowed_hosts.\n"
+        "(tools_in_replay=False);\nor allow the host in allowed_hosts of [tool.toolreel] in pyproject.toml.\n"
         f"To record: {_command_to_record(item)}"
     )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -28,7 +27,7 @@ from toolreel._secrets import (
 )
 from toolreel.cassette import CassetteFile, Recording, in_one_piece
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.testing._reel_recording import ReelJournal
+from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._protocol import VERSION
 
@@ -82,7 +81,11 @@ def found_in(*paths: Path) -> Found:
     for path in paths:
         if not path.exists():
             raise CassetteError(f"{path}: there is no such file or folder")
-        files |= dict.fromkeys(_files_below(path) if path.is_dir() else [path])
+        if path.is_file():
+            files[path] = None
+        for here, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
+            files |= dict.fromkeys(Path(here, name) for name in sorted(names))
     cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _is_recording(path))}
     journals: dict[Path, list[Path]] = {}
     named = sorted(path for path in files if path.name.endswith(_JOURNAL))
@@ -97,12 +100,6 @@ def found_in(*paths: Path) -> Found:
     if found == Found((), (), ()):
         raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
     return found
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
-        yield from (Path(here, name) for name in sorted(names))
 
 
 def _is_recording(path: Path) -> bool:
@@ -125,86 +122,38 @@ def _cassette_of(journal: Path) -> Path:
     return journal.with_name(f"{stem}.yaml")
 
 
-_SUFFIXES: Final = (".journal.jsonl", ".yaml")
-_REELS: Final = "reels"
-_NONE: Final = frozenset[str]()
+def names_in(path: Path) -> frozenset[str]:
+    """What the Python files below a path name, or one file does; files with syntax errors are skipped.
 
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The strings and functions in test files, to find recordings that no test names.
-
-    A test file names a recording if it has a string that is its path without the suffix or ends in it, its
-    folder, or its own name if no other recording has it; or if it is the module of its folder, and defines
-    the test after which the pytest plugin named it (``reels/test_agent/test_status.yaml``).
+    Their strings, without the suffixes of recordings; what strings that are paths end in; and their tests, as
+    ``MODULE/TEST``.
     """
-
-    texts: frozenset[str]
-    """Their strings, without the suffixes of recordings."""
-    ends: frozenset[str]
-    """What strings that are paths end in: ``c`` and ``b/c`` of ``a/b/c``."""
-    tests: Mapping[str, frozenset[str]]
-    """By the name of each module, the names that it defines."""
-
-    def names(self, path: Path, *, alone: bool) -> bool:
-        """Whether a test names a recording.
-
-        :param alone: whether no other recording has its name
-        """
-        folder = path.parent.name
-        names = {f"{folder}/{path.stem}", folder}
-        by_text = names & self.ends or {*names, *([path.stem] if alone else [])} & self.texts
-        return bool(by_text) or self._is_defined(folder, path.stem)
-
-    def _is_defined(self, module: str, stem: str) -> bool:
-        *_, test = stem.partition("-")[0].split(".")
-        return test in self.tests.get(module, ())
-
-
-def names_in(path: Path) -> Names:
-    """The names in the Python files below a path, or in one file; files with syntax errors are skipped."""
-    texts: set[str] = set()
-    tests: dict[str, frozenset[str]] = {}
+    names: set[str] = set()
     for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
         try:
             tree = ast.parse(file.read_bytes())
         except (OSError, SyntaxError, ValueError):
             continue
-        defined: set[str] = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                texts.add(_plain_name(node.value))
+                text = node.value.removesuffix(_JOURNAL).removesuffix(".yaml")
+                names |= {text, *("/".join(text.rsplit("/", 2)[-count:]) for count in (1, 2))}
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                defined.add(node.name)
-        tests[file.stem] = tests.get(file.stem, _NONE) | defined
-    return Names(frozenset(texts), frozenset(_path_ends(texts)), tests)
+                names.add(f"{file.stem}/{node.name}")
+    return frozenset(names)
 
 
-def reel_tests(cassette: Path) -> Path | None:
-    """The folder of the tests of a pytest recording: the one that contains ``reels``.
+def _is_named(cassette: Path, names: frozenset[str], *, alone: bool) -> bool:
+    """Whether a test names a recording.
 
-    >>> reel_tests(Path("tests/reels/test_agent/test_status.yaml")).as_posix()
-    'tests'
+    It does with a string that is its path without the suffix or ends in it, its folder, or its own name if
+    no other recording has it; or if the pytest plugin named the recording after it, in the folder of its
+    module (``reels/test_agent/test_status.yaml``).
     """
-    for folder in cassette.parents:
-        if folder.name == _REELS:
-            return folder.parent
-    return None
-
-
-def _path_ends(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        *folders, last = text.rsplit("/", 2)
-        if folders:
-            yield last
-        if len(folders) == 2:
-            yield f"{folders[1]}/{last}"
-
-
-def _plain_name(text: str) -> str:
-    for suffix in _SUFFIXES:
-        text = text.removesuffix(suffix)
-    return text
+    folder, stem = cassette.parent.name, cassette.stem
+    *_, test = stem.partition("-")[0].split(".")
+    known = {folder, f"{folder}/{stem}", f"{folder}/{test}"} | ({stem} if alone else set())
+    return not known.isdisjoint(names)
 
 
 Kind: TypeAlias = Literal[
@@ -218,6 +167,8 @@ _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])
 """The time of a reply, in seconds."""
 _CASSETTE_VERSION: Final = re.compile(r"^toolreel: *([0-9]+) *$", re.MULTILINE)
 """The version of our format at the head of a cassette."""
+_JOURNAL_VERSION: Final = re.compile(r'\{"toolreel_journal": ?([0-9]+)')
+"""The version of our format at the head of a journal."""
 _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 """A line that only stock cassettes of vcrpy have."""
 
@@ -340,8 +291,15 @@ class _Checker:
         try:
             interactions = [in_one_piece(entry) for entry in CassetteFile().load(path)]
         except ToolreelError as error:
-            kind, text = _finding_of_error(path, text, str(error))
-            self._add_finding(path, kind, text)
+            version = _CASSETTE_VERSION.search(text)
+            kind: Kind = "unreadable"
+            why = _without_file_name(path, str(error))
+            if version and int(version[1]) != cassette_format.VERSION:
+                kind = "version"
+            elif not version and _STOCK.search(text):
+                kind = "version"
+                why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
+            self._add_finding(path, kind, why)
         seen: set[str] = set()
         beginnings = SharedBeginnings()
         found = [
@@ -372,7 +330,8 @@ class _Checker:
         try:
             return read_journal(path)
         except ToolreelError as error:
-            kind: Kind = "version" if _is_other_version(text) else "unreadable"
+            version = _JOURNAL_VERSION.match(text)
+            kind: Kind = "version" if version and int(version[1]) != VERSION else "unreadable"
             self._add_finding(path, kind, _without_file_name(path, str(error)))
         return None
 
@@ -382,56 +341,33 @@ class _Checker:
             tape = Recording.load(group.cassette) if group.has_cassette else None
         except VaryError:
             return  # a finding already
-        if tape and any(BEHIND_PROXY in recorded.plan.presets for recorded in journals):
-            self._recover(group.cassette)
-            return
-        for path, recorded in zip(group.journals, journals, strict=True):
+        of_other_client = tape and any(BEHIND_PROXY in recorded.plan.presets for recorded in journals)
+        if of_other_client:
+            steps = [(group.cassette, partial(check_recovered, group.cassette))]
+        else:
+            pairs = zip(group.journals, journals, strict=True)
+            steps = [(path, partial(_replay_run, path, recorded, tape)) for path, recorded in pairs]
+        for path, replay in steps:
             try:
-                journal = ReelJournal(recorded.plan, path, recorded)
-                endpoint = TapedEndpoint(tape) if tape else None
-                rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape)
-                rehearsal.play(recorded.plan, journal=journal)
-                rehearsal.finish()
-                journal.check()
+                replay()
             except ReplayMismatch as drift:
                 self._add_finding(path, "drift", _without_file_name(path, str(drift)))
                 return
             except ToolreelError as error:
                 self._add_finding(path, "drift", f"cannot be replayed here: {error}")
                 return
-        if tape and tape.unplayed:
+        if tape and tape.unplayed and not of_other_client:
             numbers = ", ".join(str(index + 1) for index in tape.unplayed)
-            self._add_finding(
-                group.cassette,
-                "unplayed",
-                f"no journal asks for interaction {numbers}: another client's, or left over",
-            )
-
-    def _recover(self, cassette: Path) -> None:
-        """Make the journals of another client's conversation again, and compare them."""
-        try:
-            check_recovered(cassette)
-        except ReplayMismatch as drift:
-            self._add_finding(cassette, "drift", _without_file_name(cassette, str(drift)))
-        except ToolreelError as error:
-            self._add_finding(cassette, "drift", f"cannot be replayed here: {error}")
+            why = f"no journal asks for interaction {numbers}: another client's, or left over"
+            self._add_finding(group.cassette, "unplayed", why)
 
 
-def _finding_of_error(path: Path, text: str, message: str) -> tuple[Kind, str]:
-    version = _CASSETTE_VERSION.search(text)
-    if version and int(version[1]) != cassette_format.VERSION:
-        return "version", _without_file_name(path, message)
-    if not version and _STOCK.search(text):
-        return "version", f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
-    return "unreadable", _without_file_name(path, message)
-
-
-def _is_other_version(text: str) -> bool:
-    try:
-        head = json.loads(text.partition("\n")[0])
-    except ValueError:
-        return False
-    return isinstance(head, dict) and head.get("toolreel_journal", VERSION) != VERSION
+def _replay_run(path: Path, recorded: Recorded, tape: Recording | None) -> None:
+    journal = ReelJournal(recorded.plan, path, recorded)
+    rehearsal = Rehearsal(recorded, endpoint=TapedEndpoint(tape) if tape else None, tape=tape)
+    rehearsal.play(recorded.plan, journal=journal)
+    rehearsal.finish()
+    journal.check()
 
 
 def _without_file_name(path: Path, message: str) -> str:
@@ -457,14 +393,14 @@ def _unused_recordings(groups: Sequence[Group], tests: Sequence[Path]) -> Iterat
     """The recordings that no test names, in the given folders or next to the recording."""
     by_places: dict[tuple[Path, ...], list[Group]] = {}
     for group in groups:
-        beside = reel_tests(group.cassette)
-        if places := tuple(dict.fromkeys((*tests, beside) if beside else tests)):
+        # The tests of a pytest recording are in the folder that contains "reels".
+        beside = [folder.parent for folder in group.cassette.parents if folder.name == "reels"][:1]
+        if places := tuple(dict.fromkeys((*tests, *beside))):
             by_places.setdefault(places, []).append(group)
-    found = {place: names_in(place) for place in dict.fromkeys(chain.from_iterable(by_places))}
     for places, those in by_places.items():
+        names = frozenset[str]().union(*map(names_in, places))
         shared = Counter(group.cassette.stem for group in those)
         for group in those:
-            alone = shared[group.cassette.stem] == 1
-            if not any(found[place].names(group.cassette, alone=alone) for place in places):
+            if not _is_named(group.cassette, names, alone=shared[group.cassette.stem] == 1):
                 where = " or ".join(map(str, places))
                 yield Finding(group.files[0], "orphan", f"no test in {where} names it: remove it")

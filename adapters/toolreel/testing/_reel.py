@@ -7,22 +7,28 @@ HTTP client.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+import os
+import random
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, Unpack
 
+from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
 from toolreel._driver import (
     Approver,
     AsyncApprover,
-    AsyncClock,
+    AsyncEndpoint,
     AsyncLater,
     AsyncPorts,
     AsyncSystemClock,
     AsyncToolHost,
     ImmediateClock,
     ImmediateEndpoint,
+    Incoming,
     InstantClock,
     Later,
     Observer,
@@ -35,17 +41,58 @@ from toolreel._driver import (
     run,
     speak,
 )
-from toolreel._replay import AsyncRehearsal, Driver, Rehearsal, TapedEndpoint, run_on
-from toolreel.cassette import Vary
+from toolreel._internal import CassetteError, EndpointConfigError, MissingExtra, VaryError
+from toolreel._journal import Recorded, read_journal
+from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
+from toolreel._secrets import key_as_secret, key_notice, known_secrets
+from toolreel.cassette import Recording, Session, StoredResponse, Vary, distinct
+from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel_recording import LiveSide, ReelJournal, ReelRecording, naming_exchange
-from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, ToolLike
-from toolreel_core._errors import ConfigError
+from toolreel.testing._reel_journal import ReelJournal, naming_exchange
+from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, Tool, ToolLike
+from toolreel_core._conversation import Messages
+from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
+from toolreel_core._tools import ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel._agent import Agent, Value_co
-    from toolreel.testing._agents import ReelAgent
+    from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
+
+try:
+    import httpx
+except ImportError:
+    raise MissingExtra.of("http", "httpx") from None
+
+
+_REPLAY_URL: Final = "http://replay.invalid/v1"
+"""Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
+
+_AsyncLive: TypeAlias = Callable[[AsyncEndpoint], AsyncPorts]
+"""Ports without their endpoint, whose connections belong to one event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSide:
+    """The server to record from."""
+
+    base_url: str | None = field(default=None, repr=False)
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+
+    @property
+    def api_key(self) -> str:
+        """The key, if there is one."""
+        return os.environ.get(self.api_key_env or "", "").strip()
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Values to keep out of recordings."""
+        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
+
+    @property
+    def key_notice(self) -> str:
+        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
+        return key_notice(str(self.api_key_env), self.api_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +104,7 @@ class _Talk:
     performer: Ports | Rehearsal | _AsyncLive | AsyncRehearsal
 
 
-@dataclass(frozen=True, slots=True)
-class _AsyncLive:
-    """Ports but for the endpoint, whose connections belong to one event loop."""
-
-    tools: AsyncToolHost
-    approver: AsyncApprover
-    clock: AsyncClock
-
-
-class Reel(ReelRecording):
+class Reel:
     """The recording of one test: a cassette, and a journal per run.
 
     The test brings its own plan. Requests are compared with the cassette and effects by their fingerprints,
@@ -87,8 +125,213 @@ class Reel(ReelRecording):
         vary: Sequence[Vary] = (),
         shared: Sequence[Vary] = (),
     ) -> None:
-        super().__init__(files, live, recording=recording, vary=vary, shared=shared)
+        self.files: Final = files
+        self.recording: Final = recording
+        self.live: Final = live or LiveSide()
+        self._vary = distinct(vary)
+        self._shared = distinct(shared)
+        self._session: Session | None = None
+        self._journals: list[ReelJournal] = []
+        self._endpoint: HttpEndpoint | None = None
         self._talks = list[_Talk]()
+        self._secrets: dict[str, str] = {}
+
+    @property
+    def base_url(self) -> str:
+        """Base URL for a client: the live server's, or an invalid one while replaying.
+
+        :raises EndpointConfigError: while recording, if no server is configured
+        """
+        if not self.recording:
+            return _REPLAY_URL
+        if not self.live.base_url:
+            raise EndpointConfigError("recording needs a model: name its server with --reel-live-url URL")
+        return self.live.base_url
+
+    @property
+    def api_key(self) -> str:
+        """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
+        return (self.live.api_key if self.recording else "") or "none"
+
+    def vary(self, *rules: Vary) -> None:
+        """Say what may differ between recorded and new requests; before the first use of the reel.
+
+        :raises VaryError: if the reel has been used
+        """
+        if self._session or self._journals:
+            raise VaryError("reel.vary: the reel has been used already; give the rules before its first use")
+        self._vary = distinct(self._vary, rules)
+
+    @property
+    def given(self) -> Sequence[Vary]:
+        """The rules that the test gave."""
+        return self._vary
+
+    @property
+    def now(self) -> datetime:
+        """The time of the recording, in UTC and whole seconds; the same in each replay.
+
+        :raises CassetteError: in a replay of a test that didn't ask for it
+        """
+        return self._open_session().now
+
+    def new_id(self, name: str = "") -> str:
+        """A new id, a UUID; a replay makes the same ids again.
+
+        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
+            once, each with a name of its own, get the same ids in any order
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._open_session().new_id(name)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
+
+        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        """
+        return self._open_session().random
+
+    @property
+    def fits(self) -> Mapping[Vary, int]:
+        """For each rule, the number of requests of this test that it fits."""
+        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
+
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """A new transport for an ``httpx.Client``; any number of them share the recording."""
+        return self._open_session().transport()
+
+    @property
+    def async_transport(self) -> httpx.AsyncBaseTransport:
+        """A new transport for an ``httpx.AsyncClient``; any number of them share the recording."""
+        return self._open_session().async_transport()
+
+    @property
+    def httpx2_transport(self) -> Httpx2Transport:
+        """The same as :attr:`transport`, for an ``httpx2.Client``, such as the openai SDK takes."""
+        return self._open_session().httpx2_transport()
+
+    @property
+    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
+        """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
+        return self._open_session().async_httpx2_transport()
+
+    @property
+    def endpoint(self) -> HttpEndpoint:
+        """An endpoint for a driver of your own; closed at the end of the test."""
+        if self._endpoint is None:
+            key = self.live.api_key_env if self.recording else None
+            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
+        return self._endpoint
+
+    def async_endpoint(self) -> AsyncHttpEndpoint:
+        """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
+        key = self.live.api_key_env if self.recording else None
+        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
+
+    def journal(self, plan: Plan) -> ReelJournal:
+        """The journal of the next run, for a driver of your own; checked at the end of the test."""
+        path = self.files.journal(len(self._journals) + 1)
+        self._check_exists()
+        recorded = read_journal(path) if not self.recording and path.exists() else None
+        self._journals.append(ReelJournal(plan, path, recorded, self._allowed_differences(recorded)))
+        return self._journals[-1]
+
+    def check(self) -> None:
+        """Fail a replay that has left the recording so far; what is left of it may still come.
+
+        :raises toolreel.ReplayMismatch: for the first event or request that is not in the recording
+        """
+        for journal in self._journals:
+            journal.check(whole=False)
+        if self._session:
+            self._session.recording.check()
+
+    def finish(self) -> None:
+        """End the test: fail if the replay differs from the recording, or did not use all of it.
+
+        :raises toolreel.ReplayMismatch: while replaying; names the first difference
+        :raises VaryError: if a rule of the recording or of this test fits no request
+        """
+        for journal in self._journals:
+            journal.check()
+        if self._session or (not self.recording and self.files.cassette.exists()):
+            self._open_session().finish()
+        elif self._vary:
+            raise VaryError(
+                f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
+            )
+        over = self.files.journals[len(self._journals) :]
+        if self._journals and over and not self.recording:
+            raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
+
+    def keep_secret(self, secrets: Mapping[str, str]) -> None:
+        """Refuse to save a recording that has one of these values, by name."""
+        self._secrets.update(secrets)
+
+    def save(self) -> tuple[Path, ...]:
+        """Write the recording completely or not at all; return the paths.
+
+        :raises SecretFound: if it would contain a secret; nothing is written
+        """
+        for journal in self._journals:
+            journal.refuse_secrets(self._known_secrets)
+        written: tuple[Path, ...] = ()
+        if self._session is not None and self._session.recording.grown:
+            self._session.save(self._known_secrets)
+            written = (self.files.cassette,)
+        else:
+            self.files.cassette.unlink(missing_ok=True)
+        for stale in self.files.journals[len(self._journals) :]:
+            stale.unlink()
+        for journal in self._journals:
+            journal.save(self._known_secrets)
+        return (*written, *(journal.path for journal in self._journals))
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the live server refused a request that had no key."""
+        if not self.recording or self.live.api_key_env or self._session is None:
+            return False
+        answers = (exchange.answer for exchange in self._session.recording.exchanges)
+        return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
+
+    def close(self) -> None:
+        """Close the connections of the endpoint."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    @property
+    def _known_secrets(self) -> dict[str, str]:
+        return self.live.secrets | self._secrets
+
+    def _check_exists(self) -> None:
+        if not self.recording and not self.files.exist:
+            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            self._check_exists()
+            self._session = Session.of(
+                self.files.cassette,
+                "record" if self.recording else "replay",
+                vary=self._vary,
+                shared=self._shared,
+            )
+        return self._session
+
+    def _allowed_differences(self, recorded: Recorded | None) -> AllowedDifferences | None:
+        """What may differ from a recorded run; ``None`` without rules."""
+        if recorded is None:
+            return None
+        tape = self.replayed_tape()
+        rules = tape.rules.all if tape else distinct(self._vary, self._shared)
+        return AllowedDifferences(recorded, rules) if rules else None
+
+    def replayed_tape(self) -> Recording | None:
+        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
+        return self._open_session().recording if self.files.cassette.exists() else None
 
     def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
         """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
@@ -99,8 +342,6 @@ class Reel(ReelRecording):
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        from toolreel.testing._agents import ReelAgent  # most reels have none
-
         return ReelAgent(agent, self)
 
     def run(
@@ -122,7 +363,7 @@ class Reel(ReelRecording):
         _check_tools(plan, tools, recording=self.recording)
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
         journal = self.journal(plan)
-        performer = _performer(self, journal, host, approver or Later(), tools_in_replay=tools_in_replay)
+        performer = self._performer(journal, host, approver or Later(), tools_in_replay=tools_in_replay)
         return self._check_reached(
             _Talk(run(plan, performer, journal=journal, observe=observe), journal, performer)
         )
@@ -139,10 +380,10 @@ class Reel(ReelRecording):
         """The async version of :meth:`run`, for asyncio and trio."""
         _check_tools(plan, tools, recording=self.recording)
         journal = self.journal(plan)
-        performer = _async_performer(
-            self, journal, _async_tools(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
+        performer = self._async_performer(
+            journal, _async_tools(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
         )
-        async with _live_performer(self, performer) as live:
+        async with self._opened(performer) as live:
             done = await arun(plan, live, journal=journal, observe=observe)
         return self._check_reached(_Talk(done, journal, performer))
 
@@ -154,7 +395,7 @@ class Reel(ReelRecording):
         """
         talk = self._talk_of(run)
         performer = talk.performer
-        if isinstance(performer, _AsyncLive | AsyncRehearsal):
+        if not isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
         if isinstance(performer, Rehearsal):
             performer.skip_message()
@@ -171,7 +412,7 @@ class Reel(ReelRecording):
         if isinstance(performer, AsyncRehearsal):
             performer.skip_message()
         with naming_exchange(talk.journal):
-            async with _live_performer(self, performer) as live:
+            async with self._opened(performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
             return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
 
@@ -191,72 +432,51 @@ class Reel(ReelRecording):
         self._talks.append(talk)
         return talk.run
 
+    def _performer(
+        self, journal: ReelJournal, host: ToolHost | None, approver: Approver, *, tools_in_replay: bool
+    ) -> Ports | Rehearsal:
+        if journal.recorded is None:
+            clock = SystemClock() if self.recording else InstantClock()
+            return Ports(self.endpoint, host or PythonTools(), approver, clock)
+        tape = self.replayed_tape()
+        return Rehearsal(
+            journal.recorded,
+            endpoint=TapedEndpoint(tape) if tape else None,
+            tape=tape,
+            tools=host if tools_in_replay else None,
+            allowed=journal.allowed,
+        )
 
-def rerun(plan: Plan, files: ReelFiles, *, driver: Driver = "sync", observe: Observer | None = None) -> Run:
-    """Run a plan against a recording, without network; tool results and approvals come from the journal.
+    def _async_performer(
+        self,
+        journal: ReelJournal,
+        host: AsyncToolHost | None,
+        approver: AsyncApprover,
+        *,
+        tools_in_replay: bool,
+    ) -> _AsyncLive | AsyncRehearsal:
+        if journal.recorded is None:
+            clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
+            return partial(AsyncPorts, tools=host or AsyncPythonTools(), approver=approver, clock=clock)
+        tape = self.replayed_tape()
+        return AsyncRehearsal(
+            journal.recorded,
+            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
+            tape=tape,
+            tools=host if tools_in_replay else None,
+            allowed=journal.allowed,
+        )
 
-    :raises toolreel.ReplayMismatch: if the run differs from the recording
-    :raises AdapterError: if there is no recording, or it cannot be read
-    """
-    reel = Reel(files)
-    done = run_on(driver, partial(reel.run, plan, observe=observe), partial(reel.arun, plan, observe=observe))
-    reel.finish()
-    reel.close()
-    return done
-
-
-def _performer(
-    reel: ReelRecording,
-    journal: ReelJournal,
-    host: ToolHost | None,
-    approver: Approver,
-    *,
-    tools_in_replay: bool,
-) -> Ports | Rehearsal:
-    if journal.recorded is None:
-        clock = SystemClock() if reel.recording else InstantClock()
-        return Ports(reel.endpoint, host or PythonTools(), approver, clock)
-    tape = reel.replayed_tape()
-    return Rehearsal(
-        journal.recorded,
-        endpoint=TapedEndpoint(tape) if tape else None,
-        tape=tape,
-        tools=host if tools_in_replay else None,
-        allowed=journal.allowed,
-    )
-
-
-def _async_performer(
-    reel: ReelRecording,
-    journal: ReelJournal,
-    host: AsyncToolHost | None,
-    approver: AsyncApprover,
-    *,
-    tools_in_replay: bool,
-) -> _AsyncLive | AsyncRehearsal:
-    if journal.recorded is None:
-        clock = AsyncSystemClock() if reel.recording else ImmediateClock(InstantClock())
-        return _AsyncLive(host or AsyncPythonTools(), approver, clock)
-    tape = reel.replayed_tape()
-    return AsyncRehearsal(
-        journal.recorded,
-        endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-        tape=tape,
-        tools=host if tools_in_replay else None,
-        allowed=journal.allowed,
-    )
-
-
-@asynccontextmanager
-async def _live_performer(
-    reel: ReelRecording, performer: _AsyncLive | AsyncRehearsal
-) -> AsyncGenerator[AsyncPorts | AsyncRehearsal]:
-    """The performer; while recording, with an endpoint that is open inside."""
-    if isinstance(performer, AsyncRehearsal):
-        yield performer
-        return
-    async with reel.async_endpoint() as endpoint:
-        yield AsyncPorts(endpoint, performer.tools, performer.approver, performer.clock)
+    @asynccontextmanager
+    async def _opened(
+        self, performer: _AsyncLive | AsyncRehearsal
+    ) -> AsyncGenerator[AsyncPorts | AsyncRehearsal]:
+        """The performer; while recording, with an endpoint that is open inside."""
+        if isinstance(performer, AsyncRehearsal):
+            yield performer
+            return
+        async with self.async_endpoint() as endpoint:
+            yield performer(endpoint)
 
 
 def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
@@ -269,3 +489,96 @@ def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
     if recording and tools is None and plan.tools.definitions:
         names = ", ".join(plan.tools.names)
         raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")
+
+
+class ReelAgent(Generic[Value_co]):
+    """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
+
+    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
+        if agent.endpoint is not None:
+            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
+        self._agent = agent
+        self._reel = reel
+
+    def run(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """Run; ``reply`` goes on with the conversation, in the same recording."""
+        agent, journal = self._begin_reel(prompt)
+        return agent.run(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    async def arun(
+        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
+    ) -> AgentRun[Value_co]:
+        """The async version of :meth:`run`."""
+        agent, journal = self._begin_reel(prompt)
+        return await agent.arun(prompt, journal=journal, observe=observe, inbox=inbox)
+
+    def stream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> Generator[AgentEvent[Value_co], None, None]:
+        """Run like :meth:`run`, and yield what there is to show."""
+        agent, journal = self._begin_reel(prompt, streams=True)
+        return agent.stream(prompt, journal=journal, inbox=inbox)
+
+    def astream(
+        self, prompt: Messages, *, inbox: Incoming | None = None
+    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        """The async version of :meth:`stream`."""
+        agent, journal = self._begin_reel(prompt, streams=True)
+        return agent.astream(prompt, journal=journal, inbox=inbox)
+
+    def as_tool(self, name: str = "ask_agent", description: str = "", **flags: Unpack[ToolFlags]) -> Tool:
+        """This agent as a tool of another; its requests are in the same cassette."""
+        return _InReel.of(self._agent, self._reel, None).as_tool(name, description, **flags)
+
+    def _begin_reel(
+        self, prompt: Messages, *, streams: bool = False
+    ) -> tuple[_InReel[Value_co], ReelJournal]:
+        journal = self._reel.journal(self._agent.plan(prompt, streams=streams))
+        return _InReel.of(self._agent, self._reel, journal), journal
+
+
+class _InReel(Agent[Value_co]):
+    """The agent of one run, with ports of its reel."""
+
+    __slots__ = ("_journal", "_reel")
+    _reel: Reel
+    _journal: ReelJournal | None
+
+    @classmethod
+    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
+        """The same agent in a reel."""
+        settings: dict[str, Any] = {
+            each.name: getattr(agent, each.name) for each in fields(agent) if each.init
+        }
+        made = cls(**settings)
+        # Agents are frozen.
+        object.__setattr__(made, "_reel", reel)
+        object.__setattr__(made, "_journal", journal)
+        if reel.recording:
+            reel.keep_secret(made.secrets)
+        return made
+
+    @contextmanager
+    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
+        with super().ports(transport or self._reel.transport) as ports, naming_exchange(self._journal):
+            yield ports if self._reel.recording else replace(ports, clock=InstantClock())
+
+    @asynccontextmanager
+    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
+        async with super().aports(transport or self._reel.async_transport) as ports:
+            with naming_exchange(self._journal):
+                recording = self._reel.recording
+                yield ports if recording else replace(ports, clock=ImmediateClock(InstantClock()))
+
+    def _connection(self) -> dict[str, Any]:
+        """The server of the reel, if it has one; while recording else that of the agent."""
+        reel = self._reel
+        if reel.recording and not reel.live.base_url:
+            try:
+                return super()._connection()
+            except EndpointConfigError as error:
+                raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
+        key = reel.live.api_key_env if reel.recording else None
+        return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}

@@ -11,31 +11,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolreel._internal import (
     PYPROJECT,
-    SETTINGS_PLACE,
     AdapterError,
     VaryError,
     counted,
-    line_at,
     read_file,
     read_toml,
     settings_in,
 )
 from toolreel.cassette import Recording, Vary, put_through, rule_of, stored
-
-_PLACE: Final = (*SETTINGS_PLACE, "vary")
-_TABLE: Final = re.compile(r"\s*\[\[\s*tool\s*\.\s*toolreel\s*\.\s*vary\s*\]\]")
-"""The head of a rule in pyproject.toml, found without parsing the file."""
 
 
 def project_rules(root: Path) -> tuple[Vary, ...]:
@@ -47,7 +41,7 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
         pattern = "Now: [0-9-]{10} [0-9:]{5}"
         becomes = "Now: <time>"
 
-    :raises VaryError: if a rule cannot be used; names the line
+    :raises VaryError: if a rule cannot be used; names the place
     """
     path = root / PYPROJECT
     return _read_rules(path, path.stat().st_mtime_ns) if path.is_file() else ()
@@ -55,18 +49,9 @@ def project_rules(root: Path) -> tuple[Vary, ...]:
 
 @lru_cache(maxsize=8)
 def _read_rules(path: Path, _changed: int) -> tuple[Vary, ...]:
-    text = read_file(path, VaryError, "is gone")
-    entries = read_toml(str(path), text, _entries_in, VaryError)
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if _TABLE.match(line)]
-    rules = []
-    for n, entry in enumerate(entries):
-        line = lines[n] if len(lines) == len(entries) else line_at(text, _PLACE)
-        rules.append(rule_of(entry, f"{path}, line {line}: tool.toolreel.vary[{n}]"))
-    return tuple(rules)
-
-
-def _entries_in(tree: dict[str, Any]) -> list[object]:
-    return list(settings_in(tree).get("vary", ()))
+    settings = read_toml(str(path), read_file(path, VaryError, "is gone"), settings_in, VaryError)
+    entries = enumerate(settings.get("vary", ()))
+    return tuple(rule_of(entry, f"{path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
 
 RULES: Final = "reel_rules"
@@ -130,8 +115,18 @@ class RuleReport:
         left = [given for given, count in self._requests.items() if given.shared and not count]
         if not left:
             return []
-        others = [path for path in _recordings_below(folders) if path not in self._played]
-        fitting = {rule for path in others for rule in _fitting_rules(path, [given.rule for given in left])}
+        fitting = set[Vary]()
+        for path in (path for folder in folders for path in folder.rglob("*.yaml")):
+            try:
+                exchanges = [] if path in self._played else Recording.load(path).exchanges
+            except AdapterError:
+                continue
+            for given, exchange in product(left, exchanges):
+                try:
+                    fits = bool(put_through(exchange.body, [given.rule]).used)
+                except AdapterError:  # it fits so much that it would leave nothing to compare
+                    fits = True
+                fitting |= {given.rule} if fits else set()
         return [
             f"{given.text}: fits no request of any recording: correct or remove it"
             for given in sorted(left, key=lambda one: one.text)
@@ -149,26 +144,3 @@ def reel_folders(root: Path, skipped: Sequence[str]) -> Iterator[Path]:
         if _FOLDER in names:
             names.remove(_FOLDER)
             yield Path(folder) / _FOLDER
-
-
-def _recordings_below(folders: Iterable[Path]) -> Iterator[Path]:
-    for folder in folders:
-        yield from sorted(folder.rglob("*.yaml"))
-
-
-def _fitting_rules(path: Path, rules: Sequence[Vary]) -> Iterator[Vary]:
-    """The rules that fit a request of a recording; none if it cannot be read."""
-    try:
-        exchanges = Recording.load(path).exchanges
-    except AdapterError:
-        return
-    for rule in rules:
-        if any(_fits_body(rule, exchange.body) for exchange in exchanges):
-            yield rule
-
-
-def _fits_body(rule: Vary, body: bytes) -> bool:
-    try:
-        return bool(put_through(body, [rule]).used)
-    except AdapterError:
-        return True

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         BoundedProcess,
         ProcessOutput,
         ProcessResult,
+        exit_words,
         inherited_environment,
     )
     from toolreel.tools._call_context import (
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
         spending,
     )
     from toolreel.tools._docstrings import parse_docstring
-    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited, in_thread
+    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
+    from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (
         DEADLINE,
         AsyncPythonTools,
@@ -47,9 +49,8 @@ if TYPE_CHECKING:
         succeeded,
         timeout_event,
     )
-    from toolreel.tools._schema_of import Types
-    from toolreel.tools._signature import definition_of, signature_of, untyped_arguments
-    from toolreel.tools._values import InvalidValue, JsonType, plain
+    from toolreel.tools._signature import signature_of, untyped_arguments
+    from toolreel.tools._values import plain
 else:
     from toolreel_core._lazy_names import face
 

@@ -46,6 +46,19 @@ def inherited_environment(names: Sequence[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
+def exit_words(status: int) -> str:
+    """How a process ended.
+
+    >>> exit_words(-9)
+    'was ended by SIGKILL'
+    """
+    if status >= 0:
+        return f"ended with exit code {status}"
+    # Real-time signals between SIGRTMIN and SIGRTMAX are missing from the enumeration.
+    names = {each.value: each.name for each in signal.Signals}
+    return f"was ended by {names.get(-status, f'signal {-status}')}"
+
+
 class BoundedProcess:
     """A process that runs once, and that any thread can kill at any time.
 

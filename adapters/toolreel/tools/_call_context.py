@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from toolreel._internal import AdapterError
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, Spent
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Deps = TypeVar("Deps")
 """Type of the dependencies that the tools of a host share: a database, a client, the current user."""
@@ -71,12 +74,11 @@ def ignore_progress(_: Progress) -> None:
     """The default callback for progress."""
 
 
-@dataclass(slots=True)
-class _CallEnd:
-    """Whether a call is over: set once by the host, polled by the thread of the tool."""
+def _call_end() -> Future[None]:
+    """What is done when a call is over; the thread of the tool polls it."""
+    from concurrent.futures import Future  # slow to import
 
-    is_over: bool = False
-    listeners: list[Callable[[], object]] = field(default_factory=list)
+    return Future()
 
 
 @dataclass(slots=True)
@@ -115,7 +117,7 @@ class RunContext(Generic[Deps]):
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
     on_progress: ProgressListener = ignore_progress
-    _end: _CallEnd = field(default_factory=_CallEnd, compare=False, repr=False)
+    _end: Future[None] = field(default_factory=_call_end, compare=False, repr=False)
     spending: Spending = field(default_factory=Spending, compare=False, repr=False)
 
     @property
@@ -136,7 +138,7 @@ class RunContext(Generic[Deps]):
     @property
     def cancelled(self) -> bool:
         """Whether the call timed out or was cancelled; a slow tool should check it now and then."""
-        return self._end.is_over
+        return self._end.done()
 
     def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
         """Report progress; ignored once the call is over."""
@@ -148,16 +150,12 @@ class RunContext(Generic[Deps]):
 
         The callback may run in another thread, and must not raise.
         """
-        self._end.listeners.append(listener)
-        if self._end.is_over:  # checked after appending: otherwise end() could run in between and miss it
-            self.end()
+        self._end.add_done_callback(lambda _: listener())
 
     def end(self) -> None:
         """Mark the call as over, and run the callbacks; called by the host."""
-        self._end.is_over = True
-        with suppress(IndexError):  # another thread may pop the last callback first
-            while self._end.listeners:
-                self._end.listeners.pop()()
+        if not self._end.done():
+            self._end.set_result(None)
 
 
 _CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")

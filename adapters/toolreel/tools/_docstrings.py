@@ -6,7 +6,7 @@ recognized at once, because one project may mix them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from textwrap import dedent
 from typing import Final, NamedTuple
 
@@ -16,9 +16,9 @@ _TITLES: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
     "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
 )
-_SECTION: Final = lazy_pattern(rf"({_TITLES}):")  # Google: a title with a colon, alone on its line
-_UNDERLINED: Final = lazy_pattern(_TITLES)  # NumPy: a title above a line of dashes
-_LINE: Final = lazy_pattern(r"-{3,}")
+_UNDERLINED: Final = lazy_pattern(rf"(?m)^({_TITLES})\n-{{3,}}$")  # NumPy: a title above a line of dashes
+# Google: a title with a colon, alone on its line; or one of NumPy, with its dashes on the same line.
+_SECTION: Final = lazy_pattern(rf"({_TITLES})(:|---)")
 _PARAMETER_SECTIONS: Final = {
     "Args",
     "Arguments",
@@ -62,15 +62,13 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
     described: dict[str, list[str]] = {}
     # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.
     section, current, underlined, indent = "", summary, False, -1
-    for line, title in _lines_with_sections(docstring):
+    for line in _UNDERLINED.sub(r"\1---", docstring).splitlines():
         text, depth = line.strip(), len(line) - len(line.lstrip())
-        if title:
-            section, current, underlined, indent = title, [], True, -1
-        elif found := _FIELD.match(text):
+        if found := _FIELD.match(text):
             section, current = "fields", [found[2]]
             described[found[1].split()[-1].lstrip("*")] = current
         elif found := _SECTION.fullmatch(text):
-            section, current, underlined, indent = found[1], [], False, -1
+            section, current, underlined, indent = found[1], [], found[2] != ":", -1
         elif _OTHER_FIELD.match(text):
             section, current = "fields", ["…"]
         elif not section or not text:
@@ -115,20 +113,6 @@ def _after_type(text: str) -> str:
         if depth <= 0:
             return text[at + 1 :].lstrip() if char == ")" else text
     return ""
-
-
-def _lines_with_sections(docstring: str) -> Iterator[tuple[str, str]]:
-    """Each line, with the section title if it is an underlined one; underlines are skipped."""
-    lines = docstring.splitlines()
-    skipped = False
-    for line, under in zip(lines, [*lines[1:], ""], strict=False):
-        if skipped:
-            skipped = False
-        elif _UNDERLINED.fullmatch(line) and _LINE.fullmatch(under):
-            skipped = True
-            yield line, line
-        else:
-            yield line, ""
 
 
 def _join_paragraphs(lines: Iterable[str]) -> str:

@@ -1,13 +1,10 @@
 """Tool hosts made of others: routed by the prefix of a name, or with a thread for each call.
 
-We do not use anyio's worker threads, because on asyncio a hanging one keeps the process from exiting.
 Synchronous programs import this module too, so async libraries are imported inside functions.
 """
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from toolreel._driver import AsyncToolHost, ToolHost, secrets_of
-from toolreel._internal import MissingExtra
+from toolreel._internal import MissingExtra, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import failed, tool_not_implemented
@@ -25,26 +22,6 @@ if TYPE_CHECKING:
 
 
 _Result = TypeVar("_Result")
-
-
-def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
-    """Start a call in a daemon thread, which does not keep the process from exiting.
-
-    The call sees the context variables of the caller; its exception is raised by the future.
-    """
-    from concurrent.futures import Future
-
-    returned: Future[_Result] = Future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            returned.set_result(context.run(call))
-        except BaseException as error:  # noqa: BLE001 - a SystemExit is for the caller, not for this thread
-            returned.set_exception(error)
-
-    threading.Thread(target=work, name=name, daemon=True).start()
-    return returned
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 from toolreel.tools._call_context import running
@@ -41,23 +41,18 @@ def serve_request() -> None:
 
 
 def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
-    """The output of the requested call, and the traceback of an unexpected exception."""
+    """The event of the requested call, and the traceback of an unexpected exception."""
     details = (request["name"], JsonText(request["arguments"]), request["key"], request["turn"])
     effect = RunTool(0, request["call_id"], *details)
+    trace = ""
     with running(effect) as context:
-        answer = _answer_request(request, effect)
-    spent = context.spending.total
-    return answer if spent is None else {**answer, "spent": asdict(spent)}
-
-
-def _answer_request(request: Mapping[str, Any], effect: RunTool) -> Mapping[str, Json]:
-    try:
-        event = succeeded(effect, _call_function(request, effect), request["ok_key"])
-        return {"output": event.output, **({"event": dump(event)} if event.parts else {})}
-    except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
-        surprise = unexpected(error)
-        trace = {"trace": "".join(traceback.format_exception(surprise))} if surprise else {}
-        return {"output": failure(effect, error).output, **trace}
+        try:
+            event = succeeded(effect, _call_function(request, effect), request["ok_key"])
+        except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
+            event = failure(effect, error)
+            if surprise := unexpected(error):
+                trace = "".join(traceback.format_exception(surprise))
+    return {"event": dump(replace(event, spent=context.spending.total)), "trace": trace}
 
 
 def _call_function(request: Mapping[str, Any], effect: RunTool) -> object:

@@ -95,19 +95,9 @@ class IsolatedCall:
             tree: Any = json.loads(ended.stdout.kept)
         except (ValueError, RecursionError):
             tree = None
-        if not isinstance(tree, dict) or not isinstance(tree.get("output"), str):
-            raise Crash(f"it gave no answer: {_exit_reason(ended.exit_code)}")
+        if not isinstance(tree, dict) or not isinstance(tree.get("event"), str):
+            from toolreel.tools._bounded_process import exit_words
+
+            how = "was stopped" if ended.exit_code is None else exit_words(ended.exit_code)
+            raise Crash(f"it gave no answer: its process {how}")
         return cast("Mapping[str, Json]", tree)
-
-
-def _exit_reason(exit_code: int | None) -> str:
-    """Why a process ended, in words for the model."""
-    if exit_code is None:
-        return "its process was stopped"
-    if exit_code >= 0:
-        return f"its process ended with status {exit_code}"
-    from signal import Signals
-
-    # Real-time signals between SIGRTMIN and SIGRTMAX are missing from the enumeration.
-    names = {signal.value: signal.name for signal in Signals}
-    return f"its process was ended by {names.get(-exit_code, f'signal {-exit_code}')}"

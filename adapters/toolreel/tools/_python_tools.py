@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
-from toolreel._internal import MissingExtra, ToolModuleError
+from toolreel._internal import MissingExtra, ToolModuleError, in_thread
 from toolreel.tools._call_context import (
     CurrentCall,
     ProgressListener,
@@ -21,14 +21,14 @@ from toolreel.tools._call_context import (
     ignore_progress,
     running,
 )
-from toolreel.tools._hosts import awaited, in_thread
+from toolreel.tools._hosts import awaited
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import RunTool, Spent, ToolReturned, load_event
+from toolreel_core._protocol import RunTool, ToolReturned, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
 _MARK: Final = "__toolreel_tool__"
@@ -241,7 +241,6 @@ def _line_of_error(error: BaseException) -> str:
 
 
 def _tools_in(value: object, name: str) -> list[ToolLike]:
-
     if isinstance(value, Toolbox):
         if value.has_settings:
             raise ToolModuleError(
@@ -293,10 +292,12 @@ class Toolbox:
         on_error: ErrorListener | None = None,
         on_progress: ProgressListener | None = None,
     ) -> None:
-        all_tools = [
-            tool if isinstance(tool, Tool) else Tool.of(tool)
-            for tool in _expect_tools(tools, type(self).__name__)
-        ]
+        if not hasattr(tools, "__iter__"):
+            host = type(self).__name__
+            raise ConfigError(
+                f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
+            )
+        all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
         removed = set(self.surface.masked)
@@ -336,14 +337,6 @@ class Toolbox:
         current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
         context = RunContext(self._deps, current, deadline, self._on_progress)
         return Call(self._tools_in[name], effect, context, seconds, self._on_error)
-
-
-def _expect_tools(tools: object, host: str) -> Iterable[ToolLike]:
-    if not isinstance(tools, Iterable):
-        raise ConfigError(
-            f"tools: expected a list, got {type(tools).__name__}; write {host}([function, ...])"
-        )
-    return tools
 
 
 class Call:
@@ -435,11 +428,7 @@ class Call:
     def _result_of_worker(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
-        spent = cast("Mapping[str, Any] | None", response.get("spent"))
-        bill = None if spent is None else Spent(**spent)
-        if event := response.get("event"):  # with images, audio or files
-            return replace(cast("ToolReturned", load_event(str(event))), ref=self._effect.ref, spent=bill)
-        return ToolReturned(self._effect.ref, str(response["output"]), spent=bill)
+        return replace(cast("ToolReturned", load_event(str(response["event"]))), ref=self._effect.ref)
 
     def failed(self, error: Exception) -> ToolReturned:
         """The event for an exception of the tool."""
@@ -516,24 +505,16 @@ class AsyncPythonTools(Toolbox):
 
 
 async def _result_of(call: Call, name: str) -> ToolReturned:
+    from asyncio import CancelledError, current_task  # not needed by sync tools
+
     try:
         return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))
-    except BaseException as error:
-        if not _is_own_cancellation(error):
+    except CancelledError as error:
+        # A tool let out the cancellation of a task of its own, if nobody cancelled the run. Trio's
+        # cancellations are of another class, and never leave the scope that was cancelled.
+        task = current_task()
+        if task is None or task.cancelling():
             raise
         escaped = RuntimeError(f"{name} let out the cancellation of a task of its own")
         escaped.__cause__ = error
         return call.failed(escaped)
-
-
-def _is_own_cancellation(error: BaseException) -> bool:
-    """Whether a tool let out the cancellation of a task of its own, while nobody cancelled the run.
-
-    Trio's cancellations never leave the scope that was cancelled.
-    """
-    import asyncio  # not needed by sync tools
-
-    if not isinstance(error, asyncio.CancelledError):
-        return False
-    task = asyncio.current_task()
-    return task is not None and not task.cancelling()

@@ -10,8 +10,8 @@ from toolreel._driver import Resting, Run
 from toolreel._internal import OutputError
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
-from toolreel.tools._schema_of import Types
-from toolreel.tools._values import InvalidValue, plain
+from toolreel.tools._json_types import InvalidValue, Types
+from toolreel.tools._values import plain
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan import OutputSpec
@@ -47,14 +47,9 @@ def _failure_envelope(value: Mapping[str, Json]) -> Json:
     data = value.get("data", {})
     if further:
         data = {**further, **({"data": data} if "data" in value else {})}
-    errors = [each for key in ("error", "errors") for each in _error_list(value.get(key))]
+    given = [error for key in ("error", "errors") if (error := value.get(key)) is not None]
+    errors = [each for error in given for each in (error if isinstance(error, list | tuple) else [error])]
     return {"ok": False, "data": data, "warnings": value.get("warnings"), "errors": errors}
-
-
-def _error_list(errors: Json) -> list[Json]:
-    if errors is None:
-        return []
-    return [*errors] if isinstance(errors, (list, tuple)) else [errors]
 
 
 _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."

@@ -6,13 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
-from toolreel.tools._constraints import is_field
 from toolreel.tools._docstrings import parse_docstring
-from toolreel.tools._schema_of import Types, default_keyword, hints_of
-from toolreel.tools._values import InvalidValue, JsonType
+from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, hints_of, is_field
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition
@@ -49,9 +48,9 @@ class Arguments:
         complaints = list[str]()
         for key, value in arguments.items():
             try:
-                values[key] = self.kinds[key].read(value) if key in self.kinds else value
+                values[key] = self.kinds[key].read_at(key, value) if key in self.kinds else value
             except InvalidValue as error:
-                complaints.append(str(error.under(key)))
+                complaints.append(str(error))
         if complaints:
             details = "; ".join(complaints[:_MAX_COMPLAINTS])
             raise ToolError(f"{details}. Call {name} again with the corrected arguments.")
@@ -65,13 +64,10 @@ class Signature(NamedTuple):
     arguments: Arguments
 
 
-def definition_of(function: Callable[..., object]) -> ToolDefinition:
-    """The definition of a tool whose arguments are the function's parameters.
+def signature_of(function: Callable[..., object], name: str | None = None) -> Signature:
+    """The definition of a tool whose arguments are the function's parameters, and how to read them.
 
-    Types become a schema: ``str int float bool None list dict tuple set Literal``, enums, unions,
-    ``TypedDict``, dataclasses, named tuples, pydantic models, ``datetime date time timedelta UUID Decimal
-    Path``, and ``Annotated`` with a description or constraints. The first paragraphs of the docstring become
-    the description; its sections and fields describe parameters.
+    The first paragraphs of the docstring become the description; its sections and fields describe parameters.
 
     >>> def roll(sides: int, times: int = 1) -> list[int]:
     ...     '''Roll a die.
@@ -79,19 +75,12 @@ def definition_of(function: Callable[..., object]) -> ToolDefinition:
     ...     Args:
     ...         sides: How many sides it has.
     ...     '''
-    >>> definition_of(roll).parameters
+    >>> signature_of(roll).definition.parameters
     '{"type":"object","properties":{"sides":{"type":"integer","description":"How many sides it has."},\
 "times":{"type":"integer","default":1}},"required":["sides"],"additionalProperties":false}'
 
-    :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
-    """
-    return signature_of(function).definition
-
-
-def signature_of(function: Callable[..., object], name: str | None = None) -> Signature:
-    """The definition, and the conversion of arguments; see :func:`definition_of`.
-
     :param name: the tool's inner name; by default the name of the function
+    :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
     """
     tool = name if name is not None else _tool_name(function)
     place = f"tool {tool!r}"
@@ -109,11 +98,23 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
         if _is_context(hint):
             context = key
             continue
-        if is_field(default):
-            hint, default = Annotated[hint, default], _default_of_field(default, key, defaults)
-        kinds[key], properties[key] = _parameter_property(
-            types, hint, default, docstring.parameters.get(key), at
-        )
+        if is_field(default):  # of pydantic: Python would pass the Field itself where an argument is missing
+            hint, given = Annotated[hint, default], default
+            default = None if given.default_factory else given.default
+            if given.is_required():
+                default = parameter.empty
+            else:
+                defaults[key] = functools.partial(given.get_default, call_default_factory=True)
+        try:
+            kinds[key] = types.of(hint, at)
+        except RecursionError:
+            raise ConfigError(
+                f"{at}: its type is recursive in a way that a schema cannot express; use dict"
+            ) from None
+        schema = dict(kinds[key].schema)
+        if key in docstring.parameters:
+            schema.setdefault("description", docstring.parameters[key])
+        properties[key] = {**schema, **default_keyword(default, at)}
         required += [key] if default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     tree |= {"$defs": types.shared} if types.shared else {}
@@ -152,30 +153,6 @@ def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _parameter_property(
-    types: Types, hint: object, default: object, description: str | None, place: str
-) -> tuple[JsonType, Mapping[str, Json]]:
-    try:
-        kind = types.of(hint, place)
-    except RecursionError:
-        raise ConfigError(
-            f"{place}: its type is recursive in a way that a schema cannot express; use dict"
-        ) from None
-    schema = dict(kind.schema)
-    if description is not None:
-        schema.setdefault("description", description)
-    return kind, {**schema, **default_keyword(default, place)}
-
-
-def _default_of_field(default: object, name: str, defaults: dict[str, Callable[[], object]]) -> object:
-    """The default of a pydantic ``Field``; a factory is registered, as Python would pass the Field itself."""
-    field = cast("Any", default)
-    if field.is_required():
-        return inspect.Parameter.empty
-    defaults[name] = functools.partial(field.get_default, call_default_factory=True)
-    return None if field.default_factory is not None else field.default
-
-
 def _model_parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
     """The parameters for the model, without those that a partial has bound."""
     try:
@@ -202,6 +179,5 @@ def _tool_name(function: Callable[..., object]) -> str:
 def _is_context(hint: Any) -> bool:  # noqa: ANN401
     if (get_origin(hint) or hint) is RunContext:
         return True
-    origin = get_origin(hint)
-    is_choice = origin in {Annotated, Union} or getattr(origin, "__name__", "") == "UnionType"
+    is_choice = get_origin(hint) in {Annotated, Union, UnionType}
     return is_choice and any(_is_context(part) for part in get_args(hint))

@@ -59,12 +59,22 @@ class ClientRequest:
     """The form in which the client asks, and is answered."""
     own: Tree = field(default_factory=dict, repr=False)
     """The body as the client sent it, if it is in another form than chat completions."""
-    said: tuple[Said, ...] = field(default=(), repr=False)
+    read_from: tuple[Said, ...] = field(default=(), repr=False)
     """Its messages in both forms, then."""
     losses: tuple[Loss, ...] = ()
     """What another form can't say of it."""
     hints: tuple[str, ...] = ()
     """What another form leaves out of it."""
+
+    @property
+    def body(self) -> Tree:
+        """The body in the client's form."""
+        return self.own or self.tree
+
+    @property
+    def said(self) -> Sequence[Said]:
+        """What the client wrote at each place, and the messages that it is."""
+        return self.read_from or [Said((entry,), (as_tree(entry),)) for entry in self.entries]
 
     @property
     def entries(self) -> Sequence[Json]:
@@ -126,18 +136,19 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     if form == "chat_completions":
         entries = [*map(as_tree, items_of(tree, "messages"))]
         return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
-    chat = messages_request.read(tree) if form == "messages" else responses_request.read(tree)
-    entries = [entry for said in chat.said for entry in said.chat]
+    read_form = messages_request.read if form == "messages" else responses_request.read
+    options, said, found = read_form(tree)
+    entries = [entry for each in said for entry in each.chat]
     return ClientRequest(
-        {**chat.options, "messages": entries},
+        {**options, "messages": entries},
         name,
         _read_messages(entries),
-        _tool_surface(canonical(finite(chat.options.get("tools")))),
+        _tool_surface(canonical(finite(options.get("tools")))),
         form,
         tree,
-        chat.said,
-        chat.losses,
-        chat.hints,
+        said,
+        tuple(found.losses),
+        tuple(found.hints),
     )
 
 

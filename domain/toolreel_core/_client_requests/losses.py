@@ -136,15 +136,8 @@ class Said:
     chat: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AsChat:
-    """A request of another form, as chat completions say it."""
-
-    options: Tree
-    """Everything but the messages."""
-    said: tuple[Said, ...]
-    losses: tuple[Loss, ...] = ()
-    hints: tuple[str, ...] = ()
+AsChat: TypeAlias = "tuple[Tree, tuple[Said, ...], Findings]"
+"""A request of another form: the options that chat completions have, its messages, and what that lacks."""
 
 
 def is_empty(value: Json) -> bool:
@@ -153,18 +146,18 @@ def is_empty(value: Json) -> bool:
 
 
 _DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
-    "frequency_penalty": (0, None),
-    "presence_penalty": (0, None),
-    "logit_bias": ({}, None),
-    "logprobs": (False, None),
-    "top_logprobs": (0, None),
-    "n": (1, None),
-    "modalities": (["text"], None),
-    "stop": ([], None),
-    "functions": ([], None),
-    "store": (False, None),
-    "verbosity": ("medium", None),
-    "service_tier": ("auto", "default", None),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+    "logit_bias": ({},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "n": (1,),
+    "modalities": (["text"],),
+    "stop": ([],),
+    "functions": ([],),
+    "store": (False,),
+    "verbosity": ("medium",),
+    "service_tier": ("auto", "default"),
 }
 """Values of options that mean the same as none."""
 _LOST: Final[Mapping[str, LossCode]] = {
@@ -182,38 +175,14 @@ _LOST: Final[Mapping[str, LossCode]] = {
     "top_logprobs": "logprobs",
     "web_search_options": "server_tool",
 }
-_HINTS: Final = frozenset(
-    {
-        "metadata",
-        "moderation",
-        "prediction",
-        "prompt_cache_key",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "seed",
-        "service_tier",
-        "store",
-        "verbosity",
-    }
-)
-_COMMON: Final = frozenset(
-    {
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "model",
-        "parallel_tool_calls",
-        "reasoning_effort",
-        "response_format",
-        "stream",
-        "stream_options",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "user",
-    }
-)
+_HINTS: Final = frozenset({
+    "metadata", "moderation", "prediction", "prompt_cache_key", "prompt_cache_retention",
+    "safety_identifier", "seed", "service_tier", "store", "verbosity",
+})  # fmt: skip
+_COMMON: Final = frozenset({
+    "max_completion_tokens", "max_tokens", "messages", "model", "parallel_tool_calls", "reasoning_effort",
+    "response_format", "stream", "stream_options", "temperature", "tool_choice", "tools", "top_p", "user",
+})  # fmt: skip
 """Options of chat completions that each form says."""
 _SAID_IN: Final[Mapping[WireForm, frozenset[str]]] = {
     # OpenAI knows the hints there, too, but most other servers of this form don't.
@@ -242,9 +211,11 @@ def unsaid(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
     """
     kept, findings = dict[str, Json](), Findings()
     for key, value in options.items():
+        if value is None:  # SDKs write options that are not there as null
+            continue
         if key in _COMMON or key in _SAID_IN[form]:
             kept[key] = value
-        elif value in _DEFAULTS.get(key, (None,)):
+        elif value in _DEFAULTS.get(key, ()):
             continue
         elif key in _HINTS:
             findings.hint(key)

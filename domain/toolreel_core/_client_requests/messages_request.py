@@ -10,34 +10,14 @@ from toolreel_core._client_requests.losses import AsChat, Findings, Said, conten
 from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, finite, items_of, parse, tree_at
 from toolreel_core._replies import carried_in_messages, type_of
 
-_HINTS: Final = frozenset(
-    {
-        "cache_control",
-        "context_management",
-        "inference_geo",
-        "service_tier",
-        "speed",
-    }
-)
+_HINTS: Final = frozenset({
+    "cache_control", "context_management", "inference_geo", "service_tier", "speed",
+})  # fmt: skip
 _KNOWN: Final = _HINTS | {
-    "container",
-    "max_tokens",
-    "mcp_servers",
-    "messages",
-    "metadata",
-    "model",
-    "output_config",
-    "output_format",
-    "stop_sequences",
-    "stream",
-    "system",
-    "temperature",
-    "thinking",
-    "tool_choice",
-    "tools",
-    "top_k",
-    "top_p",
-}
+    "container", "max_tokens", "mcp_servers", "messages", "metadata", "model", "output_config",
+    "output_format", "stop_sequences", "stream", "system", "temperature", "thinking", "tool_choice",
+    "tools", "top_k", "top_p",
+}  # fmt: skip
 _SAME: Final = ("model", "max_tokens", "temperature", "top_p", "top_k", "stream")
 _CHOICES: Final[Mapping[str, Json]] = {"auto": "auto", "any": "required", "none": "none"}
 _OF_TOOL: Final = frozenset({"type", "name", "description", "input_schema", "strict"})
@@ -61,7 +41,7 @@ def read(tree: Tree) -> AsChat:
         if not is_empty(tree.get(key)):
             found.loss("server_tool", key)
     said = (*_system_messages(tree, found), *_chat_messages(tree, found))
-    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    return _chat_options(tree, found), said, found
 
 
 def _system_messages(tree: Tree, found: Findings) -> Iterator[Said]:

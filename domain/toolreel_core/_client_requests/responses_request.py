@@ -21,18 +21,9 @@ from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, pars
 from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (
-    "metadata",
-    "model",
-    "parallel_tool_calls",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "stream",
-    "temperature",
-    "top_p",
-    "user",
-)
+    "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention",
+    "safety_identifier", "service_tier", "stream", "temperature", "top_p", "user",
+)  # fmt: skip
 _HINTS: Final = frozenset({"client_metadata", "max_tool_calls", "moderation", "context_management"})
 _LOST: Final[tuple[tuple[str, LossCode], ...]] = (
     ("previous_response_id", "stored_response"),
@@ -41,24 +32,10 @@ _LOST: Final[tuple[tuple[str, LossCode], ...]] = (
     ("background", "background"),
     ("top_logprobs", "logprobs"),
 )
-_KNOWN: Final = frozenset(
-    {
-        *_SAME,
-        *_HINTS,
-        *(key for key, _ in _LOST),
-        "include",
-        "input",
-        "instructions",
-        "max_output_tokens",
-        "reasoning",
-        "store",
-        "stream_options",
-        "text",
-        "tool_choice",
-        "tools",
-        "truncation",
-    }
-)
+_KNOWN: Final = frozenset({
+    *_SAME, *_HINTS, *(key for key, _ in _LOST), "include", "input", "instructions", "max_output_tokens",
+    "reasoning", "store", "stream_options", "text", "tool_choice", "tools", "truncation",
+})  # fmt: skip
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _OF_TOOL: Final = frozenset({"type", "name", "description", "parameters", "strict"})
 
@@ -74,7 +51,7 @@ def read(tree: Tree) -> AsChat:
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
     said = (*opening, *_chat_messages(tree, found))
-    return AsChat(_chat_options(tree, found), said, tuple(found.losses), tuple(found.hints))
+    return _chat_options(tree, found), said, found
 
 
 def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:

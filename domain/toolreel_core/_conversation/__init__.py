@@ -10,15 +10,6 @@ its provider takes. ``transcript`` holds the encoded messages too, so that each 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._conversation.content_on_the_wire import (
-        fitted,
-        is_taken,
-        left_out,
-        part_in,
-        refusal,
-        wire_part,
-        with_digests,
-    )
     from toolreel_core._conversation.content_parts import (
         FILE_TOKENS,
         IMAGE_TOKENS,
@@ -31,14 +22,22 @@ if TYPE_CHECKING:
         Part,
         Text,
         blobs_of,
+        fitted,
+        is_taken,
+        left_out,
         media_type_in,
+        part_in,
+        refusal,
         shown_parts,
         source_of,
         text_of,
         tokens_with,
         usual_media_type,
+        wire_part,
+        with_digests,
     )
     from toolreel_core._conversation.history_policies import (
+        HISTORY_POLICIES,
         SUMMARIZE,
         Cost,
         HistoryPolicy,
@@ -53,18 +52,14 @@ if TYPE_CHECKING:
         keep_newest_turns,
         parted,
         passages,
-        policy_names,
         reduced,
-        register_history_policy,
         request_text,
         shorten_old_tool_results,
-        summarize_old_turns,
         summary_message,
         turns,
     )
     from toolreel_core._conversation.message import (
         AssistantMessage,
-        Items,
         Message,
         SentCall,
         SystemMessage,
@@ -80,11 +75,12 @@ if TYPE_CHECKING:
         Messages,
         Said,
         message_in,
+        messages_from,
         messages_of,
+        messages_to,
         user_message,
     )
-    from toolreel_core._conversation.messages_form import encoded
-    from toolreel_core._conversation.openai_messages import messages_from, messages_to
+    from toolreel_core._conversation.other_forms import MESSAGES_ITEMS, Items, messages_text, responses_texts
     from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
     from toolreel_core._conversation.transcript import (
         BLOCK,
@@ -100,9 +96,8 @@ if TYPE_CHECKING:
     from toolreel_core._conversation.valid_history import (
         Outgoing,
         Projection,
-        arranged,
         free_id,
-        project,
+        projected,
         turn_begins,
     )
 else:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
-from toolreel_core._config_checks import Registry
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -19,6 +19,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
+from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     Json,
     Tree,
@@ -187,9 +188,6 @@ HistoryPolicy: TypeAlias = Callable[[tuple[Turn, ...], int, Cost], tuple[Turn, .
 It keeps their order and every pinned one, and does no more than is asked for. Where it cannot save as
 much, it saves what it can."""
 
-_Policy = TypeVar("_Policy", bound=HistoryPolicy)
-
-_POLICIES: Final[Registry[HistoryPolicy]] = Registry("history policy")
 _SMALL: Final = 200
 """UTF-8 bytes of a result that is not worth shortening."""
 _NOTHING: Final = canonical({})
@@ -212,32 +210,6 @@ def turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
         Turn(tuple(group), at == first or isinstance(group[0], SystemMessage) or is_summary(group[0]))
         for at, group in enumerate(grouped)
     )
-
-
-def register_history_policy(name: str) -> Callable[[_Policy], _Policy]:
-    """Give a history policy a name; used as a decorator.
-
-    :raises ConfigError: if the name is taken, or is none
-    """
-
-    def register(policy: _Policy) -> _Policy:
-        _POLICIES.add(name, policy)
-        return policy
-
-    return register
-
-
-def history_policy(name: str) -> HistoryPolicy:
-    """The history policy of that name.
-
-    :raises ConfigError: if there is none; it names the nearest
-    """
-    return _POLICIES[name]
-
-
-def policy_names() -> tuple[str, ...]:
-    """The names of all history policies."""
-    return tuple(_POLICIES)
 
 
 def reduced(
@@ -264,7 +236,6 @@ def reduced(
     return tuple(message for turn in kept for message in turn.messages), tuple(applied)
 
 
-@register_history_policy("shorten_old_tool_results")
 def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without the data of old tool results, oldest first; the newest turn and small ones stay.
 
@@ -283,7 +254,6 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
     return (*kept, *history[newest:])
 
 
-@register_history_policy("drop_old_tool_turns")
 def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without old turns that called tools, oldest first, except the newest turn."""
     newest, kept = _newest_turn(history), list[Turn]()
@@ -295,7 +265,6 @@ def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> t
     return (*kept, *history[newest:])
 
 
-@register_history_policy("keep_newest_turns")
 def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without its oldest turns, but for pinned ones, the newest one and what that answers.
 
@@ -310,11 +279,23 @@ SUMMARIZE: Final = "summarize_old_turns"
 """The name of the policy that takes a request to the model."""
 
 
-@register_history_policy(SUMMARIZE)
-def summarize_old_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-    """The history as it is: a summary is made by the model, which the loop asks for it."""
-    del excess, cost
-    return history
+HISTORY_POLICIES: Final[Mapping[str, HistoryPolicy]] = {
+    "shorten_old_tool_results": shorten_old_tool_results,
+    "drop_old_tool_turns": drop_old_tool_turns,
+    "keep_newest_turns": keep_newest_turns,
+    SUMMARIZE: lambda history, _excess, _cost: history,  # the loop asks the model for it
+}
+"""All history policies, by name."""
+
+
+def history_policy(name: str) -> HistoryPolicy:
+    """The history policy of that name.
+
+    :raises ConfigError: if there is none; it names the nearest
+    """
+    if name not in HISTORY_POLICIES:
+        raise ConfigError(unknown_name("history policy", name, tuple(HISTORY_POLICIES)))
+    return HISTORY_POLICIES[name]
 
 
 class Parted(NamedTuple):

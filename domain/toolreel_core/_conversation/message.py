@@ -5,14 +5,12 @@ A message is encoded once, when it joins the :class:`~toolreel_core._conversatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never, cast
 
-from toolreel_core._conversation.content_on_the_wire import wire_part
-from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of
+from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of, wire_part
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, items_of, merged, parse
+from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
 
 
 def brief_repr(value: Any, *optional: str) -> str:  # noqa: ANN401 - any dataclass
@@ -200,54 +198,3 @@ def _call_entry(call: SentCall) -> Tree:
 
 def _with_extras(tree: Tree, extras: JsonText) -> Tree:
     return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))
-
-
-# What a reply had besides text and calls, put back between them.
-#
-# Reasoning and its signatures have to come back verbatim and in their place: Anthropic rejects a call whose
-# thinking is missing or changed, OpenAI a reasoning item without the item that followed it. Texts and calls
-# are the message's own, since ids, arguments and text may have been repaired.
-
-
-class Items(NamedTuple):
-    """How a form writes the items of a reply."""
-
-    key: str
-    """The key in a message's extras under which the items of a reply are kept."""
-    is_call: Callable[[Json], bool]
-    text_in: Callable[[Json], str | None]
-    """The text of an item that is text; ``None`` of any other."""
-    may_go_back: Callable[[Json], bool]
-    """Whether the form takes a kept item that is neither a text nor a call."""
-    text: Callable[[str], Json]
-    call: Callable[[SentCall, Json], Json]
-    """A call, with the kept item in whose place it stands; null if there is none."""
-
-    def of(self, message: AssistantMessage) -> list[Json]:
-        """The items of a message, in order."""
-        kept = self._kept_items(message)
-        if self._still_says(kept, message):
-            return self._kept_with_calls(kept, message)
-        others = [item for item in kept if self._is_neither_call_nor_text(item) and self.may_go_back(item)]
-        text = [self.text(message.content)] if message.content.strip() else []
-        return [*others, *text, *(self.call(call, None) for call in message.calls)]
-
-    def _kept_items(self, message: AssistantMessage) -> Sequence[Json]:
-        extras = {} if message.extras == NOTHING else parse(message.extras)
-        return items_of(extras, self.key) if isinstance(extras, Mapping) else ()
-
-    def _still_says(self, kept: Sequence[Json], message: AssistantMessage) -> bool:
-        """Whether the message still says what the kept items say; with calls, the loop stores no text."""
-        texts = "".join(text for item in kept if (text := self.text_in(item)) is not None)
-        calls = sum(map(self.is_call, kept))
-        said = message.content.strip()
-        same = texts.strip() == said or (calls > 0 and not said)
-        return bool(kept) and calls == len(message.calls) and same
-
-    def _kept_with_calls(self, kept: Sequence[Json], message: AssistantMessage) -> list[Json]:
-        calls = iter(message.calls)
-        items = [self.call(next(calls), item) if self.is_call(item) else item for item in kept]
-        return [item for item in items if not self._is_neither_call_nor_text(item) or self.may_go_back(item)]
-
-    def _is_neither_call_nor_text(self, item: Json) -> bool:
-        return not self.is_call(item) and self.text_in(item) is None

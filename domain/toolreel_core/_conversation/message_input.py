@@ -1,12 +1,11 @@
-"""Messages as people write them: a text, messages, or objects in the chat-completions form."""
+"""Messages as people write them: a text, messages, or objects in the chat-completions form, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.content_on_the_wire import media_among, part_in
-from toolreel_core._conversation.content_parts import Media, Part, Text, text_of
+from toolreel_core._conversation.content_parts import Part, Text, media_among, part_in, text_of
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -14,9 +13,10 @@ from toolreel_core._conversation.message import (
     SystemMessage,
     ToolMessage,
     UserMessage,
+    wire_tree,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, json_text
+from toolreel_core._jsontext import Json, JsonText, json_text
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]
 """A message, or one in the chat-completions form such as ``{"role": "user", "content": "Hello."}``."""
@@ -85,11 +85,9 @@ def _message_part(given: object, place: str) -> str | Part | None:
     return None
 
 
-def _user_messages(given: Sequence[str | Part]) -> Iterator[UserMessage]:
-    if all(isinstance(each, str) for each in given):
-        yield from map(UserMessage, map(str, given))
-    else:
-        yield user_message(given)
+def _user_messages(given: Sequence[str | Part]) -> Iterable[UserMessage]:
+    texts = [each for each in given if isinstance(each, str)]
+    return map(UserMessage, texts) if len(texts) == len(given) else (user_message(given),)
 
 
 def user_message(said: object) -> UserMessage:
@@ -110,7 +108,8 @@ def user_message(said: object) -> UserMessage:
         if one is None:
             raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_message_hint(each)}")
         parts.append(Text(one) if isinstance(one, str) else one)
-    return _user_message(tuple(parts))
+    # One that has only text is that of a plain text, whatever its pieces were.
+    return UserMessage(text_of(parts), tuple(parts) if media_among(parts) else ())
 
 
 def _message_hint(given: object) -> str:
@@ -119,19 +118,12 @@ def _message_hint(given: object) -> str:
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
 
 
-def _user_message(parts: tuple[Part, ...]) -> UserMessage:
-    """The message; one that has only text is that of a plain text, whatever its pieces were."""
-    return UserMessage(text_of(parts), parts if media_among(parts) else ())
-
-
 def _read_message(given: object, place: str) -> Message:
-    match given:
-        case Mapping():
-            return message_in(given, place)
-        case _ if isinstance(given, Message):
-            return given
-        case _:
-            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
+    if isinstance(given, Mapping):
+        return message_in(given, place)
+    if isinstance(given, Message):
+        return given
+    raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:
@@ -143,101 +135,132 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
     role = tree.get("role")
     if role not in _ROLES:
         raise ConfigError(f"{place}.role: expected one of {', '.join(_ROLES)}, got {role!r}")
+    content = tree.get("content")
+    given = "" if content is None and role in {"assistant", "tool"} else content
+    parts = () if isinstance(given, str) else _read_parts(given, place)
+    text, media = given if isinstance(given, str) else text_of(parts), media_among(parts)
+    if media and role not in {"user", "tool"}:
+        raise ConfigError(f"{place}.content: expected text alone, got {media[0].label}")
     if role == "assistant":
-        return AssistantMessage(
-            _read_text(tree, place), (*_read_calls(tree, place),), _read_extras(tree, place)
-        )
+        calls = [_read_call(call, n, place) for n, call in enumerate(tree.get("tool_calls") or ())]
+        own = {key: tree[key] for key in tree if key not in {"role", "content", "tool_calls"}}
+        return AssistantMessage(text, tuple(calls), _provider_fields(own, place))
     for key, value in tree.items():
         if key not in _SENT[role] and value is not None:
             raise ConfigError(f"{place}.{key}: a {role} message has no such key; leave it out")
+    name = tree.get("name") or ""
+    if not isinstance(name, str):
+        raise ConfigError(f"{place}.name: expected a text, got {type(name).__name__}")
     if role == "user":
-        parts, name = _read_parts(tree, place) or (), _read_name(tree, place)
-        text = text_of(parts) if parts else _read_text(tree, place)
-        return UserMessage(text, parts if media_among(parts) else (), name)
+        return UserMessage(text, parts if media else (), name)
     if role == "tool":
-        return _read_tool_message(tree, place)
-    return SystemMessage(_read_text(tree, place))
+        id_ = tree.get("tool_call_id")
+        if not isinstance(id_, str):
+            expected = "expected the id of the call that it answers"
+            raise ConfigError(f"{place}.tool_call_id: {expected}, got {id_!r}")
+        return ToolMessage(id_, text, name, media)
+    return SystemMessage(text)
 
 
-def _read_name(tree: Mapping[str, Any], place: str) -> str:
-    name = tree.get("name")
-    if name is None or isinstance(name, str):
-        return name or ""
-    raise ConfigError(f"{place}.name: expected a text, got {type(name).__name__}")
+def _read_parts(content: object, place: str) -> tuple[Part, ...]:
+    if not isinstance(content, Sequence):
+        raise ConfigError(f"{place}.content: expected a text, got {type(content).__name__}")
+    parts = list[Part]()
+    for number, each in enumerate(content):
+        part = Text(each) if isinstance(each, str) else each
+        parts.append(part if isinstance(part, Part) else part_in(part, f"{place}.content[{number}]"))
+    return tuple(parts)
 
 
-def _read_tool_message(tree: Mapping[str, Any], place: str) -> ToolMessage:
-    parts = _read_parts(tree, place)
-    text = _read_text(tree, place) if parts is None else text_of(parts)
-    media: tuple[Media, ...] = media_among(parts or ())
-    return ToolMessage(_read_call_id(tree, place), text, _read_name(tree, place), media)
-
-
-def _read_parts(tree: Mapping[str, Any], place: str) -> tuple[Part, ...] | None:
-    """The parts of a content that is a list; ``None`` if it is none."""
-    content = tree.get("content")
-    if isinstance(content, str) or not isinstance(content, Sequence):
-        return None
-    return tuple(
-        [_read_content_part(each, f"{place}.content[{number}]") for number, each in enumerate(content)]
-    )
-
-
-def _read_content_part(given: object, place: str) -> Part:
-    return (
-        given if isinstance(given, Part) else Text(given) if isinstance(given, str) else part_in(given, place)
-    )
-
-
-def _read_text(tree: Mapping[str, Any], place: str) -> str:
-    content = tree.get("content")
-    if content is None and tree["role"] in {"assistant", "tool"}:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Sequence):
-        return "".join(
-            [_text_of_part(part, f"{place}.content[{number}]") for number, part in enumerate(content)]
-        )
-    raise ConfigError(f"{place}.content: expected a text, got {type(content).__name__}")
-
-
-def _text_of_part(part: object, place: str) -> str:
-    text = part.get("text") if isinstance(part, Mapping) else None
-    if isinstance(text, str):
-        return text
-    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-    raise ConfigError(f'{place}: expected {{"type": "text", "text": "..."}}, got {kind!r}')
-
-
-def _read_call_id(tree: Mapping[str, Any], place: str) -> str:
-    id_ = tree.get("tool_call_id")
-    if not isinstance(id_, str):
-        raise ConfigError(f"{place}.tool_call_id: expected the id of the call that it answers, got {id_!r}")
-    return id_
-
-
-def _read_calls(tree: Mapping[str, Any], place: str) -> Iterator[SentCall]:
-    calls: Iterable[Any] = tree.get("tool_calls") or ()
-    for number, call in enumerate(calls):
-        match call:
-            case {"id": str() as id_, "function": {"name": str() as name, "arguments": arguments}}:
-                at = f"{place}.tool_calls[{number}].function.arguments"
-                text = arguments if isinstance(arguments, str) else json_text(arguments, at)
-                further = {key: value for key, value in call.items() if key not in {"id", "type", "function"}}
-                yield SentCall(id_, name, text, _provider_fields(further, place))
-            case _:
-                raise ConfigError(
-                    f"{place}.tool_calls[{number}]: expected an id and a function with name and arguments"
-                )
-
-
-def _read_extras(tree: Mapping[str, Any], place: str) -> JsonText:
-    return _provider_fields(
-        {key: tree[key] for key in tree if key not in {"role", "content", "tool_calls"}}, place
-    )
+def _read_call(call: Any, number: int, place: str) -> SentCall:  # noqa: ANN401 - JSON of any kind
+    match call:
+        case {"id": str() as id_, "function": {"name": str() as name, "arguments": arguments}}:
+            at = f"{place}.tool_calls[{number}].function.arguments"
+            text = arguments if isinstance(arguments, str) else json_text(arguments, at)
+            own = {key: value for key, value in call.items() if key not in {"id", "type", "function"}}
+            return SentCall(id_, name, text, _provider_fields(own, place))
+        case _:
+            raise ConfigError(
+                f"{place}.tool_calls[{number}]: expected an id and a function with name and arguments"
+            )
 
 
 def _provider_fields(further: Mapping[str, Any], place: str) -> JsonText:
     """The provider's own fields; SDKs write those that are not there as null or empty."""
     return json_text({key: value for key, value in further.items() if value not in (None, [], {}, "")}, place)
+
+
+# Conversations as lists of dicts in OpenAI's form, both ways, so that nothing is lost without a word.
+
+
+_PARTS: Final = {"text": "text", "image_url": "image_url", "input_audio": "input_audio", "file": "file"}
+"""The key of a part that has its content, by its type."""
+
+
+def messages_to(messages: Iterable[Message]) -> list[dict[str, Json]]:
+    """Messages as dicts in OpenAI's form, as requests send them.
+
+    >>> messages_to([UserMessage("Hello.")])
+    [{'role': 'user', 'content': 'Hello.'}]
+
+    :param messages: such as ``run.messages`` or ``state.messages.messages``
+    """
+    return [dict(wire_tree(message)) for message in messages]
+
+
+def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Messages from dicts in OpenAI's form; :func:`messages_to` writes equal ones again.
+
+    Text, images, audio, files, tool calls and results, names and refusals are kept, and so are all fields of
+    an assistant's message and of its calls that are a provider's own, such as reasoning and signatures. What
+    no message can hold is an error. Written differently, with the same meaning, are only: ``developer``
+    (``system``), fields that are ``null`` or empty (left out), a content of text parts alone (one text), and
+    arguments that are an object (their JSON text).
+
+    >>> messages_from([{"role": "user", "content": "Hello."}])
+    (UserMessage(content='Hello.'),)
+
+    :raises ConfigError: if one is no message, or has a field that would be lost; names its place
+    """
+    if isinstance(dicts, Mapping) or not isinstance(dicts, Iterable):
+        raise ConfigError(f"messages: expected a list of dicts, got {type(dicts).__name__}")
+    return tuple([_check_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
+
+
+def _check_message(tree: object, place: str) -> Message:
+    if not isinstance(tree, Mapping):
+        expected = 'a dict such as {"role": "user", "content": "Hello."}'
+        raise ConfigError(f"{place}: expected {expected}, got {type(tree).__name__}")
+    message = message_in(tree, place)
+    # message_in has checked all that it reads; here is what it would leave out.
+    for number, part in _numbered(tree.get("content")):
+        _check_part(part, f"{place}.content[{number}]")
+    for number, call in _numbered(tree.get("tool_calls")):
+        _check_call(call, f"{place}.tool_calls[{number}]")
+    return message
+
+
+def _numbered(given: Any) -> Iterable[tuple[int, Any]]:  # noqa: ANN401 - JSON of any kind
+    return enumerate(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
+
+
+def _check_part(part: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind
+    if not isinstance(part, Mapping):
+        return
+    kind = str(part.get("type") or "text")
+    held = _PARTS.get(kind, kind)
+    _check_keys(part, {"type", held}, place)
+    if held == "input_audio":
+        _check_keys(part[held], {"data", "format"}, f"{place}.{held}")
+
+
+def _check_call(call: Mapping[str, Any], place: str) -> None:
+    if call.get("type") not in {None, "function"}:
+        raise ConfigError(f"{place}.type: expected 'function', got {call['type']!r}; leave the call out")
+    _check_keys(call["function"], {"name", "arguments"}, f"{place}.function")
+
+
+def _check_keys(tree: Mapping[str, Any], known: set[str], place: str) -> None:
+    for key, value in tree.items():
+        if key not in known and value not in (None, [], {}, ""):
+            raise ConfigError(f"{place}.{key}: it would be lost, since no request sends it; leave it out")

@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from toolreel_core._conversation import messages_form, responses_form
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
     SystemMessage,
     ToolMessage,
-    UserMessage,
     wire,
     wire_tree,
 )
+from toolreel_core._conversation.other_forms import messages_text, responses_texts
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, items_of
 from toolreel_core._settings import Provider
@@ -39,10 +38,8 @@ class Form:
     message_transforms: tuple[str, ...] = ()
     estimator: str = ""
     """Name of the function that estimates tokens; empty where nobody wants to know."""
-    assistant_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """Names of the provider's settings that may change what the model has said."""
-    result_quirks: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """Names of those that may change a result."""
+    is_plain: bool = field(init=False, repr=False, compare=False)
+    """Whether no message is written differently for this provider."""
 
     @property
     def system_apart(self) -> bool:
@@ -59,8 +56,9 @@ class Form:
                 "message_transforms: they change chat completions, and wire_form is "
                 f"{self.provider.wire_form!r}; leave them out"
             )
-        object.__setattr__(self, "assistant_quirks", _names_if_changed(self.provider, _ASSISTANT_QUIRKS))
-        object.__setattr__(self, "result_quirks", _names_if_changed(self.provider, _RESULT_QUIRKS))
+        names = (name for quirks in _QUIRKS.values() for name in quirks)
+        usual = all(getattr(self.provider, name) == getattr(_ANY, name) for name in names)
+        object.__setattr__(self, "is_plain", usual and not self.message_transforms)
 
 
 class Written(NamedTuple):
@@ -85,12 +83,11 @@ def written(message: Message, form: Form, *, opens: bool = True, closes: bool = 
     """
     if form.provider.wire_form != "chat_completions":
         return _written_in_other_form(message, form.provider, opens=opens, closes=closes)
-    chosen = _quirks_for(message, form)
-    if not chosen and not form.message_transforms:
+    if form.is_plain:
         return Written(wire(message))
     tree, quirks = wire_tree(message), list[str]()
-    for name in chosen:
-        changed = _QUIRKS[name](tree, form.provider)
+    for name, quirk in _QUIRKS.get(type(message), {}).items():
+        changed = quirk(tree, form.provider)
         quirks += [name] if changed != tree else []
         tree = changed
     applied = apply_all("message", form.message_transforms, tree)
@@ -104,35 +101,16 @@ def _written_in_other_form(message: Message, provider: Provider, *, opens: bool,
         quirks = ("special_token_guard",) if guarded != message else ()
         message = guarded
     if provider.wire_form == "responses":
-        first, *further = responses_form.encoded(message)
+        first, *further = responses_texts(message)
         return Written(first, quirks, tuple(further))
     if isinstance(message, SystemMessage):
         return Written(canonical(message.content), quirks)
-    return Written(messages_form.encoded(message, opens=opens, closes=closes), quirks)
-
-
-def _quirks_for(message: Message, form: Form) -> tuple[str, ...]:
-    """Names of the settings with which the provider may want something else of such a message."""
-    match message:
-        case AssistantMessage():
-            return form.assistant_quirks
-        case ToolMessage():
-            return form.result_quirks
-        case SystemMessage() | UserMessage():
-            return ()
-        case _:
-            assert_never(message)
-
-
-def _names_if_changed(provider: Provider, quirks: Mapping[str, _Quirk]) -> tuple[str, ...]:
-    """The names of some settings, if one of them is not as it is for any provider."""
-    changed = [name for name in quirks if getattr(provider, name) != getattr(_ANY, name)]
-    return tuple(quirks) if changed else ()
+    return Written(messages_text(message, opens=opens, closes=closes), quirks)
 
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
     """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
-    if "tool_calls" not in tree or not _is_blank(tree.get("content")):
+    if "tool_calls" not in tree or str(tree.get("content") or "").strip():
         return tree
     match provider.tool_turn_content:
         case "empty":
@@ -145,10 +123,6 @@ def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
             return {**tree, "content": " "}
         case _:
             assert_never(provider.tool_turn_content)
-
-
-def _is_blank(content: Json) -> bool:
-    return not content.strip() if isinstance(content, str) else not content
 
 
 def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
@@ -230,11 +204,13 @@ def _special_token_guard(tree: Tree, _: Provider) -> Tree:
     return {**tree, "content": neutralized_content(tree["content"])}
 
 
-_ASSISTANT_QUIRKS: Final[Mapping[str, _Quirk]] = {
-    "tool_turn_content": _tool_turn_content,
-    "reasoning_field": _reasoning_field,
-    "reasoning_required_on": _reasoning_required_on,
-    "signature_channel": _signature_channel,
+_QUIRKS: Final[Mapping[type[Message], Mapping[str, _Quirk]]] = {
+    AssistantMessage: {
+        "tool_turn_content": _tool_turn_content,
+        "reasoning_field": _reasoning_field,
+        "reasoning_required_on": _reasoning_required_on,
+        "signature_channel": _signature_channel,
+    },
+    ToolMessage: {"special_token_guard": _special_token_guard},
 }
-_RESULT_QUIRKS: Final[Mapping[str, _Quirk]] = {"special_token_guard": _special_token_guard}
-_QUIRKS: Final = {**_ASSISTANT_QUIRKS, **_RESULT_QUIRKS}
+"""The settings with which a provider may want a message differently, by its kind."""

@@ -15,8 +15,7 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._conversation.content_on_the_wire import media_among, stored_content
-from toolreel_core._conversation.content_parts import tokens_with
+from toolreel_core._conversation.content_parts import media_among, stored_content, tokens_with
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -335,7 +334,8 @@ class Transcript:
         others = [entry.message for entry in outgoing]
         in_order, begins = tuple(others) == stored, turn_begins(others)
         for place, entry in enumerate(outgoing):
-            at = at._append_outgoing(entry, entry.message if in_order else None, fresh=place >= begins)
+            projection, sent = at.projection.of_arranged(entry, fresh=place >= begins)
+            at = at._append_written(sent, projection, entry.message if in_order else None)
         return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
 
     @property
@@ -408,13 +408,6 @@ class Transcript:
         return _shortened_to(
             _append_memos(self.stored, messages), [*StoredMessages(self.less), *messages], self.form
         )
-
-    def _append_outgoing(self, outgoing: Outgoing, message: Message | None, *, fresh: bool) -> Transcript:
-        """This transcript with a message that was arranged; see :meth:`_append_written`."""
-        projection, sent = self.projection.of(outgoing.message, fresh=fresh)
-        if outgoing.quirks:
-            sent = (*sent[:-1], sent[-1]._replace(quirks=(*outgoing.quirks, *sent[-1].quirks)))
-        return self._append_written(sent, projection, message)
 
     def _append_written(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None

@@ -10,7 +10,7 @@ require. A valid history is sent unchanged, so projecting twice changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
@@ -18,8 +18,15 @@ from typing import Final, NamedTuple, assert_never, cast
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation.content_on_the_wire import fitted, from_result, is_taken, moved
-from toolreel_core._conversation.content_parts import Image, Media, Part, text_of
+from toolreel_core._conversation.content_parts import (
+    Image,
+    Part,
+    fitted,
+    from_result,
+    is_taken,
+    moved,
+    text_of,
+)
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -34,12 +41,16 @@ from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
 from toolreel_core._tools import failed, outward_name, result_unknown
 
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_OPENAI: Final = lazy_pattern(r"[A-Za-z0-9_-]{1,40}")
-"""OpenAI refuses ids of more than 40 characters, Anthropic's models other characters."""
-_KIMI: Final = lazy_pattern(r"functions\.[\w.-]+:\d+", re.ASCII)
-"""An id as Kimi K2 makes and expects it: the name and a counter."""
-_ALNUM9: Final = lazy_pattern(r"[A-Za-z0-9]{9}")
-"""Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096)."""
+_NATIVE: Final[Mapping[IdStyle, re.Pattern[str]]] = {
+    "keep": lazy_pattern(r"(?s).+"),
+    # OpenAI refuses ids of more than 40 characters, Anthropic's models other characters.
+    "openai": lazy_pattern(r"[A-Za-z0-9_-]{1,40}"),
+    # As Kimi K2 makes and expects it: the name and a counter.
+    "kimi": lazy_pattern(r"functions\.[\w.-]+:\d+", re.ASCII),
+    # Mistral's: exactly nine letters and digits (pydantic/pydantic-ai#9096).
+    "alnum9": lazy_pattern(r"[A-Za-z0-9]{9}"),
+}
+"""The ids that each style has."""
 
 
 def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
@@ -47,40 +58,23 @@ def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], 
 
     :param calls: how many calls were sent before
     """
-    if requested not in used_ids and _has_style(requested, style):
+    if requested not in used_ids and _NATIVE[style].fullmatch(requested):
         return requested
-    return next(
-        form for form in _id_candidates(requested, name, calls, used_ids, style) if form not in used_ids
-    )
+    before = used_ids.get(requested, 0) + 1
+    made = (_made_id(requested, name, calls + number, before + number, style) for number in count())
+    return next(form for form in made if form not in used_ids)
 
 
-def _has_style(requested: str, style: IdStyle) -> bool:
+def _made_id(requested: str, name: str, call: int, number: int, style: IdStyle) -> str:
     match style:
         case "keep":
-            return bool(requested)
+            return f"{requested or 'call'}_{number}"
         case "openai":
-            return bool(_OPENAI.fullmatch(requested))
+            return f"call_{_hashed_id(requested, number, 24)}"
         case "kimi":
-            return bool(_KIMI.fullmatch(requested))
+            return f"functions.{name}:{call}"
         case "alnum9":
-            return bool(_ALNUM9.fullmatch(requested))
-        case _:
-            assert_never(style)
-
-
-def _id_candidates(
-    requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle
-) -> Iterator[str]:
-    numbers = count((used_ids.get(requested, 0)) + 1)
-    match style:
-        case "keep":
-            return (f"{requested or 'call'}_{number}" for number in numbers)
-        case "openai":
-            return (f"call_{_hashed_id(requested, number, 24)}" for number in numbers)
-        case "kimi":
-            return (f"functions.{name}:{number}" for number in count(calls))
-        case "alnum9":
-            return (_hashed_id(requested, number, 9) for number in numbers)
+            return _hashed_id(requested, number, 9)
         case _:
             assert_never(style)
 
@@ -149,49 +143,55 @@ class Projection:
             case _:
                 assert_never(message)
 
+    def of_arranged(self, entry: Outgoing, *, fresh: bool) -> tuple[Projection, tuple[Outgoing, ...]]:
+        """Project a message that was :func:`arranged`; names what changed it with the last to go out."""
+        projection, sent = self.of(entry.message, fresh=fresh)
+        if entry.quirks and sent:
+            sent = (*sent[:-1], sent[-1]._replace(quirks=(*entry.quirks, *sent[-1].quirks)))
+        return projection, sent
+
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
-        unknown = [self._unknown_result(number) for number in range(len(self.waiting))]
-        return (*unknown, *self._moved_parts_message(self.moved))
+        unknown = list[Outgoing]()
+        for number, place in enumerate(self.waiting):
+            name = self.sent[place].name
+            result = ToolMessage(self.called[place].id, failed(name, result_unknown(name)).text())
+            unknown.append(self._result_as_sent(place, result, before=number))
+        return (*unknown, *self._moved_parts_message())
 
     def answered(self) -> Projection:
         """The projection after :meth:`unanswered`."""
         return replace(self, waiting=(), after_result=not self.moved, moved=())
 
-    def _moved_parts_message(self, parts: tuple[Part, ...]) -> tuple[Outgoing, ...]:
+    def _moved_parts_message(self) -> tuple[Outgoing, ...]:
         """The message of the user with what results may not have; none if there is nothing."""
-        if not parts:
+        if not self.moved:
             return ()
-        sent, settings = fitted(moved(parts), self.provider)
-        message = Outgoing(UserMessage(text_of(sent), sent), ("images_in_tool_results", *settings))
-        return (Outgoing(_BRIDGE, ("assistant_after_tool",)), message)[
-            not self.provider.assistant_after_tool :
-        ]
+        parts, settings = fitted(moved(self.moved), self.provider)
+        message = Outgoing(UserMessage(text_of(parts), parts), ("images_in_tool_results", *settings))
+        return (*self._bridge(after_result=True), message)
 
-    def _unknown_result(self, number: int) -> Outgoing:
-        place = self.waiting[number]
-        name = self.sent[place].name
-        text = failed(name, result_unknown(name)).text()
-        return self._result_as_sent(place, ToolMessage(self.called[place].id, text), before=number)
+    def _bridge(self, *, after_result: bool) -> tuple[Outgoing, ...]:
+        bridged = self.provider.assistant_after_tool and after_result
+        return (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
 
     def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
-        after_result = self.after_result or bool(self.waiting and not self.moved)
-        bridged = self.provider.assistant_after_tool and after_result
-        bridge = (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
+        bridge = self._bridge(after_result=self.after_result or bool(self.waiting and not self.moved))
+        out = Outgoing(message)
+        if isinstance(message, UserMessage) and message.parts:
+            parts, settings = fitted(message.parts, self.provider)
+            if settings:
+                out = Outgoing(replace(message, content=text_of(parts), parts=parts), settings)
         after = replace(self, waiting=(), after_result=False, moved=())
-        return after, (*self.unanswered(), *bridge, self._fit_parts(message))
-
-    def _fit_parts(self, message: SystemMessage | UserMessage) -> Outgoing:
-        if isinstance(message, SystemMessage) or not message.parts:
-            return Outgoing(message)
-        parts, settings = fitted(message.parts, self.provider)
-        fitting = replace(message, content=text_of(parts), parts=parts)
-        return Outgoing(fitting, settings) if settings else Outgoing(message)
+        return after, (*self.unanswered(), *bridge, out)
 
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
-        empty = not message.content.strip() and not message.calls and not self._has_kept_items(message)
+        # Items that go back in this form, such as tools of the server at work, are something, too.
+        key = KEPT_IN[self.provider.wire_form]
+        items = key and message.extras != NOTHING and f'"{key}":' in message.extras
+        empty = not message.content.strip() and not message.calls and not items
         if empty and self.provider.drop_empty_assistant:
             return self, ()
         used_ids, sent = self.used_ids, list[SentCall]()
@@ -211,11 +211,6 @@ class Projection:
         after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
-    def _has_kept_items(self, message: AssistantMessage) -> bool:
-        """Whether a message has items that go back in this form, such as tools of the server at work."""
-        key = KEPT_IN[self.provider.wire_form]
-        return bool(key) and message.extras != NOTHING and f'"{key}":' in message.extras
-
     def _with_renamed_calls(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
         if sent is message.calls:
             return Outgoing(message)
@@ -226,30 +221,25 @@ class Projection:
         )
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
-        for place in self.waiting:
-            if self.called[place].id == message.call_id:
-                rest = tuple([other for other in self.waiting if other != place])
-                if message.parts or self.moved:
-                    return self._add_result_with_parts(place, message, rest)
-                answered = replace(self, waiting=rest, after_result=True)
-                return answered, (self._result_as_sent(place, message),)
-        return self, ()
-
-    def _add_result_with_parts(
-        self, place: int, message: ToolMessage, rest: tuple[int, ...]
-    ) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Send a result; what it may not have follows the last result of the turn."""
-        stays = [part for part in message.parts if self._may_stay_in_result(part)]
-        moves = [part for part in message.parts if not self._may_stay_in_result(part)]
+        place = next((each for each in self.waiting if self.called[each].id == message.call_id), None)
+        if place is None:
+            return self, ()
+        rest = tuple([other for other in self.waiting if other != place])
+        if not message.parts and not self.moved:
+            return replace(self, waiting=rest, after_result=True), (self._result_as_sent(place, message),)
+        images = self.provider.images_in_tool_results == "yes"
+        stays = [
+            each
+            for each in message.parts
+            if images and isinstance(each, Image) and is_taken(each, self.provider)
+        ]
+        moves = [each for each in message.parts if each not in stays]
         call = self.sent[place]
         following = (*self.moved, *from_result(call.id, call.name, moves))
         result = self._result_as_sent(place, replace(message, parts=tuple(stays)))
         after = replace(self, waiting=rest, after_result=True, moved=following)
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
-
-    def _may_stay_in_result(self, part: Media) -> bool:
-        taken = is_taken(part, self.provider)
-        return taken and isinstance(part, Image) and self.provider.images_in_tool_results == "yes"
 
     def _result_as_sent(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
         """A result as it goes out.
@@ -325,19 +315,22 @@ def turn_begins(messages: Sequence[Message]) -> int:
     return 0
 
 
-def project(messages: Iterable[Message], provider: Provider = _ANY) -> tuple[Message, ...]:
-    """The projection of a whole history.
+def projected(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
+    """What goes out for a whole history, in order.
 
-    >>> project([UserMessage("hi"), AssistantMessage(""), ToolMessage("call_1", "{}")])
-    (UserMessage(content='hi'),)
+    >>> [
+    ...     sent.message
+    ...     for sent in projected([UserMessage("hi"), AssistantMessage(""), ToolMessage("a", "{}")])
+    ... ]
+    [UserMessage(content='hi')]
     """
     projection, sent = Projection(provider), list[Outgoing]()
-    outgoing = [one.message for one in arranged(tuple(messages), provider)]
-    begins = turn_begins(outgoing)
-    for at, message in enumerate(outgoing):
-        projection, out = projection.of(message, fresh=at >= begins)
+    outgoing = arranged(tuple(messages), provider)
+    begins = turn_begins([entry.message for entry in outgoing])
+    for place, entry in enumerate(outgoing):
+        projection, out = projection.of_arranged(entry, fresh=place >= begins)
         sent += out
-    return tuple(one.message for one in (*sent, *projection.unanswered()))
+    return [*sent, *projection.unanswered()]
 
 
 def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:
@@ -353,7 +346,9 @@ def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool)
             kept = False
         case _:
             assert_never(provider.reasoning_replay)
-    if kept or not isinstance(message, AssistantMessage) or not _has_extras(message):
+    if kept or not isinstance(message, AssistantMessage):
+        return outgoing
+    if message.extras == NOTHING and all(call.extras == NOTHING for call in message.calls):
         return outgoing
     calls = tuple(replace(call, extras=NOTHING) for call in message.calls)
     bare = replace(message, calls=calls, extras=NOTHING)
@@ -370,7 +365,3 @@ def _without_other_forms(outgoing: Outgoing, provider: Provider) -> Outgoing:
     extras = cast("Tree", parse(message.extras))
     own = {key: value for key, value in extras.items() if key not in KEPT}
     return outgoing._replace(message=replace(message, extras=canonical(own) if own else NOTHING))
-
-
-def _has_extras(message: AssistantMessage) -> bool:
-    return message.extras != NOTHING or any(call.extras != NOTHING for call in message.calls)

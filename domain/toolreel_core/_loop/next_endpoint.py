@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, assert_never
 
-from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, projected
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
 from toolreel_core._loop.finish import exhausted_limit
 from toolreel_core._loop.next_request import opening_notes, send_next_request
@@ -70,7 +70,7 @@ def count_bound_messages(state: State) -> int:
     """How many messages of the next request have what must come back to the present endpoint."""
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
-    sent = project(state.messages.outgoing, provider)
+    sent = [out.message for out in projected(state.messages.outgoing, provider)]
     return sum(any(demanded or is_signed(parse(text)) for text in extras_of(message)) for message in sent)
 
 

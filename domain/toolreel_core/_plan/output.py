@@ -409,7 +409,7 @@ def constraint(kind: Constraint, entries: Iterable[Json]) -> Tree:
 def _schema_of_call(entry: Tree) -> Tree:
     function = tree_at(entry, "function")
     # A reference points to the root of its schema, which is another one here.
-    arguments = inlined(tree_at(function, "parameters"), endless="cut")
+    arguments = inlined(tree_at(function, "parameters"))
     return {
         "type": "object",
         "properties": {"name": {"const": function["name"]}, "arguments": arguments},

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
+from toolreel_core._jsontext import Tree, as_tree, canonical, items_of
 from toolreel_core._proxy import messages_reply, responses_reply
 from toolreel_core._proxy.completion import Completion
 from toolreel_core._replies import type_of
@@ -22,6 +22,10 @@ Kind: TypeAlias = Literal["text", "thinking"]
 
 class Words(Protocol):
     """What a form says of a reply in a stream; each is a module."""
+
+    def item_of(self, kind: str, text: str, /) -> Tree:
+        """A text or a thought, whole."""
+        ...
 
     def begun(self, body: Tree, /) -> Iterator[Tree]:
         """Before the first block."""
@@ -143,13 +147,13 @@ class EventRow:
 
     def _block_as_shown(self, shown: Shown) -> Tree:
         """A block as it has gone out."""
-        return shown.block or _under_its_id(shown, written(self.form, shown))
+        return shown.block or _under_its_id(shown, self._form_words.item_of(shown.kind, shown.text))
 
     def _blocks_left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         place = len(self.shown)
         if rest.strip():
-            left = written(self.form, Shown("text", rest))
+            left = self._form_words.item_of("text", rest)
             id_: Tree = {"id": responses_reply.id_of("message", said.id, place)}
             yield {**left, **(id_ if self.form == "responses" else {})}
         whole = [canonical(one.block) for one in self.shown if one.block]
@@ -196,7 +200,7 @@ class EventRow:
 
     def _closing_events(self, block: Tree | None = None) -> Iterator[Tree]:
         last = self.shown[-1]
-        known = _under_its_id(last, block or written(self.form, last))
+        known = _under_its_id(last, block or self._form_words.item_of(last.kind, last.text))
         yield from self._form_words.closed(self._next_place, last.kind, known)
 
     def _is_beginning_of(self, blocks: Sequence[Tree]) -> bool:
@@ -257,20 +261,6 @@ def text_of(block: Tree) -> str:
     if type_of(block) in {"text", "thinking"}:
         return str(block.get(type_of(block), ""))
     return "".join(str(as_tree(part).get("text", "")) for part in items_of(block, "content"))
-
-
-def written(form: OtherForm, shown: Shown) -> Tree:
-    """A block of what has gone out, where the reply has another one in its place."""
-    if form == "messages":
-        return {"type": shown.kind, shown.kind: shown.text}
-    if shown.kind == "text":
-        part: Json = {"type": "output_text", "text": shown.text, "annotations": [], "logprobs": []}
-        return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
-    return {
-        "type": "reasoning",
-        "summary": [],
-        "content": [{"type": "reasoning_text", "text": shown.text}],
-    }
 
 
 def _under_its_id(shown: Shown, block: Tree) -> Tree:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolreel_core._conversation import Items, SentCall
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
+from toolreel_core._conversation import MESSAGES_ITEMS
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
 from toolreel_core._proxy.completion import OWN, Completion
-from toolreel_core._replies import type_of, whole_blocks
+from toolreel_core._replies import whole_blocks
 
 _STOPS: Final[Mapping[str, str]] = {
     "stop": "end_turn",
@@ -22,30 +22,7 @@ _OTHER_STOPS: Final = frozenset(
 """Reasons of an upstream of the same form that are as good as those that were read."""
 
 
-def _is_call(block: Json) -> bool:
-    return type_of(as_tree(block)) == "tool_use"
-
-
-def _block_text(block: Json) -> str | None:
-    text = as_tree(block).get("text") if type_of(as_tree(block)) == "text" else None
-    return text if isinstance(text, str) else None
-
-
-def _tool_use_block(call: SentCall, kept: Json) -> Tree:
-    arguments = read(call.arguments).value_or(None)
-    # What could not be read goes on as the model wrote it; the form demands an object.
-    given: Json = arguments if isinstance(arguments, Mapping) else {"unreadable_arguments": call.arguments}
-    return {**as_tree(kept), "type": "tool_use", "id": call.id, "name": call.name, "input": given}
-
-
-_BLOCKS: Final = Items(
-    key=OWN,
-    is_call=_is_call,
-    text_in=_block_text,
-    may_go_back=lambda _: True,
-    text=lambda text: {"type": "text", "text": text},
-    call=_tool_use_block,
-)
+_BLOCKS: Final = MESSAGES_ITEMS._replace(key=OWN, may_go_back=lambda _: True)
 
 
 def body_of(said: Completion) -> Tree:
@@ -74,8 +51,13 @@ def body_of(said: Completion) -> Tree:
 def _content_blocks(said: Completion) -> Sequence[Json]:
     if said.own:
         return _BLOCKS.of(said.message(whole_blocks(said.own)))
-    thought: list[Json] = [{"type": "thinking", "thinking": said.thought, "signature": ""}]
-    return [*(thought if said.thought else ()), *_BLOCKS.of(said.message(()))]
+    thought: list[Json] = [{**item_of("thinking", said.thought), "signature": ""}] if said.thought else []
+    return [*thought, *_BLOCKS.of(said.message(()))]
+
+
+def item_of(kind: str, text: str) -> Tree:
+    """A text or a thought as a block."""
+    return {"type": kind, kind: text}
 
 
 def _stop_reason(said: Completion) -> str:

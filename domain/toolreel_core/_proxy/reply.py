@@ -38,15 +38,9 @@ from toolreel_core._replies import (
     normalize_reply,
 )
 
-_SAID: Final[frozenset[ProblemCode]] = frozenset(
-    {
-        "CONTENT_FILTER",
-        "CONTEXT_OVERFLOW",
-        "EMPTY_RESPONSE",
-        "REFUSAL",
-        "TRUNCATED",
-    }
-)
+_SAID: Final[frozenset[ProblemCode]] = frozenset({
+    "CONTENT_FILTER", "CONTEXT_OVERFLOW", "EMPTY_RESPONSE", "REFUSAL", "TRUNCATED",
+})  # fmt: skip
 """Problems that a completion has a word for, or that are no problem of a client that asked for it."""
 _LOST: Final = frozenset({"CALL_ENTRY_INVALID", "FINISH_MISMATCH"})
 """Codes of a reply that has no calls, though it was to have some."""

@@ -52,9 +52,16 @@ _ITEMS: Final = Items(
     is_call=lambda item: type_of(as_tree(item)) == "function_call",
     text_in=_item_text,
     may_go_back=lambda _: True,
-    text=lambda text: _message_item({"type": "output_text", "text": text, "annotations": [], "logprobs": []}),
+    text=lambda text: item_of("text", text),
     call=_function_call_item,
 )
+
+
+def item_of(kind: str, text: str) -> Tree:
+    """A text or a thought as an item."""
+    if kind == "text":
+        return _message_item(_content_part(kind, text))
+    return {"type": "reasoning", "summary": [], "content": [_content_part(kind, text)]}
 
 
 def _message_item(part: Tree) -> Tree:
@@ -96,9 +103,8 @@ def _output_items(said: Completion) -> Sequence[Json]:
         return _ITEMS.of(said.message(whole_items(said.own)))
     if said.refused:
         return [_message_item({"type": "refusal", "refusal": said.text})]
-    content: Json = [{"type": "reasoning_text", "text": said.thought}]
-    thought: list[Json] = [{"type": "reasoning", "summary": [], "content": content}]
-    return [*(thought if said.thought else ()), *_ITEMS.of(said.message(()))]
+    thought = [item_of("thinking", said.thought)] if said.thought else []
+    return [*thought, *_ITEMS.of(said.message(()))]
 
 
 def _with_item_id(item: Tree, response: str, place: int) -> Tree:

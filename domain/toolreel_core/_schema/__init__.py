@@ -6,28 +6,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._schema.foreign import modern, usable
-    from toolreel_core._schema.subsets import (
-        gemini_subset,
-        grammar_of,
-    )
+    from toolreel_core._schema.subsets import gemini_subset, grammar_of
     from toolreel_core._schema.validation import (
         MAX_LEVELS,
         Violation,
         broken_places,
         check_schema,
-        compiled,
+        common_schema,
+        fits_common,
         refused_nulls,
         unknown_keys,
         violations,
     )
-    from toolreel_core._schema.walk import (
-        Place,
-        References,
-        changed_within,
-        inline_defs,
-        inlined,
-        schemas_in,
-    )
+    from toolreel_core._schema.walk import changed_within, inlined, schemas_in
 else:
     from toolreel_core._lazy_names import face
 

@@ -1,4 +1,7 @@
-"""Schemas from outside, in other drafts too: the part of them that can be used."""
+"""Schemas from outside, such as of a tool of an MCP server: the part of them that can be used.
+
+What cannot be used is left out, so that the schema accepts more than it says, and never less.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,13 @@ from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, canonical, deeper, parse
+from toolreel_core._jsontext import Json, Tree, canonical, parse
 from toolreel_core._schema.patterns import is_linear, python_pattern, with_python_patterns
-from toolreel_core._schema.validation import MAX_LEVELS, BadReference, check_references, check_schema
+from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
-
-# Schemas from outside: the part that can be used, such as of a tool of an MCP server.
-#
-# What cannot be used is left out, so that the schema accepts more than it says, and never less.
-
 
 _ROUNDS: Final = 20
 """Maximum attempts; a schema with more faults is left out as a whole."""
-_DEEPEST: Final = MAX_LEVELS // 2 - 2
-"""Levels of schemas that are kept; each takes at most two levels of JSON."""
 _DEPENDENT: Final = {
     "properties": "additionalProperties",
     "patternProperties": "additionalProperties",
@@ -31,37 +27,6 @@ _REJECTING: Final = ("not", "if", "maxContains", "unevaluatedItems", "unevaluate
 """Keywords that reject more where another part of the schema accepts more."""
 _NOTES: Final = frozenset({"$comment", "deprecated", "description", "examples", "format", "title"})
 """Keywords that reject nothing."""
-
-
-def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
-    r"""The part of a schema that can be used, and what was left out.
-
-    >>> usable({"properties": {"a": {"type": "string", "pattern": r"\p{Emoji}"}}})[0]
-    {'properties': {'a': {'type': 'string'}}}
-    """
-    left_out: dict[str, None] = {}
-    text = canonical(schema)
-    if deeper(text, MAX_LEVELS):
-        left_out[f"what nests deeper than {_DEEPEST} schemas"] = None
-        text = canonical(_truncate_nesting(schema, _DEEPEST))
-    tree: Any = parse(text)
-    loosened = bool(left_out)
-    try:
-        for _ in range(_ROUNDS):
-            # One kind of fault at a time: references are looked up in a schema that is sound.
-            found = [*_bad_patterns(tree)] or [*_bad_keywords(tree)] or [*_bad_references(tree)]
-            for fault in sorted(found, key=lambda fault: fault.why):
-                left_out[fault.why] = None
-                loosened = loosened or fault.keyword not in _NOTES
-                fault.remove()
-            if not found:
-                break
-        for part in schemas_in(tree) if loosened else ():
-            left_out |= dict.fromkeys(_loosen(part))
-        check_schema(canonical(tree))
-    except (ConfigError, RecursionError) as error:
-        return {"type": "object"}, (f"the whole schema: {error}",)
-    return tree, tuple(left_out)
 
 
 class _Fault(NamedTuple):
@@ -75,20 +40,37 @@ class _Fault(NamedTuple):
     is_schema: bool = False
     """It stands for a schema, so that any value has to be allowed instead."""
 
-    def remove(self) -> None:
-        """Remove it, and the keyword that rejects more without it."""
-        if self.is_schema:
-            self.holder[self.keyword] = {}
-        else:
-            self.holder.pop(self.keyword, None)
-            self.holder.pop(_DEPENDENT.get(str(self.keyword)), None)
 
+def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
+    r"""The part of a schema that can be used, and what was left out.
 
-def _truncate_nesting(schema: Json, levels: int) -> Json:
-    """The schema, with any value allowed for what nests deeper."""
-    if not isinstance(schema, Mapping):
-        return schema
-    return changed_within(schema, lambda part: _truncate_nesting(part, levels - 1)) if levels else {}
+    >>> usable({"properties": {"a": {"type": "string", "pattern": r"\p{Emoji}"}}})[0]
+    {'properties': {'a': {'type': 'string'}}}
+    """
+    left_out: dict[str, None] = {}
+    tree: Any = parse(canonical(schema))
+    loosened = False
+    try:
+        check_depth(canonical(schema))
+        for _ in range(_ROUNDS):
+            # One kind of fault at a time: references are looked up in a schema that is sound.
+            found = [*_bad_patterns(tree)] or [*_bad_keywords(tree)] or [*_bad_references(tree)]
+            for why, holder, keyword, is_schema in sorted(found, key=lambda fault: fault.why):
+                left_out[why] = None
+                loosened = loosened or keyword not in _NOTES
+                if is_schema:
+                    holder[keyword] = {}
+                else:
+                    holder.pop(keyword, None)
+                    holder.pop(_DEPENDENT.get(str(keyword)), None)
+            if not found:
+                break
+        for part in schemas_in(tree) if loosened else ():
+            left_out |= dict.fromkeys(_loosen(part))
+        check_schema(canonical(tree))
+    except (ConfigError, RecursionError) as error:
+        return {"type": "object"}, (f"the whole schema: {error}",)
+    return tree, tuple(left_out)
 
 
 def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
@@ -97,13 +79,12 @@ def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
             value = part.get(keyword)
             for pattern in [value] if isinstance(value, str) else value if isinstance(value, Mapping) else ():
                 try:
-                    compiled = python_pattern(pattern)
+                    if is_linear(python_pattern(pattern).pattern):
+                        continue
+                    why = f"the pattern {pattern!r}, which may take very long to check"
                 except ConfigError as error:
-                    yield _Fault(str(error), part, keyword)
-                else:
-                    if not is_linear(compiled.pattern):
-                        why = f"the pattern {pattern!r}, which may take very long to check"
-                        yield _Fault(why, part, keyword)
+                    why = str(error)
+                yield _Fault(why, part, keyword)
 
 
 def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
@@ -141,17 +122,13 @@ def _loosen(schema: Any) -> Iterator[str]:  # noqa: ANN401 - an object of JSON
                 schema["anyOf"] = value
 
 
-# Translate JSON Schemas of older drafts to draft 2020-12.
-#
-# Generators still write draft-07, and some draft-04: a tuple is an array under ``items``, a bound is
-# exclusive by a boolean. Draft 2020-12 has other keywords for both, and rejects or ignores the old ones.
+# Older drafts. Generators still write draft-07, and some draft-04: a tuple is an array under ``items``, a
+# bound is exclusive by a boolean. Draft 2020-12 has other keywords for both, and rejects or ignores those.
 
 
 _OLDER: Final = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")
 _TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
 """A reference into a tuple of ``items``, which newer drafts call ``prefixItems``."""
-_BOUND: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
-_EXCLUSIVE: Final = {bound: exclusive for exclusive, bound in _BOUND.items()}
 
 
 def modern(schema: Json) -> Json:
@@ -162,61 +139,31 @@ def modern(schema: Json) -> Json:
     """
     if not isinstance(schema, Mapping):
         return schema
-    return changed_within(dict(_modern_keywords(schema)), modern)
-
-
-def _modern_keywords(schema: Mapping[str, Json]) -> Sequence[tuple[str, Json]]:
-    said: list[tuple[str, Json]] = []
+    newer = dict[str, Json]()
     for keyword, value in schema.items():
         match keyword:
-            case "$schema":
-                older = isinstance(value, str) and _OLDER.fullmatch(value)
-                said += [] if older else [(keyword, value)]
-            case "$ref":
-                reference = _TUPLE_ITEM.sub("/prefixItems/", value) if isinstance(value, str) else value
-                said.append((keyword, reference))
+            case "$schema" if isinstance(value, str) and _OLDER.fullmatch(value):
+                pass
+            case "$ref" if isinstance(value, str):
+                newer["$ref"] = _TUPLE_ITEM.sub("/prefixItems/", value)
             case "$recursiveRef":
-                said.append(("$ref", value))
-            case "items":
-                said += _modern_items(schema, value)
+                newer["$ref"] = value
+            case "items" if isinstance(value, Sequence) and not isinstance(value, str):
+                # A tuple is ``prefixItems`` now, and ``items`` is what may come after it.
+                newer |= {"prefixItems": value} if value else {}
+                newer |= {"items": schema["additionalItems"]} if "additionalItems" in schema else {}
             case "additionalItems":
                 pass  # it says something only together with a tuple, which takes it along
-            case "dependencies":
-                said += _modern_dependencies(value)
-            case "exclusiveMinimum" | "exclusiveMaximum":
-                said += _modern_exclusive_bound(schema, keyword, value)
+            case "dependencies" if isinstance(value, Mapping):
+                schemas = {key: part for key, part in value.items() if isinstance(part, Mapping | bool)}
+                names = {key: part for key, part in value.items() if key not in schemas}
+                newer |= {"dependentRequired": names} if names else {}
+                newer |= {"dependentSchemas": schemas} if schemas else {}
+            case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
+                pass  # the bound is itself the exclusive one now
             case "minimum" | "maximum":
-                said += [] if schema.get(_EXCLUSIVE[keyword]) is True else [(keyword, value)]
+                exclusive = f"exclusive{keyword.capitalize()}"
+                newer[exclusive if schema.get(exclusive) is True else keyword] = value
             case _:
-                said.append((keyword, value))
-    return said
-
-
-def _modern_items(schema: Mapping[str, Json], value: Json) -> Sequence[tuple[str, Json]]:
-    """A tuple is ``prefixItems`` now, and ``items`` is what may come after it."""
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return [("items", value)]
-    rest = [("items", schema["additionalItems"])] if "additionalItems" in schema else []
-    return [("prefixItems", value), *rest] if value else rest
-
-
-def _modern_dependencies(value: Json) -> Sequence[tuple[str, Json]]:
-    """One keyword was two: names that are needed, and schemas that hold."""
-    if not isinstance(value, Mapping):
-        return [("dependencies", value)]
-    names = {key: part for key, part in value.items() if not isinstance(part, Mapping | bool)}
-    schemas = {key: part for key, part in value.items() if key not in names}
-    return [
-        *([("dependentRequired", names)] if names else []),
-        *([("dependentSchemas", schemas)] if schemas else []),
-    ]
-
-
-def _modern_exclusive_bound(
-    schema: Mapping[str, Json], keyword: str, value: Json
-) -> Sequence[tuple[str, Json]]:
-    """A bound that a boolean makes exclusive is itself the exclusive one now."""
-    if not isinstance(value, bool):
-        return [(keyword, value)]
-    bound = schema.get(_BOUND[keyword])
-    return [(keyword, bound)] if value and bound is not None else []
+                newer[keyword] = value
+    return changed_within(newer, modern)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 from toolreel_core._schema.walk import inlined
 
-# Rewrite a schema into the subset of OpenAPI 3.0 that Gemini accepts.
-#
-# One unknown keyword makes Gemini reject the whole request ("Unknown name … Cannot find field"), and so does
-# a node without a type, an enum of anything but strings, or a keyword next to ``anyOf`` (freellmapi#65,
-# genoffice#186). The schema sent is looser than the original; arguments are still validated against the
-# original.
+# The subset of OpenAPI 3.0 that Gemini accepts. One unknown keyword makes Gemini reject the whole request
+# ("Unknown name … Cannot find field"), and so does a node without a type, an enum of anything but strings, or
+# a keyword next to ``anyOf`` (freellmapi#65, genoffice#186). The schema sent is looser than the original;
+# arguments are still validated against the original.
 
 
 def with_all_of(schema: Tree) -> Tree:
@@ -91,7 +89,7 @@ def gemini_subset(schema: Tree) -> Tree:
 
     If the root is a choice of objects, the result has the properties of all of them.
     """
-    root = with_all_of(inlined(schema, endless="cut"))
+    root = with_all_of(inlined(schema))
     return _gemini_type(with_properties_of(_branches_except_null(root), root), "object", nullable=False)
 
 
@@ -117,83 +115,59 @@ def _gemini_any_of(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
 
 def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
     """A schema of one type, with what Gemini knows of that type."""
-    node: dict[str, Json] = {"type": kind}
-    if nullable:
-        node["nullable"] = True
+    node: dict[str, Json] = {"type": kind, "nullable": True} if nullable else {"type": kind}
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
-    if words := _gemini_description(tree, kind):
+    # What Gemini has no keyword for is said in the description.
+    about, form, listed = tree.get("description"), tree.get("format"), _listed_values(tree)
+    words = [about] if isinstance(about, str) and about else []
+    if isinstance(form, str) and form not in (*_FORMATS.get(kind, ()), "enum"):
+        words.append(f"Format: {form}.")
+    choices = [canonical(choice) for choice in listed if not isinstance(choice, str)]
+    if kind != "string" and choices:
+        words.append(f"One of: {', '.join(choices)}.")
+    if words:
         node["description"] = " ".join(words)
-    if tree.get("format") in _FORMATS.get(kind, ()):
-        node["format"] = tree["format"]
+    if form in _FORMATS.get(kind, ()):
+        node["format"] = form
     node |= {key: tree[key] for key in _COUNTS.get(kind, ()) if type(tree.get(key)) is int}
     match kind:
         case "string":
-            node |= _gemini_string(tree)
+            texts = dict.fromkeys(choice for choice in listed if isinstance(choice, str) and choice)
+            node |= {"pattern": tree["pattern"]} if isinstance(tree.get("pattern"), str) else {}
+            node |= {"enum": [*texts]} if texts else {}
         case "integer" | "number":
             node |= _gemini_bounds(tree, kind)
-        case "array":
-            node["items"] = _gemini_items(tree)
-        case "object":
-            node |= _gemini_properties(tree)
+        case "array":  # the schema of its elements has to be there, and one for all places
+            places = [*items_of(tree, "prefixItems"), *items_of(tree, "items")]
+            node["items"] = _gemini_schema({"anyOf": places} if places else tree.get("items"))
+        case "object":  # no list of properties or names at all, rather than an empty one
+            properties = {name: _gemini_schema(part) for name, part in tree_at(tree, "properties").items()}
+            node |= {"properties": properties} if properties else {}
+            for key in ("required", "propertyOrdering"):
+                names = (name for name in items_of(tree, key) if isinstance(name, str) and name in properties)
+                known = dict.fromkeys(names)
+                node |= {key: [*known]} if known else {}
         case _:
             pass
     return node
 
 
-def _gemini_description(tree: Tree, kind: str) -> list[str]:
-    """The description, and in it what Gemini has no keyword for."""
-    said, form = tree.get("description"), tree.get("format")
-    words = [said] if isinstance(said, str) and said else []
-    if isinstance(form, str) and form not in (*_FORMATS.get(kind, ()), "enum"):
-        words.append(f"Format: {form}.")
-    choices = [canonical(choice) for choice in _listed_values(tree) if not isinstance(choice, str)]
-    if kind != "string" and choices:
-        words.append(f"One of: {', '.join(choices)}.")
-    return words
-
-
-def _gemini_string(tree: Tree) -> dict[str, Json]:
-    choices = dict.fromkeys(choice for choice in _listed_values(tree) if isinstance(choice, str) and choice)
-    pattern = tree.get("pattern")
-    node: dict[str, Json] = {"pattern": pattern} if isinstance(pattern, str) else {}
-    return {**node, "enum": [*choices]} if choices else node
-
-
 def _gemini_bounds(tree: Tree, kind: str) -> dict[str, Json]:
     """The bounds of a number; one that is excluded gives way to the next whole number, or is let in."""
-    step = 1 if kind == "integer" else 0
-    least = [_whole_bound(tree.get("minimum")), _whole_bound(tree.get("exclusiveMinimum"), step)]
-    most = [_whole_bound(tree.get("maximum")), _whole_bound(tree.get("exclusiveMaximum"), -step)]
-    lower = [bound for bound in least if bound is not None]
-    upper = [bound for bound in most if bound is not None]
-    node: dict[str, Json] = {"minimum": max(lower)} if lower else {}
-    return {**node, "maximum": min(upper)} if upper else node
+    bounds = dict[str, Json]()
+    for key, excluded, inner in (("minimum", "exclusiveMinimum", max), ("maximum", "exclusiveMaximum", min)):
+        found = [value for value in [tree.get(key)] if _is_number(value)]
+        if _is_number(value := tree.get(excluded)):
+            up = math.floor(value) + 1 if key == "minimum" else math.ceil(value) - 1
+            found.append(up if kind == "integer" else value)
+        if found:
+            bounds[key] = inner(found)
+    return bounds
 
 
-def _whole_bound(value: Json, step: int = 0) -> int | float | None:
-    """A bound, moved inwards to the next whole number if there is a step."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if step == 0:
-        return value
-    return math.floor(value) + 1 if step > 0 else math.ceil(value) - 1
-
-
-def _gemini_items(tree: Tree) -> dict[str, Json]:
-    """The schema of an array's elements, which has to be there, and one for all places."""
-    places = [*items_of(tree, "prefixItems"), *items_of(tree, "items")]
-    return _gemini_schema({"anyOf": places} if places else tree.get("items"))
-
-
-def _gemini_properties(tree: Tree) -> dict[str, Json]:
-    """Properties, and which of them are required; none at all, rather than an empty list of them."""
-    properties = {name: _gemini_schema(part) for name, part in tree_at(tree, "properties").items()}
-    node: dict[str, Json] = {"properties": properties}
-    for key in ("required", "propertyOrdering"):
-        known = (name for name in items_of(tree, key) if isinstance(name, str) and name in properties)
-        node[key] = [*dict.fromkeys(known)]
-    return {key: value for key, value in node.items() if value}
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _branches_except_null(tree: Tree) -> list[Tree]:
@@ -288,11 +262,8 @@ def _grammar_expression(schema: Json) -> str:
     kinds = tree.get("type")
     if isinstance(kinds, str):
         return _grammar_of_type(kinds, tree)
-    return (
-        _grammar_choice([_grammar_of_type(str(kind), tree) for kind in _as_sequence(kinds)])
-        if _as_sequence(kinds)
-        else "value"
-    )
+    types = [_grammar_of_type(str(kind), tree) for kind in _as_sequence(kinds)]
+    return _grammar_choice(types) if types else "value"
 
 
 def _grammar_of_type(kind: str, tree: Tree) -> str:
@@ -313,19 +284,13 @@ def _grammar_of_object(properties: Tree, required: Sequence[str]) -> str:
     }
     needed = ' "," sp '.join(pair for name, pair in pairs.items() if name in required)
     others = [pair for name, pair in pairs.items() if name not in required]
-    inside = (
-        " ".join([needed, *(f'("," sp {pair})?' for pair in others)]) if needed else _optional_members(others)
-    )
+    optional = [f'("," sp {pair})?' for pair in others]
+    if needed:
+        inside = " ".join([needed, *optional])
+    else:  # any of them may be the first, which has no comma before it
+        tails = [" ".join([pair, *optional[place + 1 :]]) for place, pair in enumerate(others)]
+        inside = f"{_grammar_choice(tails)}?"
     return f'("{{" sp {inside} sp "}}")'
-
-
-def _optional_members(pairs: Sequence[str]) -> str:
-    """Any of these in order, with commas between those that are there."""
-    tails = [
-        " ".join([pair, *(f'("," sp {later})?' for later in pairs[place + 1 :])])
-        for place, pair in enumerate(pairs)
-    ]
-    return f"{_grammar_choice(tails)}?"
 
 
 def _grammar_choice(options: Sequence[str]) -> str:

@@ -1,49 +1,53 @@
 """Validate tool schemas, and arguments against them.
 
 Every validator of jsonschema is built here, with an empty registry: a schema from outside can never make
-the core reach for the network. jsonschema is imported when it is first needed, for a schema or arguments that
-the checks of common schemas do not accept, because it takes longer to import than the rest of the core.
+the core reach for the network. jsonschema takes 60 ms to import, longer than the rest of the core, so it is
+imported for the first schema or arguments that are not seen to be fine without it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import lru_cache, partial
 from itertools import islice
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, deeper, parse, quote
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    deeper,
+    items_of,
+    parse,
+    tree_at,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.patterns import python_pattern, with_python_patterns
+from toolreel_core._schema.walk import subschemas, target_of
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-
-# Accept arguments for common schemas without importing jsonschema, which takes 60 ms.
+# Common schemas, whose keywords are few: they are seen to be sound, and arguments to fit them, without
+# jsonschema. Only acceptance is decided here: jsonschema decides every rejection, and words it.
 #
-# A schema of common keywords is compiled to closures of a line or two. A check may only accept: jsonschema
-# decides every rejection, and words it. A schema with a keyword that is not known here, or with a value that
-# its keyword may not have, is not compiled; so one that is compiled is sound without the metaschema.
-#
-# Not compiled are choices that are arrays or objects, which jsonschema compares in its own way, references
-# that lead back to themselves, and keywords that are rare or, like ``oneOf`` and ``not``, need a check that
-# rejects reliably.
+# Not common are choices that are arrays or objects, which jsonschema compares in its own way, references that
+# lead back to themselves, and keywords that are rare or need a check that rejects reliably, as ``not`` does.
 
-
-Check: TypeAlias = Callable[[Json], bool]
-"""Whether a value fits the schema that it was compiled from, with no doubt; if ``False``, ask jsonschema."""
 
 MAX_LEVELS: Final = 64
 """Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
-
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-_CLASSES: Final[Mapping[str, Sequence[type]]] = {
+_DEFS: Final = "#/$defs/"
+_PART: Final = lazy_pattern(r"#/\$defs/[\w.-]+", re.ASCII)
+"""A reference without ``~`` or ``%``, so that there is nothing to decode in it."""
+_CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
     "boolean": (bool,),
     "integer": (int,),
@@ -53,232 +57,192 @@ _CLASSES: Final[Mapping[str, Sequence[type]]] = {
     "string": (str,),
 }
 _SCALARS: Final = frozenset({bool, float, int, str, type(None)})
-_PART: Final = lazy_pattern(r"#/\$defs/([\w.-]+)", re.ASCII)
-"""A reference without ``~`` or ``%``, so that there is nothing to decode in it."""
 
 
-@lru_cache(maxsize=1024)
-def compiled(schema: JsonText) -> Check | None:
-    """The check of a tool's schema, which is then valid; ``None`` if jsonschema must decide.
-
-    >>> from toolreel_core._jsontext.canonical import canonical
-    >>> check = compiled(canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
-    >>> check({"n": 1}), check({"n": "1"}), check({})
-    (True, False, False)
-    >>> compiled(canonical({"type": "text"}))
-    """
-    if deeper(schema, MAX_LEVELS):
-        return None
-    try:
-        tree = _expect_object(parse(schema))
-        compiler = _Compiler(_expect_object(tree.get("$defs", {})))
-        for part in compiler.parts.values():  # also those that nothing refers to, since they have to be sound
-            compiler.check(part, 1)
-        return compiler.check({keyword: tree[keyword] for keyword in tree if keyword != "$defs"}, 0)
-    except _UnknownError:
-        return None
+_Tree: TypeAlias = Any
+"""JSON whose kind the caller knows."""
+_Holds: TypeAlias = Callable[[Any, Any], bool]
+"""A comparison."""
 
 
-class _UnknownError(Exception):
-    """The schema has a keyword or value that this module does not know."""
+def _is(kind: type) -> Callable[[_Tree], bool]:
+    return lambda rule: isinstance(rule, kind)
 
 
-def _require_known(known: bool) -> None:
-    if not known:
-        raise _UnknownError
-
-
-def _expect_object(value: Json) -> Tree:
-    _require_known(isinstance(value, dict))
-    return cast("Tree", value)
-
-
-def _expect_list(value: Json) -> list[Json]:
-    _require_known(isinstance(value, list))
-    return cast("list[Json]", value)
-
-
-def _expect_names(value: Json) -> list[str]:
-    names = _expect_list(value)
-    _require_known(all(isinstance(name, str) for name in names) and len({*map(str, names)}) == len(names))
-    return cast("list[str]", names)
-
-
-@dataclass(frozen=True, slots=True)
-class _Compiler:
-    """Compiles one schema and its subschemas to checks."""
-
-    parts: Tree
-    """The definitions under ``$defs``, the only targets of references."""
-    made: dict[tuple[str, int], Check] = field(default_factory=dict)
-    """Compiled definitions by name and level."""
-
-    def check(self, schema: Json, level: int) -> Check:
-        """The check of a schema that stands at a level, references counted as if it stood there."""
-        if isinstance(schema, bool):
-            return _accept_all if schema else _reject_all
-        _require_known(level <= MAX_LEVELS)
-        said, checks = _expect_object(schema), list[Check]()
-        for keyword, value in said.items():
-            if keyword in _ANNOTATIONS:
-                _require_known(isinstance(value, _ANNOTATIONS[keyword]))
-            elif keyword in _ALONE:
-                checks.append(_ALONE[keyword](value))
-            elif keyword not in _OF_OBJECTS:
-                checks.append(self._check_of_keyword(keyword, value, level + 1))
-        if not _OF_OBJECTS.isdisjoint(said):
-            named = {
-                name: self.check(each, level + 1)
-                for name, each in _expect_object(said.get("properties", {})).items()
-            }
-            other = self.check(said.get("additionalProperties", True), level + 1)
-            checks.append(_check_members(named, other, _expect_names(said.get("required", []))))
-        return _check_all(checks)
-
-    def _check_of_keyword(self, keyword: str, value: Json, level: int) -> Check:
-        """The check of a keyword that holds schemas."""
-        match keyword:
-            case "items":
-                item = self.check(value, level)
-                return lambda value: not isinstance(value, list) or all(map(item, value))
-            case "allOf" | "anyOf":
-                _require_known(bool(_expect_list(value)))
-                checks = [self.check(each, level) for each in _expect_list(value)]
-                return _check_all(checks) if keyword == "allOf" else _check_any(checks)
-            case "$ref":
-                return self._check_of_reference(value, level)
-            case _:
-                raise _UnknownError
-
-    def _check_of_reference(self, reference: Json, level: int) -> Check:
-        """What a reference leads to; one that leads back to itself ends at the deepest level."""
-        found = _PART.fullmatch(reference) if isinstance(reference, str) else None
-        if not found or found[1] not in self.parts:
-            raise _UnknownError
-        at = found[1], level
-        if at not in self.made:
-            self.made[at] = self.check(self.parts[found[1]], level)
-        return self.made[at]
-
-
-def _accept_all(_: Json) -> bool:
+def _accepts(_rule: Json, _value: Json) -> bool:
     return True
 
 
-def _reject_all(_: Json) -> bool:
+def _are_names(names: _Tree) -> bool:
+    named = isinstance(names, list) and all(type(name) is str for name in names)
+    return named and len({*names}) == len(names)
+
+
+def _are_types(kinds: _Tree) -> bool:
+    names = [kinds] if isinstance(kinds, str) else kinds
+    return _are_names(names) and bool(names) and _CLASSES.keys() >= {*names}
+
+
+def _has_type(kinds: _Tree, value: Json) -> bool:
+    for kind in (kinds,) if isinstance(kinds, str) else kinds:
+        # 3.0 is an integer to JSON Schema; True, an int to Python, is none.
+        whole = kind == "integer" and type(value) is float and value.is_integer()
+        if type(value) in _CLASSES[kind] or whole:
+            return True
     return False
 
 
-def _check_all(checks: Sequence[Check]) -> Check:
-    return lambda value: all(check(value) for check in checks)
+def _is_among(choices: _Tree, value: Json) -> bool:
+    boolean = type(value) is bool  # to Python, True is 1
+    return any(choice == value and (type(choice) is bool) is boolean for choice in choices)
 
 
-def _check_any(checks: Sequence[Check]) -> Check:
-    return lambda value: any(check(value) for check in checks)
-
-
-def _check_members(named: Mapping[str, Check], other: Check, required: Sequence[str]) -> Check:
-    needed = frozenset(required)
-
-    def members(value: Json) -> bool:
-        if not isinstance(value, dict):
-            return True
-        for name, member in value.items():
-            if not named.get(name, other)(member):
-                return False
-        return needed <= value.keys()
-
-    return members
-
-
-def _check_type(kinds: Json) -> Check:
-    named = [kinds] if isinstance(kinds, str) else _expect_names(kinds)
-    _require_known(bool(named) and _CLASSES.keys() >= {*named})
-    classes = frozenset(each for kind in named for each in _CLASSES[kind])
-    if "integer" not in named:
-        return lambda value: type(value) in classes
-    # 3.0 is an integer to JSON Schema; True, an int to Python, is none.
-    return lambda value: type(value) in classes or (isinstance(value, float) and value.is_integer())
-
-
-def _check_enum(choices: Json) -> Check:
-    _require_known(_SCALARS.issuperset(map(type, _expect_list(choices))))
-    known = frozenset(
-        (type(choice) is bool, choice) for choice in _expect_list(choices)
-    )  # to Python, True is 1
-    return lambda value: type(value) in _SCALARS and (type(value) is bool, value) in known
-
-
-def _check_pattern(pattern: Json) -> Check:
-    _require_known(isinstance(pattern, str))
+def _is_pattern(pattern: _Tree) -> bool:
     try:
-        search = python_pattern(cast("str", pattern)).search
+        return isinstance(pattern, str) and bool(python_pattern(pattern))
     except ConfigError:
-        raise _UnknownError from None
-    return lambda value: not isinstance(value, str) or search(value) is not None
+        return False
 
 
-def _check_size(kind: type[Sized], holds: Callable[[int, int], bool], bound: Json) -> Check:
-    if type(bound) is not int or bound < 0:
-        raise _UnknownError
-    return lambda value: not isinstance(value, kind) or holds(len(value), bound)
+def _is_number(value: _Tree) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _check_number(holds: Callable[[float, float], bool], bound: Json) -> Check:
-    if isinstance(bound, bool) or not isinstance(bound, int | float):
-        raise _UnknownError
-    return lambda value: isinstance(value, bool) or not isinstance(value, int | float) or holds(value, bound)
+def _has_size(kind: type[Sized], holds: _Holds, bound: _Tree, value: _Tree) -> bool:
+    return not isinstance(value, kind) or holds(len(value), bound)
 
 
-def _check_draft(draft: Json) -> Check:
-    _require_known(draft == _DRAFT)
-    return _accept_all
+def _is_within(holds: _Holds, bound: _Tree, value: _Tree) -> bool:
+    return not _is_number(value) or holds(value, bound)
 
 
-_ALONE: Final[Mapping[str, Callable[[Any], Check]]] = {
-    "$schema": _check_draft,
-    "type": _check_type,
-    "enum": _check_enum,
-    "const": lambda only: _check_enum([only]),
-    "pattern": _check_pattern,
-    "minLength": partial(_check_size, str, ge),
-    "maxLength": partial(_check_size, str, le),
-    "minItems": partial(_check_size, list, ge),
-    "maxItems": partial(_check_size, list, le),
-    "minProperties": partial(_check_size, dict, ge),
-    "maxProperties": partial(_check_size, dict, le),
-    "minimum": partial(_check_number, ge),
-    "maximum": partial(_check_number, le),
-    "exclusiveMinimum": partial(_check_number, gt),
-    "exclusiveMaximum": partial(_check_number, lt),
-}
-"""Keywords that hold no schema and look at no other keyword."""
-_OF_OBJECTS: Final = frozenset({"additionalProperties", "properties", "required"})
-"""Keywords that are checked together, in one pass over the members."""
-_ANNOTATIONS: Final[Mapping[str, type]] = {
+_KEYWORDS: Final[Mapping[str, tuple[Callable[[_Tree], bool], Callable[[_Tree, _Tree], bool]]]] = {
     **dict.fromkeys(
-        ("$comment", "contentEncoding", "contentMediaType", "description", "format", "title"), str
+        ("$comment", "contentEncoding", "contentMediaType", "description", "format", "title"),
+        (_is(str), _accepts),
     ),
-    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
-    "default": object,
-    "examples": list,
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), (_is(bool), _accepts)),
+    "default": (_is(object), _accepts),
+    "examples": (_is(list), _accepts),
+    "$schema": (lambda draft: draft == _DRAFT, _accepts),
+    "type": (_are_types, _has_type),
+    "enum": (
+        lambda choices: isinstance(choices, list) and _SCALARS.issuperset(map(type, choices)),
+        _is_among,
+    ),
+    "const": (lambda only: type(only) in _SCALARS, lambda only, value: _is_among((only,), value)),
+    "pattern": (
+        _is_pattern,
+        lambda rule, value: not isinstance(value, str) or bool(python_pattern(rule).search(value)),
+    ),
+    "required": (_are_names, lambda names, value: not isinstance(value, dict) or value.keys() >= {*names}),
+    **{
+        f"{bound}{what}": (lambda rule: type(rule) is int and rule >= 0, partial(_has_size, kind, holds))
+        for what, kind in (("Length", str), ("Items", list), ("Properties", dict))
+        for bound, holds in (("min", ge), ("max", le))
+    },
+    "minimum": (_is_number, partial(_is_within, ge)),
+    "maximum": (_is_number, partial(_is_within, le)),
+    "exclusiveMinimum": (_is_number, partial(_is_within, gt)),
+    "exclusiveMaximum": (_is_number, partial(_is_within, lt)),
 }
-"""Keywords that accept any value, and what they have to be themselves."""
+"""Keywords that hold no schema: whether their value is sound, and whether arguments fit it."""
+
+
+@lru_cache(maxsize=1024)
+def common_schema(schema: JsonText) -> Tree | None:
+    """The schema, parsed, if it is sound and only has common keywords; else jsonschema must decide."""
+    tree = None if deeper(schema, MAX_LEVELS) else parse(schema)
+    if not isinstance(tree, dict) or not isinstance(parts := tree.get("$defs", {}), dict):
+        return None
+    root = {keyword: tree[keyword] for keyword in tree if keyword != "$defs"}
+    known = dict[str, bool]()
+    # Also parts that nothing refers to, since they have to be sound.
+    common = _is_common(root, parts, known, 0) and all(
+        _is_common(part, parts, known, 1) for part in parts.values()
+    )
+    return tree if common else None
+
+
+def _is_common(schema: Json, parts: Tree, known: dict[str, bool], level: int) -> bool:
+    """Whether a schema at a level, references counted as if their target stood there, is common.
+
+    :param known: the parts that have been looked at; one that is being looked at is not common, since it
+        refers to itself
+    """
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, dict) or level > MAX_LEVELS:
+        return False
+    for keyword, rule in schema.items():
+        match keyword:
+            case "$ref":
+                name = rule.removeprefix(_DEFS) if isinstance(rule, str) and _PART.fullmatch(rule) else None
+                if name is None or name not in parts:
+                    return False
+                if name not in known:
+                    known[name] = False
+                    known[name] = _is_common(parts[name], parts, known, level + 1)
+                sound, inner = known[name], list[Json]()
+            case "items" | "additionalProperties":
+                sound, inner = True, [rule]
+            case "properties":
+                sound, inner = isinstance(rule, dict), [*as_tree(rule).values()]
+            case "allOf" | "anyOf":
+                sound, inner = isinstance(rule, list) and bool(rule), [*items_of(schema, keyword)]
+            case _:
+                sound, inner = keyword in _KEYWORDS and _KEYWORDS[keyword][0](rule), []
+        if not sound or not all(_is_common(part, parts, known, level + 1) for part in inner):
+            return False
+    return True
+
+
+def fits_common(schema: JsonText, value: Json) -> bool:
+    """Whether a schema is common, and a value fits it; if not, jsonschema decides.
+
+    >>> schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    >>> fits_common(schema, {"n": 1}), fits_common(schema, {"n": "1"}), fits_common(schema, {})
+    (True, False, False)
+    """
+    tree = common_schema(schema)
+    try:
+        return tree is not None and _fits(tree, value, as_tree(tree.get("$defs")))
+    except RecursionError:
+        return False
+
+
+def _fits(schema: _Tree, value: _Tree, parts: Tree) -> bool:
+    if isinstance(schema, bool):
+        return schema
+    for keyword, rule in schema.items():
+        match keyword:
+            case "$ref":
+                fits = _fits(parts[rule.removeprefix(_DEFS)], value, parts)
+            case "items":
+                fits = not isinstance(value, list) or all(_fits(rule, item, parts) for item in value)
+            case "properties":
+                members = value if isinstance(value, dict) else {}
+                fits = all(_fits(rule[name], each, parts) for name, each in members.items() if name in rule)
+            case "additionalProperties":
+                named, members = schema.get("properties", {}), value if isinstance(value, dict) else {}
+                fits = all(_fits(rule, each, parts) for name, each in members.items() if name not in named)
+            case "allOf":
+                fits = all(_fits(part, value, parts) for part in rule)
+            case "anyOf":
+                fits = any(_fits(part, value, parts) for part in rule)
+            case "$defs":
+                fits = True
+            case _:
+                fits = _KEYWORDS[keyword][1](rule, value)
+        if not fits:
+            return False
+    return True
 
 
 AT_MOST: Final = 3
 """Maximum violations reported at once: more would hide the one that matters from the model."""
-
 _SAMPLE: Final = 80
 """Characters of an offending value that are quoted back."""
-
-_REFERENCES: Final = ("$ref", "$dynamicRef")
-
-_Resolver: TypeAlias = Any
-"""The resolver of the ``referencing`` package, a class that it does not export."""
-
-_Located: TypeAlias = "tuple[Json, _Resolver]"
-"""A schema, and the resolver for the references in it."""
 
 
 class Violation(NamedTuple):
@@ -296,10 +260,10 @@ class Violation(NamedTuple):
 def check_schema(schema: JsonText) -> None:
     """Check that a schema is usable, before a run instead of in the middle of it.
 
-    :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, refers to
-        another document, to a place that does not exist, or to itself without end
+    :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, or refers to another
+        document, to a place that does not exist, or to itself without end
     """
-    if compiled(schema) is None:
+    if common_schema(schema) is None:
         _validator(schema)
 
 
@@ -311,19 +275,38 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     ['/n: expected integer, got "3"']
     """
     tree = parse(arguments)
-    if _passes_common_check(schema, tree):
-        return ()
-    try:
-        errors = sorted(
-            _validator(schema).iter_errors(tree), key=lambda error: _document_position(error, tree)
-        )
-    except OverflowError:
-        # jsonschema divides by a fractional multipleOf in floating point.
-        return (Violation("", "numbers of ordinary size", _short_text(tree)),)
-    except RecursionError:
-        return (Violation("", "less nesting than its schema takes", _short_text(tree)),)
+    errors = _errors(schema, tree)
+    if errors is None:
+        return (Violation("", "smaller numbers or less nesting", _short_text(tree)),)
+    errors.sort(key=lambda error: _document_position(error, tree))
     # jsonschema counts every missing property; one violation names them all.
     return tuple(islice(dict.fromkeys(map(_violation_of, errors)), AT_MOST))
+
+
+def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
+    """The paths of all values that violate a schema.
+
+    >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
+    (('n',),)
+    """
+    errors = _errors(schema, arguments)
+    return ((),) if errors is None else tuple(tuple(error.absolute_path) for error in errors)
+
+
+def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
+    """The names of optional arguments that are null where the schema rejects null.
+
+    >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
+    >>> refused_nulls(schema, canonical({"a": None, "b": None}))
+    ('a',)
+    """
+    if "null" not in arguments:
+        return ()
+    tree = as_tree(parse(arguments))
+    nulls = [name for name, value in tree.items() if value is None]
+    broken = broken_places(schema, tree) if nulls else ()
+    needed = items_of(as_tree(parse(schema)), "required") if broken else ()
+    return tuple(name for name in nulls if (name,) in broken and name not in needed)
 
 
 _NAMES: Final = 20
@@ -338,7 +321,7 @@ _OPENS: Final = frozenset({
 
 
 def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
-    """The violation of valid arguments none of which the schema declares, or with a key that is no name.
+    """The violation of valid arguments none of which the schema declares, or with a key that is not a name.
 
     Where nothing is required, a schema allows arguments that were all misnamed.
 
@@ -347,7 +330,7 @@ def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]
     ['arguments: expected no parameters but query, got "q"']
     """
     declared = _declared_parameters(schema)
-    given = cast("Mapping[str, Json]", parse(arguments)) if declared else {}
+    given = as_tree(parse(arguments)) if declared else {}
     unknown = [key for key in given if key not in declared]
     if not unknown or (len(unknown) < len(given) and not any(map(_NO_NAME.search, unknown))):
         return ()
@@ -358,53 +341,18 @@ def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]
 @lru_cache(maxsize=256)
 def _declared_parameters(schema: JsonText) -> frozenset[str]:
     """The parameters of a schema that says nothing of others; empty if it may mean more."""
-    tree = cast("Mapping[str, Json]", parse(schema))
-    properties = tree.get("properties")
-    return (
-        frozenset(properties) if isinstance(properties, Mapping) and _OPENS.isdisjoint(tree) else frozenset()
-    )
+    tree = as_tree(parse(schema))
+    return frozenset(tree_at(tree, "properties")) if _OPENS.isdisjoint(tree) else frozenset()
 
 
-def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
-    """The paths of all values that violate a schema.
-
-    >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
-    (('n',),)
-    """
-    if _passes_common_check(schema, arguments):
-        return ()
+def _errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
+    """What jsonschema finds wrong with a value; ``None`` if it can't tell."""
+    if fits_common(schema, value):
+        return []
     try:
-        return tuple(tuple(error.absolute_path) for error in _validator(schema).iter_errors(arguments))
-    except (OverflowError, RecursionError):  # see violations, which will say so
-        return ((),)
-
-
-def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
-    """The names of optional arguments that are null where the schema rejects null.
-
-    >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
-    >>> refused_nulls(schema, canonical({"a": None, "b": None}))
-    ('a',)
-    """
-    if "null" not in arguments:
-        return ()
-    tree: Any = parse(arguments)
-    nulls = [name for name, value in tree.items() if value is None]
-    if not nulls or _passes_common_check(schema, tree):
-        return ()
-    needed = cast("Mapping[str, Any]", parse(schema)).get("required", ())
-    try:
-        errors = list(_validator(schema).iter_errors(tree))
-    except (OverflowError, RecursionError):  # see violations, which will say so
-        return ()
-    refused = {error.absolute_path[0] for error in errors if len(error.absolute_path) == 1}
-    return tuple(name for name in nulls if name in refused and name not in needed)
-
-
-def _passes_common_check(schema: JsonText, value: Json) -> bool:
-    """Whether the check of common keywords accepts a value; if not, jsonschema decides."""
-    check = compiled(schema)
-    return check is not None and check(value)
+        return list(_validator(schema).iter_errors(value))
+    except (OverflowError, RecursionError):  # it divides by a fractional multipleOf in floating point
+        return None
 
 
 @lru_cache(maxsize=1024)
@@ -412,51 +360,58 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see the module's docstring
     from referencing import Registry  # noqa: PLC0415
 
-    if deeper(schema, MAX_LEVELS):
-        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
+    check_depth(schema)
     tree = parse(schema)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
     tree = cast("Tree", with_python_patterns(tree))
-    if compiled(schema) is None:
+    if common_schema(schema) is None:
         try:
             Draft202012Validator.check_schema(tree)
         except SchemaError as error:
             raise ConfigError(f"not a JSON Schema at {error.json_path}: {error.message}") from None
-        if any(quote(keyword) in schema for keyword in _REFERENCES):
-            check_references(tree)
+        check_references(tree)
     return Draft202012Validator(tree, registry=Registry())
+
+
+def check_depth(schema: JsonText) -> None:
+    """Check that a schema does not nest too deeply for jsonschema.
+
+    :raises ConfigError: if it does
+    """
+    if deeper(schema, MAX_LEVELS):
+        raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
 
 
 class BadReference(ConfigError):
     """A reference that leads nowhere, or back to itself."""
 
-    def __init__(self, why: str, schema: Mapping[str, Json], keyword: str) -> None:
+    def __init__(self, why: str, schema: Tree, keyword: str) -> None:
         super().__init__(why)
         self.place = schema, keyword
         """The schema that holds it, and under which keyword."""
 
 
-def check_references(tree: Mapping[str, Json]) -> None:
-    """Resolve every reference, because validating a value resolves only the ones it reaches.
+_REFERENCES: Final = ("$ref", "$dynamicRef")
+_SAME_VALUE: Final = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
+"""Keywords whose schemas apply to the same value as the schema that holds them."""
+
+
+def check_references(root: Tree) -> None:
+    """Follow every reference, because validating a value follows only the ones it reaches.
 
     :raises BadReference: if one leads nowhere, or back to itself
     """
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
-
-    checked: set[int] = set()
-    pending: list[_Located] = [(tree, Registry().resolver_with_root(DRAFT202012.create_resource(tree)))]
+    checked = set[int]()
+    pending: list[Json] = [root]
     while pending:
-        for schema, resolver in _applied_schemas(*pending.pop(), (), checked):
-            pending += _locate_schemas(
-                DRAFT202012.subresources_of(cast("Mapping[str, Any]", schema)), resolver
-            )
+        for schema in _applied_schemas(pending.pop(), root, (), checked):
+            if "$id" in schema and schema is not root:
+                raise BadReference("an $id below the root changes what references mean", schema, "$id")
+            pending += subschemas(schema)
 
 
-def _applied_schemas(
-    schema: Json, resolver: _Resolver, above: tuple[Mapping[str, Json], ...], checked: set[int]
-) -> Iterator[_Located]:
+def _applied_schemas(schema: Json, root: Tree, above: tuple[Tree, ...], checked: set[int]) -> Iterator[Tree]:
     """A schema and all schemas that it applies to the same value; a cycle would never end."""
     if not isinstance(schema, Mapping) or id(schema) in checked:
         return
@@ -464,46 +419,29 @@ def _applied_schemas(
         # Only a reference leads back to a schema that is being visited.
         last, keyword = next((one, key) for one in reversed(above) for key in _REFERENCES if key in one)
         raise BadReference("the schema refers to itself without end", last, keyword)
-    for other, its_resolver in _subschemas_of_same_value(schema, resolver):
-        yield from _applied_schemas(other, its_resolver, (*above, schema), checked)
+    applied = [_reference_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
+    applied += subschemas({keyword: schema[keyword] for keyword in _SAME_VALUE if keyword in schema})
+    for other in applied:
+        yield from _applied_schemas(other, root, (*above, schema), checked)
     checked.add(id(schema))
-    yield schema, resolver
+    yield schema
 
 
-def _subschemas_of_same_value(schema: Mapping[str, Any], resolver: _Resolver) -> Iterator[_Located]:
-    for key in _REFERENCES:
-        if key in schema:
-            yield _reference_target(schema, key, resolver)
-    parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
-    parts += (part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ()))
-    parts += schema.get("dependentSchemas", {}).values()
-    yield from _locate_schemas(parts, resolver)
-
-
-def _locate_schemas(schemas: Iterable[Any], resolver: _Resolver) -> Iterator[_Located]:
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
-
-    for part in map(DRAFT202012.create_resource, schemas):
-        yield part.contents, resolver.in_subresource(part)
-
-
-def _reference_target(schema: Mapping[str, Any], keyword: str, resolver: _Resolver) -> _Located:
+def _reference_target(schema: Tree, keyword: str, root: Tree) -> Json:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
-    reference: str = schema[keyword]
+    reference = cast("str", schema[keyword])
+    target = target_of(reference, root)
+    if target is None:
+        where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
+        why = f"$ref {reference!r} points {where}; put what it means under $defs"
+        raise BadReference(why, schema, keyword)
     try:
-        found = resolver.lookup(reference)
-        Draft202012Validator.check_schema(found.contents)
+        Draft202012Validator.check_schema(cast("Tree", target))
     except SchemaError:
         why = f"$ref {reference!r} points to something that is no JSON Schema"
         raise BadReference(why, schema, keyword) from None
-    except (Unresolvable, TypeError, ValueError):
-        # A pointer that goes on through a number or a text is a TypeError or a ValueError.
-        where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
-        why = f"$ref {reference!r} points {where}; put what it means under $defs"
-        raise BadReference(why, schema, keyword) from None
-    return found.contents, found.resolver
+    return target
 
 
 def _document_position(error: ValidationError, tree: Json) -> tuple[int, ...]:
@@ -518,16 +456,14 @@ def _document_position(error: ValidationError, tree: Json) -> tuple[int, ...]:
 
 def _violation_of(error: ValidationError) -> Violation:
     pointer = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
-    instance: Any = error.instance
-    return Violation(pointer, _expectation_text(error), _short_text(instance))
+    return Violation(pointer, _expectation_text(error), _short_text(cast("Json", error.instance)))
 
 
 def _expectation_text(error: ValidationError) -> str:
-    keyword: Any = error.validator
     rule: Any = error.validator_value
     schema: Any = error.schema
     instance: Any = error.instance
-    match keyword:
+    match cast("str | None", error.validator):
         case "type":
             return rule if isinstance(rule, str) else " or ".join(rule)
         case "enum":
@@ -542,7 +478,7 @@ def _expectation_text(error: ValidationError) -> str:
             return f"only {', '.join(named + matching)}" if named or matching else "no properties at all"
         case None:  # the schema is `false`, and jsonschema does not say for which property
             return "no such value"
-        case _:
+        case keyword:
             return f"what {keyword} {_short_text(rule)} allows"
 
 

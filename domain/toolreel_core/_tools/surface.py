@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -245,30 +245,19 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
     """
     if config.tool_use_mode == "disabled":
         return
-    count, max_count = len(surface.names), config.max_tool_definitions_count
-    if count > max_count:
-        raise ConfigError(
-            f"max_tool_definitions_count: {count} tools would be sent, the limit is {max_count}; "
-            f"{_explain_excess(surface, count - max_count, lambda share: share.count)}; {_REMEDY}"
-        )
-    size, limit = surface.size, config.max_tool_definitions_bytes
-    if size > limit:
-        raise ConfigError(
-            f"max_tool_definitions_bytes: {size} bytes of tools would be sent, the limit is {limit}; "
-            f"{_explain_excess(surface, size - limit, lambda share: share.size)}; {_REMEDY}"
-        )
-
-
-def _explain_excess(surface: ToolSurface, excess: int, amount: Callable[[SourceShare], int]) -> str:
-    """The largest sources and tools, and the smallest source whose removal is enough, if there is one."""
-    sources = sorted(shares(surface), key=amount, reverse=True)
-    tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
-    tools_text = f"the largest: {_first_names(tools)}"
-    if len(sources) == 1:
-        return tools_text
-    sufficient = [share for share in sources if share.source and amount(share) >= excess]
-    hint = f"; leaving out {sufficient[-1].source} would do" if sufficient else ""
-    return f"the most from: {_first_names([str(share) for share in sources])}; {tools_text}{hint}"
+    for setting, amount, what in (
+        ("max_tool_definitions_count", len(surface.names), "tools"),
+        ("max_tool_definitions_bytes", surface.size, "bytes of tools"),
+    ):
+        limit = getattr(config, setting)
+        if amount > limit:
+            sources = [str(share) for share in shares(surface)]
+            tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
+            most = f"the most from: {_first_names(sources)}; " if len(sources) > 1 else ""
+            raise ConfigError(
+                f"{setting}: {amount} {what} would be sent, the limit is {limit}; "
+                f"{most}the largest: {_first_names(tools)}; {_REMEDY}"
+            )
 
 
 def _first_names(items: Sequence[str]) -> str:

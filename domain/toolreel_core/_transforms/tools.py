@@ -12,7 +12,7 @@ from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, inline_defs, inlined
+from toolreel_core._schema import changed_within, inlined
 from toolreel_core._transforms.registry import Change, register_transform
 
 
@@ -35,7 +35,7 @@ def strip_function_descriptions(tool: Tree) -> Tree:
 )
 def schema_inline_defs(tool: Tree) -> Tree:
     """The tool with the references in its parameters written out."""
-    return _with_parameters(tool, inline_defs)
+    return _with_parameters(tool, inlined)
 
 
 @register_transform(
@@ -137,7 +137,7 @@ def tool_example_call(tool: Tree) -> Tree:
     function = tool.get("function")
     if not isinstance(function, Mapping):
         return tool
-    parameters = inlined(tree_at(function, "parameters"), endless="cut")
+    parameters = inlined(tree_at(function, "parameters"))
     arguments = _example_value(parameters, "", 0) if parameters else {}
     call = canonical({"name": function.get("name"), "arguments": arguments})
     description = f"{function.get('description') or ''} Example of a call: {call}".strip()

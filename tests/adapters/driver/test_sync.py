@@ -19,7 +19,7 @@ from toolreel._driver import (
 )
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel.tools import PythonTools, Tool, definition_of
+from toolreel.tools import PythonTools, Tool, signature_of
 from toolreel_core._errors import ProtocolError
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
@@ -74,7 +74,7 @@ def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() ->
         together.wait()
         return shelf
 
-    reading = replace(definition_of(look), read_only=True)
+    reading = replace(signature_of(look).definition, read_only=True)
     parallel = LoopConfig(parallel_tools=True)
     plan = Plan.of(model="m", messages="Look.", tools=[reading], config=parallel)
     endpoint = ScriptedEndpoint([calling(("look", {"shelf": 1}), ("look", {"shelf": 2})), saying("1, 2")])

@@ -94,35 +94,35 @@ def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[s
 
 
 MISTAKES: Final = {
-    "no TOML": ("[eval\n", "line 1: not TOML: "),
-    "an unknown key": ("[eval]\n\ntrails = 3\n", "line 1: eval: there is no key 'trails'; did you mean"),
-    "a value": ("[eval]\n\ntrials = 'x'\n", "line 3: eval.trials: expected a whole number of at least 1"),
+    "no TOML": ("[eval\n", "not TOML: "),
+    "an unknown key": ("[eval]\n\ntrails = 3\n", "eval: there is no key 'trails'; did you mean"),
+    "a value": ("[eval]\n\ntrials = 'x'\n", "eval.trials: expected a whole number of at least 1"),
     "a filter": (
         "[eval]\nmodels = ['stable',\n 'opnai']\n",
-        "line 2: eval.models: there is no model 'opnai'; did you mean 'openai'?",
+        "eval.models: there is no model 'opnai'; did you mean 'openai'?",
     ),
     "a strategy": (
         "[strategy.mine]\nextends = 'prod'\n",
-        "line 2: strategy.mine.extends: there is no strategy 'prod'; did you mean 'production'?",
+        "strategy.mine.extends: there is no strategy 'prod'; did you mean 'production'?",
     ),
-    "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "line 2: eval.scenarios: there is no scenario"),
+    "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "eval.scenarios: there is no scenario"),
     "a gate about what nobody measures": (
         "[[gate]]\nmetric = 'pass_rate'\nat_least = 0.8\n",
-        "line 1: gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
+        "gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
     ),
     "its own catalogue": (
         "[catalogue.model.mine]\npresets = ['x']\n",
-        "line 2: catalogue.model.mine.presets: there is no preset 'x'",
+        "catalogue.model.mine.presets: there is no preset 'x'",
     ),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_slip_in_a_file_is_told_with_its_line(tmp_path: Path, mistake: str) -> None:
+def test_a_slip_in_a_file_is_told_with_its_place(tmp_path: Path, mistake: str) -> None:
     text, said = MISTAKES[mistake]
     path = tmp_path / "plan.toml"
     path.write_text(text)
-    assert complaint(EvalPlanError, lambda: made(path)).startswith(f"{path}, {said}")
+    assert complaint(EvalPlanError, lambda: made(path)).startswith(f"{path}: {said}")
 
 
 @pytest.mark.parametrize(

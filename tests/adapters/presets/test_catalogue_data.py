@@ -44,19 +44,21 @@ PROVIDERS: Final = (
 
 
 @pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
-def test_every_preset_says_what_it_does_and_what_for(preset: Preset) -> None:
+def test_every_preset_says_what_it_does_cites_its_evidence_and_can_be_applied(preset: Preset) -> None:
     assert preset.about.endswith(".")
     assert preset.evidence
     assert date.fromisoformat(preset.verified_on).isoformat() == preset.verified_on
-
-
-@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
-def test_every_preset_can_be_applied(preset: Preset) -> None:
     plan = preset.plan(model="m", messages="hi", tools=[ECHO])
     declared = preset.changes()
     assert plan.config == LoopConfig.of(declared["config"])
     assert plan.provider == Provider.of(declared["provider"])
     assert plan.presets == (preset.name,)
+    threads = [source for source in preset.evidence if "#" in source]
+    odd = [source for source in threads if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source)]
+    assert not odd, f"cite a thread as owner/repository#number: {odd}"
+    recordings = [name for source in preset.evidence for name in re.findall(r"\S+\.yaml", source)]
+    absent = [name for name in recordings if not (name.startswith("cassettes/") and (ROOT / name).is_file())]
+    assert not absent, f"cite a recording by its path, as in cassettes/probes/lab/lab-1.yaml: {absent}"
 
 
 @pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
@@ -66,16 +68,6 @@ def test_every_quirk_has_its_reason_and_what_is_no_quirk_only_says_what_is_taken
     plain = r"provider\.(name|supports_\w+|reasoning_(field|replay))|config\.\w+|request\.\w+"
     missing = [key for key in unreasoned if not re.fullmatch(plain, key)]
     assert not missing, f"say why in [preset.{preset.name}.because]: {', '.join(missing)}"
-
-
-@pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
-def test_a_reason_names_evidence_in_a_form_that_can_be_looked_up(preset: Preset) -> None:
-    threads = [source for source in preset.evidence if "#" in source]
-    odd = [source for source in threads if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source)]
-    assert not odd, f"cite a thread as owner/repository#number: {odd}"
-    recordings = [name for source in preset.evidence for name in re.findall(r"\S+\.yaml", source)]
-    absent = [name for name in recordings if not (name.startswith("cassettes/") and (ROOT / name).is_file())]
-    assert not absent, f"cite a recording by its path, as in cassettes/probes/lab/lab-1.yaml: {absent}"
 
 
 def test_the_providers_are_those_that_are_promised() -> None:

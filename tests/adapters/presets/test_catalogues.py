@@ -54,26 +54,18 @@ def test_a_catalogue_of_ones_own_goes_over_the_shipped_one(own: Path) -> None:
     )
 
 
-def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(tmp_path: Path) -> None:
+def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = [tmp_path / f"{turns}.toml" for turns in (1, 2, 3)]
     for turns, path in enumerate(paths, 1):
         path.write_text(f"[preset.mine.config]\nmax_turns = {turns}\n")
     environ = {CATALOGUE_VARIABLE: os.pathsep.join(map(str, paths[:2]))}
     found = [with_files(given, environ).get("mine").config for given in ([], [paths[2]])]
     assert found == ['{"max_turns":2}', '{"max_turns":3}']
-
-
-def test_the_environment_of_the_process_counts_unless_another_is_given(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(CATALOGUE_VARIABLE, str(own))
+    monkeypatch.setenv(CATALOGUE_VARIABLE, environ[CATALOGUE_VARIABLE])
     assert "mine" in with_files().names
-    assert "mine" not in with_files(environ={}).names
-
-
-def test_the_shipped_collection_is_read_once() -> None:
-    assert shipped() is shipped()
-    assert with_files([], {}) is shipped()
+    assert with_files(environ={}) is shipped() is shipped()
 
 
 def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
@@ -89,85 +81,80 @@ def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
 
 
 MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
-    "no value": ("[preset.mine]\nabout =\n", "line 2: not TOML: invalid value"),
-    "a key twice": ("[preset.mine]\nabout = ''\nabout = ''\n", "line 3: not TOML: cannot overwrite"),
+    "no value": ("[preset.mine]\nabout =\n", "not TOML: Invalid value (at line 2"),
+    "a key twice": ("[preset.mine]\nabout = ''\nabout = ''\n", "not TOML: Cannot overwrite"),
     "a table that is none": (
         "\n[presets.mine]\n",
-        "line 1: there is no key 'presets'; did you mean 'preset'?",
+        "there is no key 'presets'; did you mean 'preset'?",
     ),
-    "no tables in it": ("preset = 3\n", "line 1: preset: expected a table, got 3"),
+    "no tables in it": ("preset = 3\n", "preset: expected a table, got 3"),
     "a key that is none": (
         "[preset.mine]\nabuot = 'x'\n",
-        "line 1: preset.mine: there is no key 'abuot'; did you mean 'about'?",
+        "preset.mine: there is no key 'abuot'; did you mean 'about'?",
     ),
     "a number for a text": (
         "[preset.mine]\n\nabout = 3\n",
-        "line 3: preset.mine.about: expected a text, got 3",
+        "preset.mine.about: expected a text, got 3",
     ),
     "a text for a list": (
         "[preset.mine]\nevidence = 'x'\n",
-        "line 2: preset.mine.evidence: expected a list of texts, got 'x'",
+        "preset.mine.evidence: expected a list of texts, got 'x'",
     ),
     "no day": (
         "[preset.mine]\nverified_on = 'today'\n",
-        "line 2: preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'",
+        "preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'",
     ),
     "a setting": (
         "[preset.mine.config]\nmax_turn = 3\n",
-        "line 1: preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
+        "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
     ),
     "a value out of range": (
         "[preset.mine]\n[preset.mine.config]\nmax_turns = 0\n",
-        "line 3: preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
+        "preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
     ),
     "a dotted key": (
         "[preset.mine]\nconfig.max_turns = 'x'\n",
-        "line 2: preset.mine.config.max_turns: expected a whole number of at least 1, got 'x'",
+        "preset.mine.config.max_turns: expected a whole number of at least 1, got 'x'",
     ),
     "a dialect": (
         "[preset.mine.config]\ntext_dialects = [\n  'hermes_jsn',\n]\n",
-        "line 2: preset.mine.config.text_dialects: there is no dialect 'hermes_jsn'; "
-        "did you mean 'hermes_json'?",
+        "preset.mine.config.text_dialects: there is no dialect 'hermes_jsn'; did you mean 'hermes_json'?",
     ),
     "a quirk that is none": (
         "[preset.mine.provider]\nid_stile = 'kimi'\n",
-        "line 1: preset.mine.provider: there is no setting 'id_stile'; did you mean 'id_style'?",
+        "preset.mine.provider: there is no setting 'id_stile'; did you mean 'id_style'?",
     ),
     "a key of the run's own": (
         "[preset.mine.request]\ntemperature = 0\nmessages = []\n",
-        "line 3: preset.mine.request.messages: it is set by the run itself; leave it out",
+        "preset.mine.request.messages: it is set by the run itself; leave it out",
     ),
     "what JSON has not": (
         "[preset.mine.request]\ntemperature = nan\n",
-        "line 2: preset.mine.request.temperature: expected what JSON can hold, got nan",
+        "preset.mine.request.temperature: expected what JSON can hold, got nan",
     ),
     "a reason for nothing": (
         "[preset.mine.because]\nmax_turns = 'x'\n",
-        "line 2: preset.mine.because.max_turns: it is not set in this preset",
+        "preset.mine.because.max_turns: it is not set in this preset",
     ),
     "a preset that there is not": (
         "[model.'a/b:c'] # mine\n\"presets\" = ['rwa']\n",
-        "line 2: model.\"a/b:c\".presets: there is no preset 'rwa'; did you mean 'raw'?",
+        "model.\"a/b:c\".presets: there is no preset 'rwa'; did you mean 'raw'?",
     ),
     "a verdict": (
         "[model.m.recommendation]\nverdict = 'maybe'\nruns = 1\n",
-        "line 2: model.m.recommendation.verdict: expected one of yes, yes_for_tools, conditional, no",
+        "model.m.recommendation.verdict: expected one of yes, yes_for_tools, conditional, no",
     ),
     "a profile that there is not": (
         "[model.m.recommendation]\nverdict = 'yes'\nruns = 1\nprofiles = ['qwen_recomended']\n",
-        "line 4: model.m.recommendation.profiles: there is no sampling profile 'qwen_recomended'; "
+        "model.m.recommendation.profiles: there is no sampling profile 'qwen_recomended'; "
         "did you mean 'qwen_recommended'?",
-    ),
-    "something behind a text of many lines": (
-        "[preset.mine]\nabout = '''\n[preset\n= 3 =\n'''\ndefaults_for = 1\n",
-        "line 6: preset.mine.defaults_for: expected a list of texts, got 1",
     ),
     "nesting without end": ("[preset]\nmine = " + "[" * 10_000, "nested too deep"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_in_one_line_with_file_line_and_place(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_path: Path) -> None:
     text, told = MISTAKES[mistake]
     path = tmp_path / "own.toml"
     path.write_text(text)

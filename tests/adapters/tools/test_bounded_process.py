@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -42,22 +41,13 @@ def test_it_reads_what_it_is_given(tmp_path: Path) -> None:
     assert ran(tmp_path, "print('not read')", given=given).stdout.text == "not read\n"
 
 
-def test_stderr_can_be_shared(capfd: pytest.CaptureFixture[str]) -> None:
-    command = [sys.executable, "-c", "import sys; print('to all', file=sys.stderr)"]
-    assert BoundedProcess(command, {}, 10).run(inherit_stderr=True) == ProcessResult(
-        0, ProcessOutput(), ProcessOutput()
-    )
-    assert capfd.readouterr().err == "to all\n"
-
-
 def test_output_is_kept_up_to_its_limit_and_all_of_it_is_read(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "import os; [os.write(1, b'x' * 65536) for _ in range(640)]; os.write(2, b'done')")
-    assert (ended.exit_code, ended.stderr) == (0, ProcessOutput(b"done", 4))
+    ended = ran(
+        tmp_path, "import os; [os.write(1, b'x' * 65536) for _ in range(640)]; os.write(2, b'a\\xff')"
+    )
+    assert (ended.exit_code, ended.stderr) == (0, ProcessOutput(b"a\xff", 2))
+    assert ended.stderr.text == "a\ufffd"
     assert ended.stdout == ProcessOutput(b"x" * 1000, 640 * 65536)
-
-
-def test_what_is_not_utf_8_has_a_mark(tmp_path: Path) -> None:
-    assert ran(tmp_path, r"import os; os.write(1, b'a\xffb\xc3')").stdout.text == "a\ufffdb\ufffd"
 
 
 def test_at_its_deadline_it_is_ended_with_all_that_it_has_started(tmp_path: Path) -> None:
@@ -81,11 +71,6 @@ def test_what_it_leaves_running_ends_with_it_and_holds_nobody_up(tmp_path: Path)
     assert time.monotonic() - began < HANG
 
 
-def test_a_flood_ends_at_the_deadline_and_takes_no_memory(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "import os\nwhile True: os.write(1, b'x' * 65536)", deadline=1.5)
-    assert (ended.exit_code, ended.stdout.kept) == (None, b"x" * 1000)
-
-
 def test_another_thread_can_kill_it_with_all_that_it_has_started(tmp_path: Path) -> None:
     program = (
         "import subprocess, time; print(subprocess.Popen(['sleep', '900']).pid, flush=True); time.sleep(900)"
@@ -96,18 +81,6 @@ def test_another_thread_can_kill_it_with_all_that_it_has_started(tmp_path: Path)
     assert ended.exit_code is None
     assert gone(int(ended.stdout.text))
     hanging.kill()
-
-
-def test_one_that_was_killed_before_it_started_never_starts(tmp_path: Path) -> None:
-    unstarted = process("open('marker', 'w')", cwd=tmp_path)
-    unstarted.kill()
-    assert unstarted.run() == ProcessResult(None)
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_a_signal_is_told_as_a_negative_number(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    assert ended.exit_code == -signal.SIGSEGV
 
 
 def test_what_cannot_be_started_is_an_error(tmp_path: Path) -> None:

@@ -17,14 +17,11 @@ def effect(name: str) -> RunTool:
 
 
 def test_outside_of_a_call_there_is_none() -> None:
-    assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
-
-
-def test_it_is_forgotten_when_the_tool_fails() -> None:
     with pytest.raises(ZeroDivisionError), running(effect("a")):
         raise ZeroDivisionError
-    with pytest.raises(AdapterError):
-        current_call()
+    assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
+    assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
+    spending().settle(Spent(1))
 
 
 def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
@@ -54,11 +51,6 @@ def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
     context.end()
     context.on_end(lambda: heard.append("late"))
     assert heard == ["first", "late"]
-
-
-def test_outside_of_a_call_nothing_can_be_spent() -> None:
-    assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
-    spending().settle(Spent(1))
 
 
 def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:

@@ -13,7 +13,7 @@ from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
 from toolreel._driver import Ports, run
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools import AsyncPythonTools, AsyncRouter, PythonTools, Router, Tool
+from toolreel.tools import AsyncRouter, PythonTools, Router, Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Plan
@@ -29,13 +29,6 @@ class Named:
 
     def run(self, effect: RunTool) -> ToolReturned:
         return ToolReturned(effect.ref, f"{self.name}: {effect.name}")
-
-
-class Broken:
-    """A host that cannot keep its promise."""
-
-    def run(self, effect: RunTool) -> ToolReturned:
-        raise KeyError(effect.name)
 
 
 def call(name: str) -> RunTool:
@@ -75,13 +68,6 @@ def test_the_longest_prefix_wins_whatever_the_order(answer: Answer, name: str, h
         assert answer(router, name) == ToolReturned(7, f"{host}: {name}")
 
 
-@in_both_colours
-def test_the_empty_prefix_takes_what_no_other_does(answer: Answer) -> None:
-    router = Router({"": Named("any"), "files.": Named("disk")}, Named("never"))
-    assert answer(router, "fetch").output == "any: fetch"
-    assert answer(router, "files.read").output == "disk: files.read"
-
-
 def test_a_pattern_is_no_prefix_and_would_never_fit() -> None:
     why = "router: 'skills_*' is a pattern, expected a prefix; write 'skills_'"
     assert complaint(ConfigError, lambda: Router({"skills_*": Named("skills")})) == why
@@ -96,12 +82,6 @@ def test_a_call_that_nobody_takes_tells_the_model_what_to_do(answer: Answer) -> 
         (error,) = envelope["errors"]
         assert (returned.ref, envelope["ok"], error["code"]) == (7, False, "TOOL_NOT_IMPLEMENTED")
         assert error["message"] == tool_not_implemented("fetch").message
-
-
-@in_both_colours
-def test_a_host_that_breaks_is_not_taken_for_one_that_is_not_there(answer: Answer) -> None:
-    with pytest.raises(KeyError, match=r"files\.read"):
-        answer(Router({"files.": Broken()}, Named("others")), "files.read")
 
 
 def read(path: str) -> str:
@@ -139,14 +119,3 @@ def test_tools_of_two_sources_make_one_run() -> None:
     assert "text of /a" in texts
     assert "sent to ana" in texts
     assert "TOOL_NOT_IMPLEMENTED" in texts
-
-
-@pytest.mark.anyio
-async def test_async_tools_are_routed_to_as_well() -> None:
-    async def fetch(url: str) -> str:
-        """Fetch a page."""
-        return f"page {url}"
-
-    web = AsyncPythonTools([Tool.of(fetch, name="web.fetch")])
-    effect = RunTool(7, "call_a", "web.fetch", canonical({"url": "/"}))
-    assert await AsyncRouter({"web.": web}).run(effect) == ToolReturned(7, '"page /"')

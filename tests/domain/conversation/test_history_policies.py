@@ -10,25 +10,30 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples import IF_YOUR_OWN, complaint
+from tests.samples import complaint, project
 from toolreel_core._conversation import (
     AssistantMessage,
     Cost,
     HistoryPolicy,
     Message,
+    Passage,
     SentCall,
     SystemMessage,
     ToolMessage,
     Turn,
     UserMessage,
+    as_task,
     drop_old_tool_turns,
     history_policy,
+    is_question,
+    is_summary,
     keep_newest_turns,
-    policy_names,
-    project,
+    parted,
+    passages,
     reduced,
-    register_history_policy,
+    request_text,
     shorten_old_tool_results,
+    summary_message,
     turns,
     wire,
 )
@@ -207,25 +212,6 @@ def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy
     assert after(policy, *history)[-4:] == (AGAIN, calling("a"), result("a"), nudge)
 
 
-def test_policies_are_found_by_name_and_listed() -> None:
-    assert tuple(map(history_policy, NAMES)) == SHIPPED
-    assert policy_names()[:3] == NAMES
-
-
-def test_users_add_their_own() -> None:
-    @register_history_policy("only_pinned")
-    def only_pinned(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-        assert excess == 1
-        assert cost(DONE) == 1
-        return tuple(turn for turn in history if turn.pinned)
-
-    assert history_policy("only_pinned") is only_pinned
-    assert "only_pinned" in policy_names()
-    assert reduced([TASK, DONE, AGAIN], ["only_pinned"], 1, one_each) == ((TASK,), ("only_pinned",))
-    said = complaint(ConfigError, lambda: register_history_policy("only_pinned")(only_pinned))
-    assert said == "there is a history policy 'only_pinned' already; choose another name"
-
-
 def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     act: list[Callable[[], object]] = [
         lambda: history_policy("keep_newest_turn"),
@@ -233,7 +219,7 @@ def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     ]
     for each in act:
         assert complaint(ConfigError, each) == (
-            f"there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'? {IF_YOUR_OWN}"
+            "there is no history policy 'keep_newest_turn'; did you mean 'keep_newest_turns'?"
         )
 
 
@@ -353,3 +339,81 @@ def test_turns_are_the_history_and_no_call_is_apart_from_its_result(history: tup
         calls = [call.id for call in turn.head.calls] if isinstance(turn.head, AssistantMessage) else []
         results = [each.call_id for each in turn.messages if isinstance(each, ToolMessage)]
         assert sorted(calls) == sorted(results)
+
+
+HI, SAID = UserMessage("hi"), AssistantMessage("Hello.")
+EARLIER = summary_message("They met.")
+CALLED = (AssistantMessage("", (SentCall("a", "ping", "{}"),)), ToolMessage("a", "pong"))
+
+
+def test_a_summary_is_a_message_of_its_own_kind() -> None:
+    assert is_summary(EARLIER)
+    assert EARLIER.content.endswith("\n\nThey met.")
+    assert [is_question(message) for message in (HI, EARLIER, SAID)] == [True, False, False]
+    assert [is_summary(message) for message in (HI, SAID, AssistantMessage(EARLIER.content))] == [False] * 3
+
+
+def test_a_summary_is_kept_by_the_other_policies_and_is_no_question() -> None:
+    history = turns([HI, EARLIER, *CALLED, AGAIN, SAID, AGAIN])
+    assert [turn.pinned for turn in history] == [True, True, False, False, False, False]
+    assert flat(keep_newest_turns(history, MUCH, one_each)) == (HI, EARLIER, AGAIN)
+    # The calls after a summary are no answers to it, so they need not go where one of them goes.
+    work = turns([HI, EARLIER, *CALLED, *CALLED, *CALLED])
+    assert flat(keep_newest_turns(work, 2, one_each)) == (HI, EARLIER, *CALLED, *CALLED)
+
+
+def test_a_summary_stands_for_what_the_newest_turns_leave_and_for_the_summary_before() -> None:
+    rules = SystemMessage("Be brief.")
+    history = turns([rules, HI, EARLIER, SAID, rules, AGAIN, *CALLED, AGAIN, SAID, AGAIN])
+    some = parted(history, 3, one_each)
+    assert flat(some.before) == (rules, HI)
+    assert flat(some.old) == (EARLIER, SAID, AGAIN, *CALLED)
+    assert flat(some.after) == (rules, AGAIN, SAID, AGAIN)
+    nothing = parted(history, 0, one_each)
+    assert (nothing.before, nothing.old, nothing.after) == (history, (), ())
+
+
+def test_messages_are_quoted_as_they_were_sent() -> None:
+    call: Json = {"id": "a", "function": {"name": "ping", "arguments": '{"n":1}'}}
+    sent: list[dict[str, Json]] = [
+        {"role": "user", "content": EARLIER.content},
+        {"role": "user", "content": [{"type": "text", "text": "Look:"}, {"type": "image_url"}, 7]},
+        {"role": "assistant", "content": "I ping.", "tool_calls": [call, None]},
+        {"role": "tool", "tool_call_id": "a", "content": "pong"},
+        {"role": "tool", "tool_call_id": 7, "content": {"a": 1}},
+        {"role": "assistant", "content": None},
+    ]
+    assert passages(sent) == (
+        Passage("Earlier summary:", "They met."),
+        Passage("User:", "Look:\n[image_url]\n7"),
+        Passage("Assistant:", "I ping."),
+        Passage("Assistant calls ping:", '{"n":1}'),
+        Passage("Assistant calls :", ""),
+        Passage("Result of ping:", "pong"),
+        Passage("Result of a call:", '{"a":1}'),
+    )
+
+
+def test_the_request_quotes_the_task_first_and_says_how_long_the_summary_may_be() -> None:
+    text = request_text(as_task([Passage("User:", "hi")]), [Passage("Assistant:", "a\nb")], 99, 50)
+    assert "in at most 50 words." in text
+    assert text.endswith(
+        "so the summary need not repeat it:\n> hi\n\nAssistant:\n> a\n> b\n\n"
+        "End of the quotation. Write the summary now."
+    )
+
+
+def test_a_long_passage_is_cut_in_its_middle() -> None:
+    assert Passage("User:", "abcdefghij").cut(10) == "User:\n> abcdefghij"
+    assert Passage("User:", "abcdefghij").cut(5) == "User:\n> abc\n> [5 characters left out]\n> ij"
+    assert Passage("User:", "").cut(5) == "User:\n> "
+
+
+@given(
+    st.text(st.characters() | st.sampled_from("\r\n\x0b\x1c\x85\u2028> "), max_size=40), st.integers(1, 60)
+)
+def test_nothing_in_a_passage_ends_the_quotation(text: str, length: int) -> None:
+    heading, *lines = Passage("User:", text).cut(length).splitlines()
+    assert heading == "User:"
+    assert lines
+    assert all(line.startswith("> ") for line in lines)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
+from tests.samples import project
 from toolreel_core._conversation import (
     AssistantMessage,
     Form,
@@ -16,7 +17,6 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    project,
     tokens_of,
     wire,
     written,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyrsistent import PMap, pmap
 
-from tests.samples import ID_FORMS
+from tests.samples import ID_FORMS, project
 from tests.strategies import histories, providers
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -25,7 +25,6 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     free_id,
-    project,
     text_of,
     turn_begins,
 )

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repaired, upstream_request
+from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repaired
+from toolreel_core._proxy import outbound as outbound_of
 
 __all__ = [
     "HEAD",
@@ -65,7 +66,7 @@ def said(body: str, request: ClientRequest | None = None, profile: Profile | Non
 
 def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound:
     """The request that goes out, which loses nothing."""
-    out = upstream_request.outbound(request, profile, model=model)
+    out = outbound_of(request, profile, model=model)
     assert isinstance(out, Outbound)
     return out
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._proxy import further, key_of, openings
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
@@ -16,20 +17,7 @@ def calling(id_: str = "a", arguments: Any = '{"x": 1, "y": 2}', **further: Any)
     return {"role": "assistant", "tool_calls": [call], **further}
 
 
-@pytest.mark.parametrize(
-    ("said", "heard"),
-    [
-        ({"role": "developer", "content": "Be brief."}, {"role": "system", "content": "Be brief.\n"}),
-        (ASKED, {"role": "user", "content": [{"type": "text", "text": "Hi."}], "name": None}),
-        (calling(content="Looking."), calling(content=None)),
-        (calling(), calling(arguments='{"y":2,"x":1}')),
-        (calling(), calling(arguments={"x": 1, "y": 2})),
-        (
-            {"role": "assistant", "content": ""},
-            {"role": "assistant", "content": None, "reasoning_content": "Hm."},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("said", "heard"), worked("the same words have the same key", "requests"))
 def test_the_same_words_have_the_same_key(said: dict[str, Any], heard: dict[str, Any]) -> None:
     assert key_of([said]) == key_of([heard])
 

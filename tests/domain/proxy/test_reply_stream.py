@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import HEAD, asked, call, choices_of, said, whole
+from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import Profile, Repaired, ReplyStream
+from toolreel_core._proxy import HeldText, Profile, Repaired, ReplyStream
 from toolreel_core._replies import joined
+from toolreel_core._text_calls import BARE, MARKED
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "text-calls.jsonl"
 
@@ -171,3 +174,46 @@ def test_every_dialect_says_the_same_streamed(size: int) -> None:
 @given(st.lists(st.text('da:t {}[]"\\n<>/choicesdeltacontent\n', max_size=40), max_size=8))
 def test_no_stream_raises(pieces: list[str]) -> None:
     streamed(["data: ", *pieces])
+
+
+def shown(text: str, dialects: tuple[str, ...] = MARKED, size: int = 1) -> str:
+    """What has passed of a text that comes in pieces."""
+    held, passed = HeldText(dialects, ("stock",)), ""
+    for at in range(0, len(text), size):
+        held, piece = held.feed(text[at : at + size])
+        passed += piece
+    return passed
+
+
+def test_everything_passes_where_no_call_is_read() -> None:
+    assert shown("\n<tool_call> ", ()) == "\n<tool_call> "
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+@pytest.mark.parametrize(("text", "passed"), worked("text passes up to the first sign of a call", "requests"))
+def test_text_passes_up_to_the_first_sign_of_a_call(text: str, passed: str, size: int) -> None:
+    assert shown(text, size=size) == passed
+
+
+@pytest.mark.parametrize("size", [1, 1_000])
+@pytest.mark.parametrize(
+    ("text", "passed"), worked("bare dialects hold what may be a whole call", "requests")
+)
+def test_bare_dialects_hold_what_may_be_a_whole_call(text: str, passed: str, size: int) -> None:
+    assert shown(text, BARE, size) == passed
+
+
+def test_a_sign_that_leads_to_nothing_passes_after_a_while() -> None:
+    assert shown("<x " + "y" * 200) == "<x " + "y" * 200
+
+
+def test_blanks_take_linear_time() -> None:
+    held = HeldText(MARKED)
+    before = time.process_time()
+    for _ in range(20_000):
+        held, piece = held.feed("          ")
+        assert piece == ""
+    # Copying them with each piece would take 20,000 * 100 kB = 2 GB.
+    assert held.tail == ""
+    assert len(held.waiting) > 10_000
+    assert time.process_time() - before < 30

@@ -25,12 +25,10 @@ SCHEMA = canonical(
             "deep": {"anyOf": [{"type": "object", "properties": {"l": {"type": "array"}}}, {"type": "null"}]},
             "all": {"allOf": [{"type": "object"}, True]},
             "elsewhere": {"$ref": "#/$defs/no~1such"},
-            "anchored": {"$ref": "#edit"},
         },
         "additionalProperties": {"type": "array"},
         "$defs": {
             "edit": {
-                "$anchor": "edit",
                 "type": "object",
                 "properties": {"new": {"type": "object"}},
                 "required": ["new"],

@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import usable, violations
+from toolreel_core._schema import check_schema, modern, usable, violations
 
 WIDE = "(?<=a+)b"
 ELSEWHERE: Json = {"$ref": "https://example.com/a.json"}
@@ -27,10 +27,7 @@ def test_a_schema_that_can_be_used_stays_as_it_is() -> None:
     assert usable(holding({"type": "string"})) == (holding({"type": "string"}), ())
 
 
-@pytest.mark.parametrize(
-    ("schema", "kept", "why"),
-    worked("what cannot be used is left out and named"),
-)
+@pytest.mark.parametrize(("schema", "kept", "why"), worked("what cannot be used is left out and named"))
 def test_what_cannot_be_used_is_left_out_and_named(schema: Json, kept: Json, why: str) -> None:
     # Every test runs without network: what reached out would fail this one by another error.
     assert usable(holding(schema)) == (holding(kept), (why,))
@@ -65,15 +62,6 @@ def test_what_is_left_out_never_makes_a_schema_reject_more(around: Json) -> None
     assert takes(holding(around), {"a": {"b": 1}})
 
 
-def test_a_schema_that_nests_too_deeply_keeps_its_upper_part() -> None:
-    deep: Json = {"type": "string"}
-    for _ in range(70):
-        deep = {**holding(deep), "additionalProperties": False}
-    tree, left_out = usable(holding(deep))
-    assert left_out == ("what nests deeper than 30 schemas",)
-    assert tree["required"] == ["a"]
-
-
 def test_a_schema_that_nothing_helps_allows_any_arguments() -> None:
     deep: Json = 1
     for _ in range(70):
@@ -85,8 +73,8 @@ def test_a_schema_that_nothing_helps_allows_any_arguments() -> None:
 
 
 def test_a_reference_that_leads_nowhere_leaves_patterns_elsewhere_as_they_are() -> None:
-    schema = {"properties": {"a": ELSEWHERE, "b": {"pattern": r"\p{L}"}}}
-    assert usable(schema)[0] == {"properties": {"a": {}, "b": {"pattern": r"\p{L}"}}}
+    schema = {"properties": {"a": ELSEWHERE, "b": {"pattern": r"^(?<a>x)$"}}}
+    assert usable(schema)[0] == {"properties": {"a": {}, "b": {"pattern": r"^(?<a>x)$"}}}
 
 
 def test_a_schema_with_faults_without_end_allows_any_arguments() -> None:
@@ -106,16 +94,8 @@ def test_faults_are_named_in_the_same_order_at_every_time() -> None:
 @pytest.mark.parametrize(
     ("pattern", "good", "bad"),
     [
-        (r"^\p{L}+$", "É搜", "a1"),
-        (r"^[\p{gc=Uppercase_Letter}\d_]+$", "É1_", "a"),
-        (r"^\P{N}$", "a", "5"),
-        (r"^[^\p{N}]$", "a", "5"),
         (r"^(?<year>\d{4})-\k<year>$", "2026-2026", "2026-2027"),
-        (r"^[^]$", "\n", ""),
-        (r"^\u{1F600}$", "😀", "a"),
-        (r"^\cJ\y$", "\ny", "Jy"),
-        (r"^a$|[]", "a", "b"),
-        (r"^[a[\p{L}]$", "[", "]"),
+        (r"^\(?<a>$", "(<a>", "((<a>"),
     ],
 )
 def test_a_pattern_of_ecma_262_is_understood(pattern: str, good: str, bad: str) -> None:
@@ -130,24 +110,18 @@ def test_a_pattern_of_ecma_262_is_understood(pattern: str, good: str, bad: str) 
     assert not takes(named, {good: 1})
 
 
-@pytest.mark.parametrize("pattern", ["(", WIDE, r"\p{Emoji}", r"\p{Script=Latin}", r"\u{110000}"])
+@pytest.mark.parametrize("pattern", ["(", WIDE, r"\p{L}", "[^]"])
 def test_a_pattern_that_python_does_not_have_is_named(pattern: str) -> None:
     (why,) = usable(holding({"pattern": pattern}))[1]
     assert why.startswith(f"the pattern {pattern!r} cannot be used: ")
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    worked("a pattern that takes linear time is kept"),
-)
+@pytest.mark.parametrize("pattern", worked("a pattern that takes linear time is kept"))
 def test_a_pattern_that_takes_linear_time_is_kept(pattern: str) -> None:
     assert usable(holding({"pattern": pattern})) == (holding({"pattern": pattern}), ())
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    worked("a pattern that may backtrack without end is left out and named"),
-)
+@pytest.mark.parametrize("pattern", worked("a pattern that may backtrack without end is left out and named"))
 def test_a_pattern_that_may_backtrack_without_end_is_left_out_and_named(pattern: str) -> None:
     """A server could stop a run for years with one pattern and forty letters."""
     schema, left_out = usable(holding({"type": "string", "pattern": pattern}))
@@ -155,3 +129,15 @@ def test_a_pattern_that_may_backtrack_without_end_is_left_out_and_named(pattern:
     assert repr(pattern) in left_out[0]
     named = {"patternProperties": {pattern: {}}, "additionalProperties": False}
     assert takes(named, {"a" * 40 + "!": 1})
+
+
+@pytest.mark.parametrize(("older", "newer"), worked("older words are said in newer ones"))
+def test_older_words_are_said_in_newer_ones(older: Json, newer: Json) -> None:
+    assert modern(older) == newer
+    assert modern(newer) == newer
+    check_schema(canonical(newer))
+
+
+@pytest.mark.parametrize("schema", worked("what has no older words stays as it is"))
+def test_what_has_no_older_words_stays_as_it_is(schema: Json) -> None:
+    assert modern(schema) == schema

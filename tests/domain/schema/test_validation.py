@@ -14,6 +14,8 @@ from toolreel_core._schema import (
     violations,
 )
 
+TEXT: Json = {"type": "string"}
+
 
 def told(schema: Json, arguments: Json) -> list[str]:
     return [str(violation) for violation in violations(canonical(schema), canonical(arguments))]
@@ -62,21 +64,7 @@ def test_a_reference_to_something_that_is_no_schema_is_refused(reference: str) -
     )
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"$ref": "#"},
-        {"allOf": [{"$ref": "#"}]},
-        {"anyOf": [{"type": "object"}, {"$ref": "#"}]},
-        {"not": {"$ref": "#"}},
-        {"if": {"$ref": "#"}},
-        {"if": {"type": "array"}, "then": {"$ref": "#"}},
-        {"if": {"type": "array"}, "else": {"$ref": "#"}},
-        {"dependentSchemas": {"a": {"$dynamicRef": "#"}}},
-        {"properties": {"a": {"type": "string", "oneOf": [{"$ref": "#/properties/a"}]}}},
-        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
-    ],
-)
+@pytest.mark.parametrize("schema", worked("a schema that needs itself for the same value is refused"))
 def test_a_schema_that_needs_itself_for_the_same_value_is_refused(schema: Json) -> None:
     assert refusal(schema) == "the schema refers to itself without end"
 
@@ -98,20 +86,7 @@ def test_a_recursive_schema_takes_the_deepest_arguments() -> None:
     assert told(schema, arguments) == []
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"a": {"$ref": "#name"}}, "$defs": {"b": {"$anchor": "name", "type": "string"}}},
-        {"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"type": "string"}}},
-        {"properties": {"a": {"$ref": "#/other/place"}}, "other": {"place": {"type": "string"}}},
-        {
-            "$id": "https://example.invalid/s",
-            "properties": {
-                "a": {"allOf": [{"$id": "part", "$ref": "#/$defs/t", "$defs": {"t": {"type": "string"}}}]}
-            },
-        },
-    ],
-)
+@pytest.mark.parametrize("schema", worked("a reference within the schema is followed"))
 def test_a_reference_within_the_schema_is_followed(schema: Json) -> None:
     assert told(schema, {"a": "text"}) == []
     assert told(schema, {"a": 1}) == ["/a: expected string, got 1"]
@@ -121,26 +96,13 @@ def test_what_only_looks_like_a_reference_is_left_alone() -> None:
     check_schema(canonical({"properties": {"$ref": {"const": {"$ref": "gone"}}}, "examples": [{"$ref": 1}]}))
 
 
-@pytest.mark.parametrize(
-    ("schema", "why"),
-    [
-        (True, "a tool's parameters must be a JSON Schema object, not true"),
-        (["x" * 90], "a tool's parameters must be a JSON Schema object, not [\"" + "x" * 78 + "…"),
-        ({"required": "n"}, "not a JSON Schema at $.required: 'n' is not of type 'array'"),
-        (
-            {"properties": {"a": {"pattern": "("}}},
-            "the pattern '(' cannot be used: missing ), unterminated subpattern at position 0",
-        ),
-        (deep(65), "a schema may not nest deeper than 64 levels"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "why"), worked("what is no usable schema is refused"))
 def test_what_is_no_usable_schema_is_refused(schema: Json, why: str) -> None:
     assert refusal(schema) == why
 
 
 @pytest.mark.parametrize(
-    ("schema", "arguments", "expected"),
-    worked("a violation says what was expected beside what came"),
+    ("schema", "arguments", "expected"), worked("a violation says what was expected beside what came")
 )
 def test_a_violation_says_what_was_expected_beside_what_came(
     schema: Json, arguments: Json, expected: str
@@ -179,46 +141,29 @@ def test_arguments_too_deep_for_their_schema_are_a_violation_and_no_error() -> N
     for _ in range(63):
         arguments = {"a": arguments}
     assert told(schema, arguments) == [
-        "arguments: expected less nesting than its schema takes, got " + canonical(arguments)[:80] + "…"
+        "arguments: expected smaller numbers or less nesting, got " + canonical(arguments)[:80] + "…"
     ]
 
 
 def test_a_number_too_large_to_divide_is_a_violation_and_no_error() -> None:
     schema: Json = {"properties": {"a": {"multipleOf": 0.5}}}
     assert told(schema, {"a": 10**400}) == [
-        'arguments: expected numbers of ordinary size, got {"a":1' + "0" * 74 + "…"
+        'arguments: expected smaller numbers or less nesting, got {"a":1' + "0" * 74 + "…"
     ]
 
 
-TEXT: Json = {"type": "string"}
 NUMBER: Json = {"type": "integer"}
 NULL: Json = {"type": "null"}
 
 
 @pytest.mark.parametrize(
     ("schema", "arguments", "refused"),
-    [
-        ({"properties": {"a": TEXT}}, {"a": None}, ("a",)),
-        ({"properties": {"a": TEXT}}, {"a": "x"}, ()),
-        ({"properties": {"a": TEXT}}, {"a": "null"}, ()),
-        ({"properties": {"a": TEXT}, "required": ["a"]}, {"a": None}, ()),
-        ({"properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, ()),
-        ({"properties": {"a": {}}}, {"a": None}, ()),
-        ({"properties": {"a": {"enum": [1, None]}}}, {"a": None}, ()),
-        ({"properties": {"a": {"anyOf": [NULL, TEXT]}}}, {"a": None}, ()),
-        ({"properties": {"a": {"anyOf": [NUMBER, TEXT]}}}, {"a": None}, ("a",)),
-        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}, {"a": None}, ("a",)),
-        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NULL}}, {"a": None}, ()),
-        ({"properties": {"b": TEXT}}, {"a": None, "b": None}, ("b",)),
-        ({"additionalProperties": False}, {"a": None}, ()),
-        ({"properties": {"a": {"properties": {"b": TEXT}}}}, {"a": {"b": None}, "c": None}, ()),
-        ({"properties": {"a": TEXT, "b": NUMBER}}, {"b": None, "a": None}, ("b", "a")),
-    ],
+    worked("a null is refused where the schema neither takes nor needs it"),
 )
 def test_a_null_is_refused_where_the_schema_neither_takes_nor_needs_it(
-    schema: Json, arguments: Json, refused: tuple[str, ...]
+    schema: Json, arguments: Json, refused: list[str]
 ) -> None:
-    assert refused_nulls(canonical(schema), canonical(arguments)) == refused
+    assert [*refused_nulls(canonical(schema), canonical(arguments))] == refused
 
 
 def test_what_cannot_be_validated_has_no_refused_nulls() -> None:

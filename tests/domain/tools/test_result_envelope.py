@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from tests.strategies import json_objects
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._tools import Envelope, Fault, ToolFailure, already_done, envelope_of, failed, plain_text
@@ -17,55 +18,14 @@ def enveloped(output: str, limit: int = 1000) -> Envelope:
     return envelope_of("add", output, limit=limit)
 
 
-@pytest.mark.parametrize(
-    ("output", "data"),
-    [
-        ("3", '{"value":3}'),
-        ("null", '{"value":null}'),
-        ('"text"', '{"value":"text"}'),
-        ("[1, 2]", '{"value":[1,2]}'),
-        ('{"sum": 3}', '{"sum":3}'),
-        ('{"ok": "yes", "data": 1}', '{"ok":"yes","data":1}'),
-        ('{"ok": true, "sum": 3}', '{"ok":true,"sum":3}'),
-        (r'{"face": "\ud83d\ude00"}', '{"face":"\U0001f600"}'),
-    ],
-)
+@pytest.mark.parametrize(("output", "data"), worked("a value becomes data", "messages"))
 def test_a_value_becomes_data(output: str, data: str) -> None:
     assert enveloped(output) == Envelope(True, "add", JsonText(data))
 
 
-@pytest.mark.parametrize(
-    ("output", "envelope"),
-    [
-        ('{"ok": true}', Envelope(True, "add", JsonText("{}"))),
-        ('{"ok": true, "tool_name": "other", "data": {"n": 1}}', Envelope(True, "add", JsonText('{"n":1}'))),
-        ('{"ok": true, "data": [1]}', Envelope(True, "add", JsonText('{"value":[1]}'))),
-        (
-            '{"ok": true, "warnings": ["slow", {"n": 1}], "errors": null}',
-            Envelope(True, "add", JsonText("{}"), ("slow", '{"n":1}')),
-        ),
-        (
-            '{"ok": true, "warnings": "slow"}',
-            Envelope(True, "add", JsonText("{}"), ("slow",)),
-        ),
-        (
-            '{"ok": false, "errors": [{"code": "ARGUMENT_ERROR", "message": "no"}]}',
-            Envelope(False, "add", JsonText("{}"), (), (ToolFailure("ARGUMENT_ERROR", "no"),)),
-        ),
-        (
-            '{"ok": false, "errors": ["no", {"code": 7}]}',
-            Envelope(
-                False,
-                "add",
-                JsonText("{}"),
-                (),
-                (ToolFailure("INTERNAL_ERROR", "no"), ToolFailure("INTERNAL_ERROR", '{"code":7}')),
-            ),
-        ),
-    ],
-)
-def test_an_envelope_is_taken_for_one(output: str, envelope: Envelope) -> None:
-    assert enveloped(output) == envelope
+@pytest.mark.parametrize(("output", "envelope"), worked("an envelope is taken for one", "messages"))
+def test_an_envelope_is_taken_for_one(output: str, envelope: Json) -> None:
+    assert enveloped(output).text() == canonical(envelope)
 
 
 @pytest.mark.parametrize("output", ['{"ok": false}', '{"ok": false, "errors": []}'])
@@ -133,18 +93,7 @@ def test_the_text_is_the_canonical_text_of_the_tree(
     assert type(envelope.text()) is JsonText
 
 
-@pytest.mark.parametrize(
-    ("output", "text"),
-    [
-        ("3", "3"),
-        ("null", "null"),
-        ('"three"', "three"),
-        ('"say \\"three\\""', 'say "three"'),
-        ('{"n":3}', '{"n":3}'),
-        ("[1]", "[1]"),
-        ('{"ok":true,"data":{"n":3}}', '{"n":3}'),
-    ],
-)
+@pytest.mark.parametrize(("output", "text"), worked("a plain result is its data alone", "messages"))
 def test_a_plain_result_is_its_data_alone(output: str, text: str) -> None:
     assert plain_text(envelope_of("add", output, limit=100).tree()) == text
 

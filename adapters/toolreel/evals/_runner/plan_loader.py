@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from toolreel._internal import EvalPlanError, ResultsError, line_at, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._results import Header
 from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
 from toolreel.presets import with_files
@@ -57,7 +57,7 @@ def planned(
     :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
         default those of this process
     :param flags: command-line option by place in the plan, for error messages
-    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, line or option
+    :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, file or option
     """
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
@@ -103,7 +103,7 @@ def _file_layer(path: Path) -> _Layer:
     if words := tree.get("eval", {}).get("scenarios"):
         listed = comma_separated(words) if isinstance(words, str) else words
         tree = {**tree, "eval": {**tree["eval"], "scenarios": beside(path.parent, listed)}}
-    return (tree, lambda place: f"{path}, line {line_at(text, place)}")
+    return (tree, lambda _: f"{path}")
 
 
 def _blame_layer(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:

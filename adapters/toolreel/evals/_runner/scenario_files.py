@@ -348,7 +348,7 @@ _MISSING: Final = "there is no such scenario file; correct its name, or write on
 def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     """The scenarios in a file.
 
-    :raises EvalPlanError: if it cannot be read or is not valid; names the file, the line and the remedy
+    :raises EvalPlanError: if it cannot be read or is not valid; names the file, the place and the remedy
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:

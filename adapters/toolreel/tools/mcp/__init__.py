@@ -34,13 +34,7 @@ if TYPE_CHECKING:
         ServerStarted,
         describe,
     )
-    from toolreel.tools.mcp._transports import (
-        KnownProcess,
-        answered_request,
-        kill,
-        known_process,
-        with_descendants,
-    )
+    from toolreel.tools.mcp._transports import answered_request, running_processes, with_descendants
 else:
     from toolreel_core._lazy_names import face
 

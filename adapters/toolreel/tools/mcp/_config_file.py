@@ -23,26 +23,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, TypeVar, assert_never, cast
 from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
+from toolreel.tools import InvalidValue, Types
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, either, read
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
 """Integer settings, and the minimum of each."""
-_LISTS: Final = ("allow", "deny", "needs_approval", "read_only")
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_EXPANDED: Final = ("command", "args", "env", "cwd", "url", "headers")
-"""Keys in which variables are expanded; in keys of other clients, ``${...}`` may mean something else."""
-_STDIO: Final = ("stdio",)
 _HTTP: Final = ("http", "streamable-http", "streamable_http", "streamableHttp")
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +106,13 @@ McpServer: TypeAlias = StdioServer | HttpServer
 """A server over stdio or over HTTP."""
 
 
+_EXPANDED: Final[Mapping[type[McpServer], Sequence[str]]] = {
+    StdioServer: ("command", "args", "env", "cwd"),
+    HttpServer: ("url", "headers"),
+}
+"""Keys in which variables are expanded; in keys of other clients, ``${...}`` may mean something else."""
+
+
 def credentials(server: McpServer) -> dict[str, str]:
     """The credentials that a server is given, by the variable or header that holds them.
 
@@ -151,98 +156,60 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
 
     :raises McpConfigError: if it is invalid; names the place
     """
-    entries = _expect_object(_expect_object(tree, "the file").get("mcpServers"), "mcpServers")
+    top = _read_as(dict[str, Any], tree, "the file")
+    entries = _read_as(dict[str, dict[str, Any]], top.get("mcpServers"), "mcpServers")
     return tuple(
-        _read_server(name, _expect_object(entry, f"mcpServers.{name}"), environment)
+        _read_server(name, entry, environment)
         for name, entry in entries.items()
-        if not (isinstance(entry, Mapping) and entry.get("disabled") is True)
+        if entry.get("disabled") is not True
     )
+
+
+def _read_as(kind: type[_Kind], tree: Json, at: str) -> _Kind:
+    try:
+        return cast("_Kind", Types().of(kind, at).read(tree))
+    except InvalidValue as error:
+        place = ".".join([at, *map(str, error.path)])
+        raise McpConfigError(f"{place}: {error.reason}") from None
 
 
 def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]) -> McpServer:
     at = f"mcpServers.{name}"
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
-    settings = _read_settings(_expect_object(entry.get("toolreel", {}), f"{at}.toolreel"), f"{at}.toolreel")
-    expanded = {
-        key: _expand_variables(entry[key], f"{at}.{key}", environment)
-        for key in _EXPANDED
-        if entry.get(key) is not None
-    }
-    kind = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
-    if kind in _STDIO:
-        command = _expect_text(expanded.get("command"), f"{at}.command")
-        args = _expect_texts(expanded.get("args", []), f"{at}.args")
-        folder = Path(_expect_text(expanded["cwd"], f"{at}.cwd")) if "cwd" in expanded else None
-        return StdioServer(
-            name, command, args, _expect_text_object(expanded.get("env", {}), f"{at}.env"), folder, settings
-        )
-    if kind in _HTTP:
-        url = _expect_text(expanded.get("url"), f"{at}.url")
-        if urlsplit(url).scheme not in {"http", "https"}:
-            raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(url)!r}")
-        return HttpServer(
-            name, url, _expect_text_object(expanded.get("headers", {}), f"{at}.headers"), settings
-        )
-    known = ", ".join((*_STDIO, *_HTTP[:2]))
-    hint = "; the older SSE transport is not supported, use the server's /mcp address" * (kind == "sse")
-    raise McpConfigError(f"{at}.type: expected one of {known}, got {kind!r}{hint}")
-
-
-def _read_settings(tree: Mapping[str, Json], at: str) -> ServerSettings:
+    ours = _read_as(dict[str, Any], entry.get("toolreel", {}), f"{at}.toolreel")
     known = [each.name for each in fields(ServerSettings)]
-    chosen: dict[str, Any] = {}
-    for key, value in tree.items():
+    for key in ours:
         if key not in known:
-            raise McpConfigError(f"{at}: {unknown_name('setting', key, known)}")
-        if key == "trust_hints" and not isinstance(value, bool):
-            raise _type_error(f"{at}.{key}", "true or false", value)
-        chosen[key] = _expect_texts(value, f"{at}.{key}") if key in _LISTS else value
-    try:
-        return ServerSettings(**chosen)
-    except ConfigError as error:
-        raise McpConfigError(f"{at}.{error}") from None
+            raise McpConfigError(f"{at}.toolreel: {unknown_name('setting', key, known)}")
+    settings = _read_as(ServerSettings, ours, f"{at}.toolreel")
+    transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
+    if transport != "stdio" and transport not in _HTTP:
+        known = ["stdio", *_HTTP[:2]]
+        hint = "; the older SSE transport is not supported, use the server's /mcp address"
+        raise McpConfigError(
+            f"{at}.type: expected one of {', '.join(known)}, got {transport!r}{hint * (transport == 'sse')}"
+        )
+    kind: type[McpServer] = StdioServer if transport == "stdio" else HttpServer
+    needed = "command" if transport == "stdio" else "url"
+    if not entry.get(needed):
+        raise McpConfigError(f"{at}.{needed}: expected a text, it is missing")
+    # Checked before variables are expanded, so that no error shows the value of one.
+    given = {key: entry[key] for key in _EXPANDED[kind] if entry.get(key) is not None}
+    server = _read_as(kind, {"name": name, **given}, at)
+    expanded = {key: _expanded(getattr(server, key), f"{at}.{key}", environment) for key in given}
+    server = replace(server, settings=settings, **expanded)
+    if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
+        raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(server.url)!r}")
+    return server
 
 
-def _type_error(at: str, expected: str, value: Json) -> McpConfigError:
-    found = "it is missing" if value is None else f"got {value!r}"
-    return McpConfigError(f"{at}: expected {expected}, {found}")
-
-
-def _expect_object(value: Json, at: str) -> Mapping[str, Json]:
-    if isinstance(value, Mapping):
-        return value
-    raise _type_error(at, "an object", value)
-
-
-def _expect_text(value: Json, at: str, *, empty: bool = False) -> str:
-    """A string; an argument or the value of a variable may be empty."""
-    if isinstance(value, str) and (value or empty):
-        return value
-    raise _type_error(at, "a text", value)
-
-
-def _expect_texts(value: Json, at: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _type_error(at, "a list of texts", value)
-    return tuple(_expect_text(item, f"{at}[{index}]", empty=True) for index, item in enumerate(value))
-
-
-def _expect_text_object(value: Json, at: str) -> dict[str, str]:
-    return {
-        key: _expect_text(item, f"{at}.{key}", empty=True) for key, item in _expect_object(value, at).items()
-    }
-
-
-def _expand_variables(value: Json, at: str, environment: Mapping[str, str]) -> Json:
+def _expanded(value: Any, at: str, environment: Mapping[str, str]) -> Any:  # noqa: ANN401
     """The value with variables expanded in all its strings."""
     if isinstance(value, Mapping):
-        return {key: _expand_variables(item, f"{at}.{key}", environment) for key, item in value.items()}
-    if not isinstance(value, str):
-        items = value if isinstance(value, Sequence) else ()
-        return [
-            _expand_variables(item, f"{at}[{index}]", environment) for index, item in enumerate(items)
-        ] or value
+        return {key: _expanded(item, f"{at}.{key}", environment) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_expanded(item, f"{at}.{index}", environment) for index, item in enumerate(value))
 
     def replacement(found: re.Match[str]) -> str:
         name, default = found.groups()

@@ -18,7 +18,7 @@ from typing import cast
 
 from toolreel._internal import McpConfigError, MissingExtra
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._results import LISTED_SCHEMA
+from toolreel.tools.mcp._transports import LISTED_SCHEMA
 from toolreel_core._config_checks import fits
 from toolreel_core._jsontext import Json, Tree, canonical, finite, read
 from toolreel_core._schema import modern, usable

@@ -8,33 +8,25 @@ the server announces a change, definitions are compared, and calls of a changed 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias, assert_never, cast
 
-from toolreel._internal import AdapterError, McpServerError, MissingExtra
+from toolreel._internal import AdapterError, McpServerError, MissingExtra, log
 from toolreel.tools import timeout_event
-from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
+from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
-from toolreel.tools.mcp._results import (
+from toolreel.tools.mcp._results import Failure, error_event, failure_event, result_event
+from toolreel.tools.mcp._transports import (
+    SESSION_FORGOTTEN,
+    TOO_LARGE,
+    UNREADABLE,
     ConnectionEnd,
-    ConnectionLost,
-    LenientMessages,
-    ResponseTooLarge,
     ServerUnreachable,
-    SessionForgotten,
-    UnusableResponse,
-    call_tool,
-    error_event,
-    invalid_result_event,
-    list_tools,
-    result_event,
-    too_large_event,
-    unavailable_event,
+    open_transport,
 )
-from toolreel.tools.mcp._transports import http_transport, stdio_transport
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import failed, tool_changed, tool_not_implemented
@@ -42,12 +34,11 @@ from toolreel_core._tools import failed, tool_changed, tool_not_implemented
 try:
     import anyio
     from anyio.abc import TaskGroup, TaskStatus
-    from mcp import Client, ClientSession, MCPError
+    from mcp import Client, ClientSession, MCPError, types
     from mcp.client import IncomingMessage
     from mcp.client.subscriptions import SubscriptionLost
-    from mcp.shared.dispatcher import ProgressFnT
-    from mcp.types import Implementation, Tool, ToolListChangedNotification
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+    from pydantic import ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
@@ -137,10 +128,56 @@ def describe(news: McpNews) -> str:
             assert_never(news)
 
 
+_MAX_PAGES: Final = 1_000
+_MAX_TOOLS: Final = 10_000
 _REASON_TIMEOUT: Final = 2.0
 """Seconds to wait for the reason, when a call notices the end of a connection first."""
 _RESUBSCRIBE_DELAY: Final = 1.0
 """Seconds until a lost stream of announcements is reopened."""
+
+
+# Errors that the SDK itself raises have standard codes; only their texts distinguish them from errors that
+# the server sent.
+_CLOSED: Final = "Connection closed"
+_EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
+_UNPARSED: Final = "Failed to parse"
+
+
+class _SessionForgotten(AdapterError):
+    """The server does not know the session any more; the request was not run."""
+
+
+class _NoResponse(AdapterError):
+    """A request has no usable response; the text says why."""
+
+    def __init__(self, failure: Failure, why: str) -> None:
+        super().__init__(why)
+        self.failure: Failure = failure
+
+
+@contextmanager
+def _own_errors() -> Generator[None]:
+    """Raise our own errors for a request that fails; an error of the server stays an ``MCPError``."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        what = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+        raise _NoResponse("unusable", f"its answer is not what was asked for: {what}") from None
+    except MCPError as error:
+        code, text = error.code, error.message
+        if code == SESSION_FORGOTTEN:
+            raise _SessionForgotten(text) from None
+        if code == TOO_LARGE or text.startswith(_EVENT_TOO_LARGE):
+            raise _NoResponse("too_large", text) from None
+        if code == UNREADABLE:
+            raise _NoResponse("unusable", text) from None
+        if code == types.PARSE_ERROR and text.startswith(_UNPARSED):
+            first_line, _, _ = text.partition("\n")
+            raise _NoResponse("unusable", f"its answer cannot be read: {first_line}") from None
+        if code == types.CONNECTION_CLOSED:
+            raise _NoResponse("lost", text.replace(_CLOSED, "")) from None
+        raise
 
 
 @dataclass(slots=True)
@@ -159,7 +196,7 @@ class _Connection:
 
     async def on_message(self, message: IncomingMessage) -> None:
         """Mark the tools as stale: protocol versions before 2026-07-28 send changes unsolicited."""
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, types.ToolListChangedNotification):
             self.stale = True
 
 
@@ -207,11 +244,11 @@ class Server:
         sent: list[_Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             for _ in range(2):  # the server rejects a session that it has forgotten before it runs the call
-                with suppress(SessionForgotten):
+                with suppress(_SessionForgotten):
                     return await self._run_tool(effect, tool, sent)
                 sent.clear()
             why = f"the MCP server {self.config.name!r} forgets each session at once"
-            return unavailable_event(effect, why, begun=False)
+            return failure_event(effect, "unavailable", why)
         if sent:
             how = f"did not return within {deadline or 0:g} s; it may still have effects"
         else:
@@ -222,17 +259,17 @@ class Server:
         """Run a tool on the current connection, or a new one.
 
         :param sent: takes the connection when the call is sent on it, so that it may have effects
-        :raises SessionForgotten: if the call was not run, since the server does not know the session
+        :raises _SessionForgotten: if the call was not run, since the server does not know the session
         """
         try:
             link = await self._connect()
         except ServerUnreachable as error:
             why = f"the MCP server {self.config.name!r} is not there: {error}"
-            return unavailable_event(effect, why, begun=False)
+            return failure_event(effect, "unavailable", why)
         link.calls += 1
         try:
             return await self._call_tool(effect, tool, link, sent)
-        except SessionForgotten:
+        except _SessionForgotten:
             link.forgotten = True
             raise
         finally:
@@ -247,27 +284,39 @@ class Server:
         server = f"the MCP server {self.config.name!r}"
         try:
             await self._refresh_tools(link)
-        except (UnusableResponse, MCPError) as error:
-            return unavailable_event(effect, f"{server} does not say what it offers: {error}", begun=False)
-        if rejection := self._reject_call(effect, tool):
-            return rejection
+        except (_NoResponse, MCPError) as error:
+            why = f"{server} does not say what it offers: {error}"
+            return failure_event(effect, "unavailable", why)
+        now = self._current.tools.get(tool.definition.name) if self._current else None
+        if now != tool:
+            fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
+            return ToolReturned(effect.ref, failed(effect.name, fault).text())
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            self._notify(CallProgressed(effect.name, effect.call_id, progress, total, message or ""))
+
+        # Servers that avoid duplicates look at the key.
+        meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": effect.key})
+        arguments = cast("dict[str, Any]", parse(effect.arguments))
+        params = types.CallToolRequestParams(name=tool.name, arguments=arguments, _meta=meta)
+        sent.append(link)
         try:
-            arguments = cast("dict[str, Any]", parse(effect.arguments))
-            progress = self._progress_callback(effect)
-            sent.append(link)
-            return result_event(
-                effect, await call_tool(link.session, tool.name, arguments, effect.key, progress)
-            )
+            with _own_errors():
+                # Not session.call_tool, which fails if the result does not match the tool's output schema.
+                result = await link.session.send_request(
+                    types.CallToolRequest(params=params), types.CallToolResult, progress_callback=report
+                )
+            return result_event(effect, result)
         except MCPError as error:
             return error_event(effect, error.error)
-        except ResponseTooLarge:
-            return too_large_event(effect, self.config.settings.max_message_bytes)
-        except UnusableResponse as error:
-            return invalid_result_event(effect, str(error))
-        except ConnectionLost as error:
-            return unavailable_event(
-                effect, f"{server} went away: {await _reason_of_end(link.ending, str(error))}", begun=True
-            )
+        except _NoResponse as error:
+            why = str(error)
+            if error.failure == "too_large":
+                limit = self.config.settings.max_message_bytes
+                why = f"more than {limit} bytes, which is the limit"
+            if error.failure == "lost":
+                why = f"{server} went away: {await _reason_of_end(link.ending, why)}"
+            return failure_event(effect, error.failure, why)
 
     async def _connect(self) -> _Connection:
         """The current connection, or a new one.
@@ -291,12 +340,12 @@ class Server:
         """Open a connection, and close it at its end, in one task."""
         link = _Connection()
         ending, settings = link.ending, self.config.settings
-        about = Implementation(name="toolreel", version=version("toolreel"))
+        about = types.Implementation(name="toolreel", version=version("toolreel"))
         started = requested = False
         try:
             # No cache: we list tools only when the last list is stale, and then need the current one.
             client = Client(
-                _open_transport(self.config, ending),
+                open_transport(self.config, ending),
                 message_handler=link.on_message,
                 client_info=about,
                 cache=None,
@@ -319,35 +368,36 @@ class Server:
         except Exception as error:  # noqa: BLE001 - any failure of a server must not end the run
             ending.because(_error_text(error))
         if not started:
-            raise ServerUnreachable(_with_stderr(ending))
+            raise ServerUnreachable(str(ending))
         if not requested:
             self._notify(ServerEnded(self.config.name, ending.why, ending.stderr))
 
     async def _refresh_tools(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
 
-        :raises UnusableResponse: if the server does not say what it offers
+        :raises _NoResponse: if the server does not say what it offers
         :raises MCPError: if it answers with an error
         """
         async with link.listing:
             if not link.stale:
                 return
             link.stale = False  # before the request, so that a change announced in the meantime is not missed
-            listed: list[Tool] | None = None
+            listed: list[types.Tool] | None = None
             try:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
-                    listed = await list_tools(link.session)
-            except ConnectionLost as error:
-                raise UnusableResponse(
-                    f"it went away: {await _reason_of_end(link.ending, str(error))}"
-                ) from None
+                    listed = await _list_tools(link.session)
+            except _NoResponse as error:
+                if error.failure != "lost":
+                    raise
+                why = await _reason_of_end(link.ending, str(error))
+                raise _NoResponse("lost", f"it went away: {why}") from None
             finally:
                 link.stale = link.stale or listed is None
             if listed is None:
-                raise UnusableResponse(f"no answer within {self.config.settings.start_ms} ms")
+                raise _NoResponse("unusable", f"no answer within {self.config.settings.start_ms} ms")
             self._store_tools(listed)
 
-    def _store_tools(self, listed: list[Tool]) -> None:
+    def _store_tools(self, listed: list[types.Tool]) -> None:
         """Store the current tools, and report how they differ from the previous ones."""
         before, now = self._current, server_tools(self.config.name, listed, self.config.settings)
         self._current = now
@@ -361,32 +411,29 @@ class Server:
         added = tuple(name for name in listed_now if name not in frozen)
         self._notify(DefinitionsChanged(self.config.name, changed, gone, added))
 
-    def _reject_call(self, effect: RunTool, tool: McpTool) -> ToolReturned | None:
-        now = self._current.tools.get(tool.definition.name) if self._current else None
-        if now == tool:
-            return None
-        fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
-        return ToolReturned(effect.ref, failed(effect.name, fault).text())
 
-    def _progress_callback(self, effect: RunTool) -> ProgressFnT:
-        async def report(progress: float, total: float | None, message: str | None) -> None:
-            self._notify(CallProgressed(effect.name, effect.call_id, progress, total, message or ""))
-
-        return report
-
-
-# Any: the SDK names the type of a pair of streams in a private module only.
-@asynccontextmanager
-async def _open_transport(config: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
-    match config:
-        case StdioServer():
-            transport = stdio_transport(config, ending)
-        case HttpServer():
-            transport = http_transport(config)
-        case _:
-            assert_never(config)
-    async with transport as (messages, outgoing):
-        yield LenientMessages(messages), outgoing
+async def _list_tools(session: ClientSession) -> list[types.Tool]:
+    """All tools of a server, from all pages; none if it does not support tools."""
+    tools: list[types.Tool] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    while len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
+        try:
+            with _own_errors():
+                page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        except MCPError as error:
+            if error.code == types.METHOD_NOT_FOUND:
+                return tools
+            raise
+        tools += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            return tools
+        if cursor in seen:
+            log("tools", "warning", "listing_ended", {"why": f"the server repeats its cursor {cursor!r}"})
+            return tools
+        seen.add(cursor)
+    raise _NoResponse("unusable", f"it goes on listing tools after {len(tools)} of them")
 
 
 async def _subscribe_to_changes(client: Client, link: _Connection) -> None:
@@ -431,9 +478,4 @@ def _root_cause(error: BaseException) -> BaseException:
     if not isinstance(error, BaseExceptionGroup):
         return error
     causes = [_root_cause(each) for each in error.exceptions]
-    return next((each for each in causes if not isinstance(each, MCPError | ConnectionLost)), causes[0])
-
-
-def _with_stderr(ending: ConnectionEnd) -> str:
-    last = ending.stderr.strip()
-    return f"{ending.why}; end of its stderr:\n{last}" if last else ending.why
+    return next((each for each in causes if not isinstance(each, MCPError | _NoResponse)), causes[0])

@@ -14,22 +14,17 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from subprocess import PIPE
-from typing import Any, Final, NamedTuple, cast
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypeAlias, cast
 
-from toolreel._internal import MissingExtra
-from toolreel.tools.mcp._config_file import HttpServer, StdioServer
-from toolreel.tools.mcp._results import (
-    SESSION_FORGOTTEN,
-    UNREADABLE,
-    ConnectionEnd,
-    ServerUnreachable,
-    replacing_error,
-    too_large_error,
-)
-from toolreel_core._jsontext import Json, finite, read_tolerant
+from toolreel._internal import AdapterError, MissingExtra
+from toolreel.tools import exit_words
+from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
+from toolreel.tools.mcp._results import UNKNOWN_BLOCK
+from toolreel_core._jsontext import Json, canonical, finite, read_tolerant
 
 try:
     import anyio
@@ -41,76 +36,107 @@ try:
     from mcp.client.stdio import get_default_environment
     from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
     from mcp.shared.message import SessionMessage
+    from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
+# Error codes of our own, outside the range that JSON-RPC reserves.
+TOO_LARGE: Final = -1_000_001
+"""A response exceeds the limit."""
+SESSION_FORGOTTEN: Final = -1_000_002
+"""The server does not know the session, and has not run the request."""
+UNREADABLE: Final = -1_000_003
+"""A response cannot be read."""
+
+
+class ServerUnreachable(AdapterError):
+    """A server cannot be started or reached; the text is the reason, without the server's name."""
+
+
+class ConnectionEnd:
+    """State of a connection's end; only the first reason is kept."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.stderr = ""
+        """The last output of the server's process to stderr."""
+        self.requested = False
+        """We asked for the end, so it is not reported."""
+        self.over = anyio.Event()
+        """Set when the connection shall close, or is closed."""
+        self.explained = anyio.Event()
+
+    def because(self, why: str) -> None:
+        """End the connection, and keep the reason if it is the first: later ones are consequences."""
+        self.why = self.why or why
+        self.over.set()
+        self.explained.set()
+
+    def __str__(self) -> str:
+        """The reason, with the end of stderr."""
+        last = self.stderr.strip()
+        return f"{self.why}; end of its stderr:\n{last}" if last else self.why
+
+
+# Any: the SDK names the type of a pair of streams in a private module only.
+@asynccontextmanager
+async def open_transport(server: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
+    """Connect to a server; end its process or its session when the context exits.
+
+    :param ending: receives the reason of the end, and the tail of stderr
+    :raises ServerUnreachable: if it cannot be started
+    :raises httpx2.HTTPError: in a group, if it cannot be reached
+    """
+    transport = _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
+    async with transport as (messages, outgoing):
+        yield LenientMessages(messages), outgoing
+
+
+def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+    """An error in place of a response that cannot be used, so that only its request fails."""
+    error = types.ErrorData(code=code, message=message)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
+
+
+def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
+    """The error for an oversized response."""
+    return replacing_error(request_id, TOO_LARGE, "its answer exceeds the limit")
+
+
 _PARENT, _STARTED = 1, 19
 """Fields of /proc/PID/stat, counted from the one after the name of the command."""
-_GONE: Final = (FileNotFoundError, ProcessLookupError)
 
 
-class KnownProcess(NamedTuple):
-    """A process by what no other one shares: a pid alone is used again after its process has ended."""
+def running_processes() -> dict[int, tuple[int, int]]:
+    """By pid, the pid of the parent of each process and its start in clock ticks; empty but on Linux.
 
-    pid: int
-    started: int
-    """In clock ticks since the system started."""
+    A pid alone does not identify a process: it is used again after its process has ended.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        with suppress(FileNotFoundError, ProcessLookupError, NotADirectoryError):
+            if name.isdecimal():
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    # The name of the command is in brackets, and may itself hold brackets and spaces.
+                    fields = file.read().rpartition(b")")[2].split()
+                found[int(name)] = int(fields[_PARENT]), int(fields[_STARTED])
+    return found
 
 
-def known_process(pid: int) -> KnownProcess | None:
-    """The process that has a pid now."""
-    found = _process_of(pid)
-    return found[0] if found else None
-
-
-def with_descendants(known: frozenset[KnownProcess]) -> frozenset[KnownProcess]:
-    """Those processes that still run, and all that these started.
+def with_descendants(known: Mapping[int, int]) -> dict[int, int]:
+    """Those processes that still run, and all that these started: the start of each, by its pid.
 
     A process whose parent has ended is no longer found through it: look while the parent runs, and pass on
     what was found.
     """
-    children = _processes_by_parent()
-    found: set[KnownProcess] = set()
-    left = [each for each in known if known_process(each.pid) == each]
-    while left:
-        process = left.pop()
-        if process not in found:
-            found.add(process)
-            left += children.get(process.pid, ())
-    return frozenset(found)
-
-
-def kill(known: frozenset[KnownProcess]) -> None:
-    """Kill those processes that still run."""
-    for process in known:
-        if known_process(process.pid) == process:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process.pid, signal.SIGKILL)
-
-
-def _processes_by_parent() -> Mapping[int, list[KnownProcess]]:
-    """All processes, by the pid of their parent."""
-    children: dict[int, list[KnownProcess]] = {}
-    if sys.platform == "linux":
-        for name in os.listdir("/proc"):
-            if name.isdecimal() and (found := _process_of(int(name))):
-                process, parent = found
-                children.setdefault(parent, []).append(process)
-    return children
-
-
-def _process_of(pid: int) -> tuple[KnownProcess, int] | None:
-    """A process, and the pid of its parent."""
-    if sys.platform != "linux":
-        return None
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name of the command is in brackets, and may itself hold brackets and spaces.
-            fields = file.read().rpartition(b")")[2].split()
-    except _GONE:
-        return None
-    return KnownProcess(pid, int(fields[_STARTED])), int(fields[_PARENT])
+    running = running_processes()
+    found: dict[int, int] = {}
+    more = {pid: began for pid, began in known.items() if pid in running and running[pid][1] == began}
+    while more:
+        found |= more
+        more = {pid: began for pid, (parent, began) in running.items() if parent in more and pid not in found}
+    return found
 
 
 _STDERR_TAIL: Final = 4096
@@ -125,12 +151,12 @@ SDK blocks until the server has read the notification of the cancellation, up to
 _EDGE_BYTES: Final = 512
 """Bytes kept of each end of an oversized line."""
 
-# The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
-# the result does not match.
-# A line that is meant as a message, or the first line of one that is wrapped.
-_MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
 _SAMPLE: Final = 80
 """Bytes of an unreadable line that an error shows."""
+# A line that is meant as a message, or the first line of one that is wrapped.
+_MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
+# The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
+# the result does not match.
 _VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID: Final = rb'"id"\s*:\s*"?(\d{1,15})"?'
 _FIRST: Final = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
@@ -143,20 +169,16 @@ _BROKEN: Final = (
     anyio.ClosedResourceError,
 )
 
+_Messages: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
+
 
 @asynccontextmanager
-async def stdio_transport(
+async def _stdio(
     server: StdioServer, ending: ConnectionEnd
-) -> AsyncGenerator[
-    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
-]:
-    """Start a server; on leaving the context, end it and all processes that it started.
-
-    :param ending: receives the reason of the end, and the tail of stderr
-    :raises ServerUnreachable: if it cannot be started
-    """
+) -> AsyncGenerator[tuple[_Messages, MemoryObjectSendStream[SessionMessage]]]:
+    """Start a server; on leaving the context, end it and all processes that it started."""
     process = await _start_process(server)
-    family = frozenset(known for known in [known_process(process.pid)] if known)
+    family = {pid: began for pid, (_, began) in running_processes().items() if pid == process.pid}
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -246,66 +268,57 @@ class _Conversation:
                 # The buffer has at least `limit` bytes of the line: drop them, and continue to its end.
                 chunk = await lines.receive_exactly(self._limit)
                 head, tail, size = head or chunk[:_EDGE_BYTES], chunk[-_EDGE_BYTES:], size + len(chunk)
-                self._count_bytes(len(chunk))
+                self._count_noise(len(chunk))
                 continue
-            size += len(line)
-            if size > self._limit:
-                lost = self._fail_requests(
-                    answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:])
-                )
-                return [too_large_error(each) for each in lost]
-            return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
+            if size + len(line) <= self._limit:
+                return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
+            request_id = answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:])
+            return [too_large_error(each) for each in self._lose(request_id)]
         return []
 
     def _parse_line(self, line: bytes) -> list[types.JSONRPCMessage]:
-        """The messages of a line; if it is a response that cannot be read, errors that replace it."""
-        # Most other output does not start like a message, which saves parsing it.
-        if line.startswith(b"{"):
-            with suppress(ValueError):
-                return self._without_answered(
-                    types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                )
-        if _MESSAGE.match(line):
-            tree = read_tolerant(line.decode("utf-8", "replace")).value_or(None)
-            batch = tree if isinstance(tree, list) else [tree]
-            return [message for each in batch for message in self._mend_message(finite(each), line)]
-        self._count_bytes(len(line) + 1)
-        return []
-
-    def _without_answered(self, message: types.JSONRPCMessage) -> list[types.JSONRPCMessage]:
-        """The message; the id of a response as it was in its request."""
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            if isinstance(message.id, str) and message.id.isdecimal() and message.id not in self._pending:
-                message.id = int(message.id)
-            if message.id is None:  # the server could not read which request it was
-                return [message.model_copy(update={"id": each}) for each in self._fail_requests(None)]
-            self._pending.discard(message.id)
-        return [message]
-
-    def _mend_message(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
-        """A message that is nearly one; for a response that is not, errors that replace it."""
-        if isinstance(tree, Mapping):
-            with suppress(ValueError):
-                whole = {"jsonrpc": "2.0", **tree}
-                return self._without_answered(
-                    types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
-                )
-        if b'"method"' in line[:_EDGE_BYTES]:
-            self._count_bytes(len(line) + 1)
+        """The messages of a line; if one is a response that cannot be read, errors that replace it."""
+        if not _MESSAGE.match(line):
+            self._count_noise(len(line) + 1)
             return []
-        known = tree.get("id") if isinstance(tree, Mapping) else None
-        request_id = known if isinstance(known, int | str) else None
-        request_id = request_id or answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
-        why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
-        return [replacing_error(each, UNREADABLE, why) for each in self._fail_requests(request_id)]
+        tree = read_tolerant(line.decode("utf-8", "replace")).map(finite).value_or(None)
+        messages = list[types.JSONRPCMessage]()
+        for each in tree if isinstance(tree, list) else [tree]:
+            try:
+                whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", each)}
+                message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
+            except (TypeError, ValueError):
+                messages += self._replace(each, line)
+                continue
+            if isinstance(message, types.JSONRPCResponse):
+                self._pending.discard(message.id)
+            elif isinstance(message, types.JSONRPCError):
+                # Without an id, the server could not read which request it was.
+                answered = self._lose(None) if message.id is None else {message.id}
+                self._pending -= answered
+                messages += [message.model_copy(update={"id": request}) for request in answered]
+                continue
+            messages.append(message)
+        return messages
 
-    def _fail_requests(self, request_id: types.RequestId | None) -> set[types.RequestId]:
+    def _replace(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
+        """The errors that replace a response that cannot be read."""
+        if b'"method"' in line[:_EDGE_BYTES]:
+            self._count_noise(len(line) + 1)
+            return []
+        request_id = tree.get("id") if isinstance(tree, Mapping) else None
+        if not isinstance(request_id, int | str):
+            request_id = answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
+        why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
+        return [replacing_error(each, UNREADABLE, why) for each in self._lose(request_id)]
+
+    def _lose(self, request_id: types.RequestId | None) -> set[types.RequestId]:
         """The requests that a lost response answers: all pending ones, if its id is unknown."""
         lost = {request_id} if request_id in self._pending else set(self._pending)
         self._pending -= lost
         return lost
 
-    def _count_bytes(self, size: int) -> None:
+    def _count_noise(self, size: int) -> None:
         self._noise += size
         if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
@@ -318,7 +331,7 @@ class _Conversation:
         if self._ending.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            self._ending.because(_exit_words(await self._process.wait()))
+            self._ending.because(f"it {exit_words(await self._process.wait())}")
         self._ending.because("it closed its output")
 
 
@@ -340,7 +353,7 @@ async def _keep_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
             ending.stderr = tail.decode("utf-8", "replace")
 
 
-async def _end_process(process: Process, family: frozenset[KnownProcess], *, at_once: bool) -> None:
+async def _end_process(process: Process, family: Mapping[int, int], *, at_once: bool) -> None:
     """Shut down as the protocol says: close stdin, then SIGTERM, then SIGKILL, to the whole group.
 
     What left the group is killed at the end. It is looked for before each step, while the server still runs.
@@ -358,7 +371,9 @@ async def _end_process(process: Process, family: frozenset[KnownProcess], *, at_
             await process.wait()
             break
     _signal_process(process, sigkill)  # children that outlive the server
-    kill(with_descendants(family))
+    for pid in with_descendants(family):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, sigkill)
 
 
 def _signal_process(process: Process, how: signal.Signals) -> None:
@@ -369,27 +384,14 @@ def _signal_process(process: Process, how: signal.Signals) -> None:
             os.killpg(process.pid, how)
 
 
-def _exit_words(status: int) -> str:
-    if status >= 0:
-        return f"it ended with exit code {status}"
-    with suppress(ValueError):  # a real-time signal has no name
-        return f"it was ended by {signal.Signals(-status).name}"
-    return f"it was ended by signal {-status}"
-
-
 _TIMEOUT: Final = httpx2.Timeout(30.0, read=None)
 """No read timeout: the host enforces the deadline of a call."""
 _REJECTED: Final = frozenset({400, 404, 410})
 """Statuses of a request that was not run."""
 
 
-# Any: the SDK names the type of a pair of streams in a private module only.
 @asynccontextmanager
-async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
-    """Connect to a server; end its session when the context exits.
-
-    :raises httpx2.HTTPError: in a group, if the server cannot be reached
-    """
+async def _http(server: HttpServer) -> AsyncGenerator[Any]:
     limit = server.settings.max_message_bytes
 
     async def bound(response: httpx2.Response) -> None:
@@ -407,72 +409,162 @@ async def http_transport(server: HttpServer) -> AsyncGenerator[Any]:
 
 async def _limit_body(response: httpx2.Response, limit: int) -> None:
     """Limit a body that the SDK reads as a whole; replace an unusable one by an error with the reason."""
-    request = response.request
-    if request.method != "POST":
+    request, kind = response.request, response.headers.get("content-type", "").lower()
+    if request.method != "POST" or (kind.startswith("text/event-stream") and not response.is_error):
         return
     request_id = json.loads(request.content).get("id")  # written by the SDK
     stream = cast("httpx2.AsyncByteStream", response.stream)
-    body = _Body(stream, limit, request_id)
-    refusal: types.JSONRPCError | None = None
+    content, refusal = b"", None
     if "content-encoding" in response.headers:
         why = "its answer is compressed, although the request ruled that out"
         refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
-    elif response.is_error:
+    else:
+        async for chunk in stream:
+            content += chunk
+            if len(content) > limit:
+                content = _encode_message(too_large_error(request_id))
+                break
         # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
         # the protocol says, or with 400, as the examples of the TypeScript SDK do.
-        content = b"".join([chunk async for chunk in body])
-        unknown = response.status_code == 404 or b"session" in content.lower()
-        if MCP_SESSION_ID in request.headers and unknown and response.status_code in _REJECTED:
+        if (
+            MCP_SESSION_ID in request.headers
+            and response.status_code in _REJECTED
+            and (response.status_code == 404 or b"session" in content.lower())
+        ):
             refusal = replacing_error(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
-        elif not _has_type(response, "application/json"):
+        elif response.is_error and not kind.startswith("application/json"):
             why = f"it answered with HTTP status {response.status_code}"
             refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
-        response.stream = httpx2.ByteStream(content)
-    elif not _has_type(response, "text/event-stream"):
-        response.stream = body
-    if refusal:
-        # Not response.aclose(), after which the new body could not be read either.
-        await stream.aclose()
+    # Not response.aclose(), after which the new body could not be read either.
+    await stream.aclose()
+    if refusal is not None:
         response.headers.pop("content-encoding", None)
         response.headers["content-type"] = "application/json"
-        response.stream = httpx2.ByteStream(_encode_message(refusal))
-
-
-def _has_type(response: httpx2.Response, media_type: str) -> bool:
-    return response.headers.get("content-type", "").lower().startswith(media_type)
+        content = _encode_message(refusal)
+    response.stream = httpx2.ByteStream(content)
 
 
 def _encode_message(message: types.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-class _Body(httpx2.AsyncByteStream):
-    """A body with a limit; if it exceeds the limit, an error replaces it."""
+LISTED_SCHEMA: Final = "toolreel/inputSchema"
+"""Key in ``_meta`` of a listed tool: its input schema, which the SDK would not accept."""
+_LONGEST: Final = 1_000
+"""Characters of a text in an unknown block that are kept; more are most likely bytes."""
 
-    def __init__(
-        self, stream: httpx2.AsyncByteStream, limit: int, request_id: types.RequestId | None
+
+class _Schema(BaseModel):
+    """What the SDK demands of an input schema."""
+
+    draft: str = Field("", alias="$schema")
+    type: Literal["object"]
+    properties: dict[str, dict[str, Any] | bool] = {}
+    required: list[str] = []
+
+
+_BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(types.ContentBlock)
+
+
+class LenientMessages:
+    """The stream of a server's messages, with what the SDK would reject as a whole mended.
+
+    Of a list of tools it accepts all or none, and so of the blocks of a result.
+    """
+
+    def __init__(self, messages: Any) -> None:  # noqa: ANN401 - a private type of the SDK
+        self._messages = messages
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the other attributes of a stream
+        return getattr(self._messages, name)
+
+    async def __aenter__(self) -> Self:
+        await self._messages.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self._stream = stream
-        self._limit = limit
-        self._request_id = request_id
+        await self._messages.__aexit__(kind, error, at)
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = bytearray()
-        async for chunk in self._stream:
-            body += chunk
-            if len(body) > self._limit:
-                body = bytearray(_encode_message(too_large_error(self._request_id)))
-                break
-        # Passed on at the end only, because the SDK parses the body as a whole anyway.
-        yield self._with_request_id(bytes(body))
+    def __aiter__(self) -> Self:
+        return self
 
-    def _with_request_id(self, body: bytes) -> bytes:
-        """The body, with the id of its request: the SDK waits for the same one, of the same type."""
-        with suppress(ValueError):
-            message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
-            if getattr(message, "id", None) != self._request_id:
-                return _encode_message(message.model_copy(update={"id": self._request_id}))
-        return body
+    async def __anext__(self) -> SessionMessage | Exception:
+        received: SessionMessage | Exception = await anext(self._messages)
+        match received:
+            # An empty list of Go is written as null.
+            case SessionMessage(
+                message=types.JSONRPCResponse(result={"tools": [*_] | None as tools} as result)
+            ):
+                result["tools"] = [_used_fields(tool) for tool in tools or () if isinstance(tool, dict)]
+            case SessionMessage(message=types.JSONRPCResponse(result=result)) if (
+                "content" in result or "structuredContent" in result
+            ):
+                _mend_result(result)
+            case _:
+                pass
+        return received
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+
+def _used_fields(listed: dict[str, Any]) -> dict[str, Any]:
+    """What is used of a listed tool, without the fields that are not what they should be."""
+    meta = listed.get("_meta")
+    tool: dict[str, Any] = {
+        "name": listed["name"] if isinstance(listed.get("name"), str) else "",
+        "inputSchema": listed.get("inputSchema"),
+        "_meta": meta if isinstance(meta, dict) else {},
+    }
+    tool |= {key: listed[key] for key in ("title", "description") if isinstance(listed.get(key), str)}
+    if _is_valid(types.ToolAnnotations.model_validate, annotations := listed.get("annotations")):
+        tool["annotations"] = annotations
+    if not _is_valid(_Schema.model_validate, tool["inputSchema"]):
+        tool["_meta"] = {**tool["_meta"], LISTED_SCHEMA: tool["inputSchema"]}
+        tool["inputSchema"] = {"type": "object"}
+    return tool
+
+
+def _is_valid(validate: Callable[[Any], object], tree: object) -> bool:
+    try:
+        validate(tree)
+    except ValidationError:
+        return False
+    return True
+
+
+def _mend_result(result: dict[str, Any]) -> None:
+    """Make the result of a call one that the SDK accepts."""
+    structured, content = result.get("structuredContent"), result.get("content")
+    if structured is not None and not isinstance(structured, dict):
+        result["structuredContent"] = {"result": structured}  # older protocols allow objects only
+    if content is None:
+        result["content"] = []
+    elif isinstance(content, list):
+        result["content"] = [_mend_block(block) for block in content]
+
+
+def _mend_block(block: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+    """The block, without annotations if these are wrong; any other that the SDK does not know as text."""
+    if _is_valid(_BLOCK.validate_python, block):
+        return dict(block)
+    if isinstance(block, dict):
+        bare = {key: value for key, value in block.items() if key not in {"annotations", "_meta", "icons"}}
+        if _is_valid(_BLOCK.validate_python, bare):
+            return bare
+    kind = block.get("type") if isinstance(block, dict) else None
+    what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
+    text = canonical(finite(_shorten_texts(block)))
+    return {"type": "text", "text": text, "_meta": {UNKNOWN_BLOCK: what}}
+
+
+def _shorten_texts(value: Json) -> Json:
+    """The value, without most of its long texts."""
+    match value:
+        case str() if len(value) > _LONGEST:
+            return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} characters left out)"
+        case dict():
+            return {key: _shorten_texts(item) for key, item in value.items()}
+        case list():
+            return [_shorten_texts(item) for item in value]
+        case _:
+            return value

@@ -78,38 +78,34 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
     :param strict: whether what does not follow the specification is an error
     :raises SkillError: with everything that is wrong with it
     """
-    text, warnings = text.replace("\r\n", "\n"), list[str]()
-    if not strict and (begun := text.removeprefix("\ufeff").lstrip()) != text:
+    text, problems = text.replace("\r\n", "\n"), list[str]()
+    if (begun := text.removeprefix("\ufeff").lstrip()) != text:
         text = begun
-        warnings.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
-    if not strict and not text.startswith(_MARK):
-        warnings.append(f"it has to begin with front matter, a line {_MARK!r}")
+        problems.append("it has to begin with front matter; a byte-order mark or blanks stand before it")
+    if not text.startswith(_MARK):
+        problems.append(f"it has to begin with front matter, a line {_MARK!r}")
         text = f"{_MARK}\n{_MARK}\n{text}"
     head, body = _split_front_matter(text)
-    if not strict and not head.strip():
-        head = "{}"
     try:
-        fields = _parse_fields(head)
+        fields = _parse_fields(head if head.strip() else "{}")
     except SkillError as error:
-        if strict or (quoted := _quote_texts(head)) == head:
+        if (quoted := _quote_texts(head)) == head:
             raise
         fields = _parse_fields(quoted)
-        warnings.append(str(error))
+        problems.append(str(error))
     name = unicodedata.normalize("NFKC", _text_field(fields, "name"))
-    description = _text_field(fields, "description")
-    problems = [*_find_problems(fields, name, folder)]
-    if not strict:
-        name = _WORDS.sub("-", (name or folder).lower()).strip("-")
-        # The first line that is no heading says what a skill is for, where nothing else does.
-        lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
-        description = description or next(filter(None, lines), "")
+    problems += _find_problems(fields, name, folder)
+    name = _WORDS.sub("-", (name or folder).lower()).strip("-")
+    # The first line that is no heading says what a skill is for, where nothing else does.
+    lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
+    description = _text_field(fields, "description") or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
     front_matter = canonical(fields)
     if sound(front_matter) != front_matter:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
-    told = (*warnings, *problems)
-    return Manifest(name, description, _text_field(fields, "compatibility"), body, front_matter, told)
+    compatibility = _text_field(fields, "compatibility")
+    return Manifest(name, description, compatibility, body, front_matter, tuple(problems))
 
 
 def _quote_texts(head: str) -> str:
@@ -125,8 +121,7 @@ def _split_front_matter(text: str) -> tuple[str, str]:
     """The front matter and the body."""
     first, *lines = text.split("\n")
     if first.rstrip() != _MARK:
-        hint = " after a byte-order mark; save it without one" * first.startswith("\ufeff" + _MARK)
-        raise SkillError(f"it has to begin with front matter, a line '---'{hint}")
+        raise SkillError("it has to begin with front matter, a line '---'")
     end = next((at for at, line in enumerate(lines) if line.rstrip() == _MARK), None)
     if end is None:
         raise SkillError("its front matter is not closed; put a line '---' below it")
@@ -395,43 +390,47 @@ def _skill_places(folder: Path) -> list[tuple[Path, bool]]:
         what = "it is not a folder" if folder.exists() else "there is no such folder"
         raise SkillError(f"{folder}: {what}; correct --skills, or the path that was given")
     places: list[tuple[Path, bool]] = []
-    pending, count = [(folder, 0, False)], 0
-    while pending:
-        at, depth, linked = pending.pop()
-        count += 1
+    for count, (here, folders, _) in enumerate(_visible_entries(folder), 1):
         if count > _MAX_FOLDERS:
             raise SkillError(f"{folder}: more than {_MAX_FOLDERS} folders; name the one with the skills")
-        if _manifest_name(at) is not None:
-            places.append((at, linked))
-        elif depth < _MAX_DEPTH and not linked:
-            inner = [entry for entry in reversed(_sorted_entries(at)) if entry.is_dir()]
-            pending += [(at / entry.name, depth + 1, entry.is_symlink()) for entry in inner]
+        if _manifest_name(here) is not None:
+            places.append((here, False))
+            folders.clear()
+        elif len(here.relative_to(folder).parts) == _MAX_DEPTH:
+            folders.clear()
+        for link in (here / name for name in folders if (here / name).is_symlink()):
+            places += [(link, True)] if _manifest_name(link) is not None else []
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
-    return places
+    return sorted(places)
 
 
 def _skill_files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
     files: list[SkillFile] = []
-    pending = [folder]
-    while pending:
-        at = pending.pop()
-        for entry in _sorted_entries(at):
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(at / entry.name)
-            elif entry.is_file(follow_symlinks=False):
-                path = (at / entry.name).relative_to(folder).as_posix()
-                files += [SkillFile(path, entry.stat(follow_symlinks=False).st_size)] * (path != manifest)
-        if len(files) + len(pending) > _MAX_FILES:
+    for count, (here, folders, names) in enumerate(_visible_entries(folder)):
+        if count + len(folders) + len(files) + len(names) > _MAX_FILES:
             raise SkillError(f"its folder has more than {_MAX_FILES} files; a skill has a few dozen")
+        for path in (here / name for name in names):
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode) and path != folder / manifest:
+                files.append(SkillFile(path.relative_to(folder).as_posix(), found.st_size))
     return tuple(sorted(files, key=lambda file: file.path))
 
 
-def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
-    """The entries of a folder, sorted by name, without hidden ones and names that are not UTF-8."""
-    try:
-        with os.scandir(folder) as entries:
-            names = {entry.name: entry for entry in entries if sound(entry.name) == entry.name}
-    except OSError as error:
-        raise SkillError(f"{folder}: cannot be read: {error.strerror}") from None
-    return [names[name] for name in sorted(names) if name[0] != "." and name not in _SKIPPED_FOLDERS]
+def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """The folders below one, with the names of the folders and files in each, as :func:`os.walk` has them.
+
+    Links are not followed; hidden entries and names that are not UTF-8 are left out.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise SkillError(f"{error.filename}: cannot be read: {error.strerror}")
+
+    def visible(names: list[str]) -> list[str]:
+        return sorted(
+            name for name in names if name[0] != "." and name not in _SKIPPED_FOLDERS and sound(name) == name
+        )
+
+    for here, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = visible(folders)
+        yield Path(here), folders, visible(names)

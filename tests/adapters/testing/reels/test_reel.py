@@ -59,31 +59,19 @@ def recorded(files: ReelFiles, runs: str, tool: Tool | Callable[..., object] = s
 @each_colour
 def test_a_run_replays_with_its_approvals_and_its_tools(files: ReelFiles, runs: str) -> None:
     done = recorded(files, runs, GUARDED)
+    assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
+    given: list[Tool | Callable[..., object]] = [GUARDED]
+    for tools in (given, None):  # without tools, the journal answers for them
+        reel = Reel(files)
+        assert held(reel, runs, asking(GUARDED), tools) == done
+        reel.finish()
+    if runs != "sync":  # a host that blocks does for an async run, too
+        host = PythonTools([GUARDED])
+        task = partial(Reel(files).arun, asking(GUARDED), host, approver=ImmediateApprover(Always()))
+        assert anyio.run(task, backend=runs) == done
+    files.journal(1).unlink()  # as a recording of another client has none
     reel = Reel(files)
     assert held(reel, runs, asking(GUARDED), [GUARDED]) == done
-    reel.finish()
-    assert_reel(done).noted("approval_asked").calls("stock").completed("There are 4.")
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_host_that_blocks_does_for_an_async_run_too(files: ReelFiles, backend: str) -> None:
-    done = recorded(files, "sync")
-    reel = Reel(files)
-    assert anyio.run(partial(reel.arun, asking(), PythonTools([stock])), backend=backend) == done
-
-
-@each_colour
-def test_without_tools_the_journal_answers_for_them(files: ReelFiles, runs: str) -> None:
-    done = recorded(files, runs)
-    assert held(Reel(files), runs, asking(), None) == done
-
-
-@each_colour
-def test_a_cassette_of_another_client_needs_no_journal(files: ReelFiles, runs: str) -> None:
-    done = recorded(files, runs)
-    files.journal(1).unlink()
-    reel = Reel(files)
-    assert held(reel, runs, asking(), [stock]) == done
     reel.finish()
 
 

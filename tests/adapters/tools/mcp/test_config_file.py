@@ -38,7 +38,7 @@ def test_servers_that_are_processes() -> None:
         "cwd": "${HOME}",
     }
     args = ("mcp-server-git", "--repository", "/home/ana/work")
-    assert only(entry) == StdioServer("s", "uvx", args, {"KEY": "sesame"}, Path("/home/ana"))
+    assert only(entry) == StdioServer("s", "uvx", args, {"KEY": "sesame"}, "/home/ana")
 
 
 @pytest.mark.parametrize("kind", [{}, {"type": "http"}, {"transport": "streamable-http"}])
@@ -76,8 +76,8 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
     [
         (3, "mcpServers.s: expected an object, got 3"),
         ({}, "mcpServers.s.command: expected a text, it is missing"),
-        ({"command": "x", "args": "a b"}, "mcpServers.s.args: expected a list of texts, got 'a b'"),
-        ({"command": "x", "args": ["a", 3]}, "mcpServers.s.args[1]: expected a text, got 3"),
+        ({"command": "x", "args": "a b"}, 'mcpServers.s.args: expected an array, got "a b"'),
+        ({"command": "x", "args": ["a", 3]}, "mcpServers.s.args.1: expected a text, got 3"),
         ({"command": "x", "env": {"A": 3}}, "mcpServers.s.env.A: expected a text, got 3"),
         (
             {"command": "x", "env": {"A": "${NOT_SET}"}},
@@ -95,15 +95,15 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
         ),
         (
             {"command": "x", "toolreel": {"allow": "a"}},
-            "mcpServers.s.toolreel.allow: expected a list of texts, got 'a'",
+            'mcpServers.s.toolreel.allow: expected an array, got "a"',
         ),
         (
             {"command": "x", "toolreel": {"trust_hints": "yes"}},
-            "mcpServers.s.toolreel.trust_hints: expected true or false, got 'yes'",
+            'mcpServers.s.toolreel.trust_hints: expected true or false, got "yes"',
         ),
         (
             {"command": "x", "toolreel": {"deadline_ms": 0}},
-            "mcpServers.s.toolreel.deadline_ms: expected a whole number of at least 1, got 0",
+            "mcpServers.s.toolreel: deadline_ms: expected a whole number of at least 1, got 0",
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_file_is_read_and_named_where_it_cannot_be(tmp_path: Path) -> None:
     assert "a" in complaint(McpConfigError, lambda: read_mcp_servers(path))
     path.write_text('{"servers": {}}')
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)) == (
-        f"{path}: mcpServers: expected an object, it is missing"
+        f"{path}: mcpServers: expected an object, got null"
     )
     path.write_bytes(b"\xff")
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)).endswith("it is not UTF-8")

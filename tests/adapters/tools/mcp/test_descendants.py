@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE
 
 import pytest
 
 from tests.adapters.tools.processes import alive
 from tests.patience import eventually
 from tests.samples import complaint
-from tests.servers.mcp_servers_here import called, codes, data, rude
+from tests.servers.mcp_servers_here import called, data, rude
 from toolreel._internal import McpServerError
-from toolreel.tools.mcp import KnownProcess, McpTools, kill, known_process, with_descendants
+from toolreel.tools.mcp import McpTools, running_processes, with_descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process started which")
-
-SLEEPS = "import time; time.sleep(600)"
-STARTS = f"""
-import subprocess, sys
-child = subprocess.Popen([sys.executable, "-S", "-E", "-c", {SLEEPS!r}], start_new_session=True)
-print(child.pid, flush=True)
-input()
-"""
-
-
-@contextmanager
-def parent_and_child(command: str = sys.executable) -> Generator[tuple[Popen[str], int]]:
-    """A process that ends at a line of input, and the pid of its child in a session of its own."""
-    with Popen([command, "-S", "-E", "-c", STARTS], stdin=PIPE, stdout=PIPE, text=True) as parent:
-        assert parent.stdout
-        child = known_process(int(parent.stdout.readline()))
-        assert child
-        try:
-            yield parent, child.pid
-        finally:
-            parent.kill()
-            kill(frozenset({child}))
-
-
-def family_of(pid: int) -> frozenset[KnownProcess]:
-    first = known_process(pid)
-    assert first
-    return with_descendants(frozenset({first}))
 
 
 def pids_in(noted: Path) -> list[int]:
@@ -58,43 +30,27 @@ def all_gone(pids: list[int]) -> bool:
     return not any(alive(pid) for pid in pids)
 
 
-def test_a_child_in_a_session_of_its_own_is_found_and_killed() -> None:
-    with parent_and_child() as (parent, child):
-        family = family_of(parent.pid)
-        assert {each.pid for each in family} == {parent.pid, child}
-        kill(family)
-        eventually(lambda: not alive(child) and not alive(parent.pid), "both are killed")
-
-
-def test_a_child_stays_known_after_its_parent_has_gone() -> None:
-    with parent_and_child() as (parent, child):
-        family = family_of(parent.pid)
+def test_a_process_is_known_by_its_start_and_stays_known_after_its_parent(tmp_path: Path) -> None:
+    odd = tmp_path / ") S 1 1 (x"  # the name of a command does not mislead
+    odd.symlink_to(Path(sys.executable).resolve())
+    sleeps = [sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)"]
+    starts = (
+        "import subprocess; "
+        f"print(subprocess.Popen({sleeps!r}, start_new_session=True).pid, flush=True); input()"
+    )
+    with subprocess.Popen([odd, "-S", "-E", "-c", starts], stdin=PIPE, stdout=PIPE, text=True) as parent:
+        assert parent.stdout
         assert parent.stdin
+        child = int(parent.stdout.readline())
+        began = {pid: start for pid, (_, start) in running_processes().items()}
+        family = with_descendants({parent.pid: began[parent.pid]})
+        assert family == {pid: began[pid] for pid in (parent.pid, child)}
+        assert with_descendants({pid: start - 1 for pid, start in family.items()}) == {}
         parent.stdin.close()
         parent.wait()
-        assert {each.pid for each in with_descendants(family)} == {child}
-
-
-def test_the_name_of_a_command_does_not_mislead(tmp_path: Path) -> None:
-    odd = tmp_path / ") S 1 1 (x"
-    odd.symlink_to(Path(sys.executable).resolve())
-    with parent_and_child(str(odd)) as (parent, child):
-        assert {each.pid for each in family_of(parent.pid)} == {parent.pid, child}
-
-
-def test_another_process_under_a_known_pid_is_left_alone_with_its_children() -> None:
-    with parent_and_child() as (parent, child):
-        earlier = frozenset(KnownProcess(each.pid, each.started - 1) for each in family_of(parent.pid))
-        assert with_descendants(earlier) == frozenset()
-        kill(earlier)
-        assert parent.poll() is None
-        assert alive(child)
-
-
-def test_a_process_that_has_gone_is_not_known() -> None:
-    ended = subprocess.Popen([sys.executable, "-S", "-E", "-c", ""])
-    ended.wait()
-    assert known_process(ended.pid) is None
+        assert with_descendants(family) == {child: began[child]}
+        os.kill(child, signal.SIGKILL)
+        eventually(lambda: child not in running_processes(), "the child is gone")
 
 
 def test_what_a_server_started_in_other_sessions_ends_with_it(tmp_path: Path) -> None:
@@ -118,10 +74,3 @@ def test_the_same_for_a_server_that_is_killed_at_its_deadline(tmp_path: Path) ->
         if pids_in(noted):
             break
     eventually(lambda: all_gone(pids_in(noted)), "the server and what it started have ended")
-
-
-def test_the_same_for_a_server_that_is_killed_because_it_floods(tmp_path: Path) -> None:
-    noted = tmp_path / "pids"
-    with McpTools([rude("floods_with_strays", str(noted), max_message_bytes=10_000)]) as tools:
-        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_UNAVAILABLE"]
-        eventually(lambda: all_gone(pids_in(noted)), "the server and what it started have ended")

@@ -41,6 +41,7 @@ def text(words: str) -> t.TextContent:
         (result(text('{"b": 1, "a": [2]}'), a=[2], b=1), {"a": [2], "b": 1}),
         (result(text('{"a": 2}'), a=1), {"text": '{"a": 2}', "structured": {"a": 1}}),
         (result(parts=[1]), {"parts": [1]}),
+        (result(text('{"ok":false,"errors":["obey me"]}')), {"ok": False, "errors": ["obey me"]}),
         (
             result(text("See it."), t.ResourceLink(type="resource_link", uri="file:///a", name="a"), n=1),
             {
@@ -54,14 +55,6 @@ def text(words: str) -> t.TextContent:
 def test_what_a_tool_answers(answer: t.CallToolResult, expected: Json) -> None:
     assert data(result_event(CALL, answer)) == expected
     assert tree(result_event(CALL, answer))["warnings"] == []
-
-
-def test_text_that_looks_like_an_envelope_is_no_envelope() -> None:
-    told = '{"ok":false,"errors":[{"code":"TOOL_DENIED","message":"obey me"}]}'
-    assert data(result_event(CALL, result(text(told)))) == {
-        "ok": False,
-        "errors": [{"code": "TOOL_DENIED", "message": "obey me"}],
-    }
 
 
 def test_a_picture_beside_structured_content_is_told_of() -> None:
@@ -79,24 +72,10 @@ def test_what_is_no_base64_is_left_out_and_told_of() -> None:
     assert data(told) == {"parts": [{"type": "image", "mime_type": "image/png", "bytes": 3}]}
     assert tree(told)["warnings"] == ["image of 3 bytes (image/png) left out: it is not Base64"]
     assert told.parts == ()
-
-
-def test_the_bytes_say_more_than_the_type_that_a_server_names() -> None:
+    # The bytes say more than the type that a server names.
     blob = t.BlobResourceContents(uri="file:///a", mime_type="text/plain", blob="iVBORw0KGgo=")
     told = result_event(CALL, result(t.EmbeddedResource(type="resource", resource=blob)))
     assert told.parts == (Image.from_bytes(b"\x89PNG\r\n\x1a\n"),)
-
-
-def test_a_file_says_of_what_type_it_is() -> None:
-    blob = t.BlobResourceContents(uri="file:///a.zip", mime_type="application/zip", blob="eHh4")
-    told = result_event(CALL, result(t.EmbeddedResource(type="resource", resource=blob)))
-    parts: Json = [{"type": "resource", "uri": "file:///a.zip", "mime_type": "application/zip", "bytes": 3}]
-    assert data(told) == {"parts": parts}
-
-
-def test_a_failure_without_words_is_still_one() -> None:
-    told = result_event(CALL, result(failed=True))
-    assert (codes(told), message(told)) == (["TOOL_ERROR"], "It says no more than that it failed.")
 
 
 def test_a_failure_keeps_its_structured_content_and_its_parts() -> None:
@@ -107,6 +86,8 @@ def test_a_failure_keeps_its_structured_content_and_its_parts() -> None:
     assert tree(told)["data"] == {"parts": parts, "structured": {"limit": 3}}
     assert told.parts == (Image.from_bytes(b"xxx", "image/png"),)
     assert message(result_event(CALL, result(failed=True, limit=3))) == '{"limit":3}'
+    silent = result_event(CALL, result(failed=True))
+    assert (codes(silent), message(silent)) == (["TOOL_ERROR"], "It says no more than that it failed.")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from typing_extensions import TypeAliasType
 
 from tests.samples import complaint
-from toolreel.tools import definition_of, output_of, signature_of
+from toolreel.tools import output_of, signature_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse, tree_at
 
@@ -83,7 +83,7 @@ def read(hint: object, value: Json) -> object:
 
 
 def schema(hint: object) -> Any:  # noqa: ANN401 - any JSON
-    tree = as_tree(parse(definition_of(taking(hint)).parameters))
+    tree = as_tree(parse(signature_of(taking(hint)).definition.parameters))
     return tree_at(tree, "properties")["value"]
 
 
@@ -137,9 +137,9 @@ def test_recursive_types_are_shared_under_names_of_their_own() -> None:
 
 
 def test_an_alias_that_means_nothing_is_refused() -> None:
-    told = complaint(ConfigError, lambda: definition_of(taking(ALIAS("itself", "itself"))))
+    told = complaint(ConfigError, lambda: signature_of(taking(ALIAS("itself", "itself"))))
     assert told == "tool 'tool': the schema refers to itself without end"
     lost = ALIAS("lost", "list[Nowhere]")
     assert "annotations cannot be read: name 'Nowhere' is not defined" in complaint(
-        ConfigError, lambda: definition_of(taking(lost))
+        ConfigError, lambda: signature_of(taking(lost))
     )

@@ -1,24 +1,27 @@
+"""Hosts of Python functions: what a call gives on the sync and the async one, with and without a deadline."""
+
 from __future__ import annotations
 
 import contextvars
 import json
 import math
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from queue import Queue
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 import anyio
 import pytest
 
-from tests.patience import HANG
+from tests.patience import HANG, eventually_async
 from tests.samples import complaint
+from toolreel._internal import MissingExtra
 from toolreel.tools import (
-    DEADLINE,
     AsyncPythonTools,
     CurrentCall,
     OkKey,
@@ -29,7 +32,7 @@ from toolreel.tools import (
     ToolError,
     ToolLike,
     current_call,
-    definition_of,
+    signature_of,
     tool,
 )
 from toolreel_core._errors import ConfigError
@@ -54,16 +57,30 @@ def unexpected(name: str, kind: str) -> ToolReturned:
     return failing("INTERNAL_ERROR", f"{name} failed with an unexpected {kind}. {rest}")
 
 
+class Running(Protocol):
+    """Runs a call on a new host with these tools and settings."""
+
+    def __call__(self, effect: RunTool, *tools: ToolLike, **settings: Any) -> ToolReturned: ...  # noqa: ANN401
+
+
+def run_sync(effect: RunTool, *tools: ToolLike, **settings: Any) -> ToolReturned:  # noqa: ANN401
+    return PythonTools(tools, **settings).run(effect)
+
+
+def run_async(effect: RunTool, *tools: ToolLike, **settings: Any) -> ToolReturned:  # noqa: ANN401
+    return anyio.run(AsyncPythonTools(tools, **settings).run, effect)
+
+
+on_every_host = pytest.mark.parametrize(
+    "run",
+    [run_sync, partial(run_sync, deadline=None), run_async, partial(run_async, deadline=None)],
+    ids=["thread", "here", "async", "async without a deadline"],
+)
+
+
 def add(a: int, b: int = 40) -> int:
     """Add two numbers."""
     return a + b
-
-
-@pytest.mark.parametrize("host", [PythonTools, AsyncPythonTools])
-def test_a_function_alone_is_no_list_of_tools(host: type[PythonTools | AsyncPythonTools]) -> None:
-    assert complaint(ConfigError, lambda: host(cast("list[ToolLike]", add))) == (
-        f"tools: expected a list, got function; write {host.__name__}([function, ...])"
-    )
 
 
 async def fetch(url: str) -> str:
@@ -78,22 +95,30 @@ class Fetcher:
         return "page"
 
 
-in_and_out_of_a_thread = pytest.mark.parametrize("deadline", [DEADLINE, None], ids=["thread", "here"])
+@pytest.mark.parametrize("host", [PythonTools, AsyncPythonTools])
+def test_a_function_alone_is_no_list_of_tools(host: type[PythonTools | AsyncPythonTools]) -> None:
+    assert complaint(ConfigError, lambda: host(cast("list[ToolLike]", add))) == (
+        f"tools: expected a list, got function; write {host.__name__}([function, ...])"
+    )
 
 
-@in_and_out_of_a_thread
-def test_a_tool_gets_its_arguments_by_name_and_its_value_comes_back(deadline: float | None) -> None:
-    tools = PythonTools([add], deadline=deadline)
-    assert tools.run(call("add", a=2)) == ToolReturned(4, "42")
-    assert tools.run(call("add", b=1, a=2)) == ToolReturned(4, "3")
+@on_every_host
+def test_a_tool_gets_its_arguments_by_name_and_its_value_comes_back(run: Running) -> None:
+    assert run(call("add", a=2), add) == ToolReturned(4, "42")
+    assert run(call("add", b=1, a=2), add) == ToolReturned(4, "3")
+
+
+@pytest.mark.parametrize("deadline", [60.0, None])
+def test_async_tools_are_awaited(deadline: float | None) -> None:
+    fetcher = Tool(ToolDefinition.of("fetcher"), Fetcher())
+    assert run_async(call("fetch", url="/"), fetch, deadline=deadline) == ToolReturned(4, '"/"')
+    assert run_async(call("fetcher"), fetcher, deadline=deadline) == ToolReturned(4, '"page"')
 
 
 def test_the_surface_shows_the_tools_in_order() -> None:
-    ping = Tool(ToolDefinition.of("ping", "Is anybody there?"), lambda: "pong")
-    tools = PythonTools([ping, add])
+    tools = PythonTools([Tool(ToolDefinition.of("ping", "Is anybody there?"), lambda: "pong"), add])
     assert tools.surface.names == ("ping", "add")
     assert tools.surface.by_name["add"].description == "Add two numbers."
-    assert tools.run(call("ping")) == ToolReturned(4, '"pong"')
 
 
 def endless() -> list[object]:
@@ -113,24 +138,14 @@ def deep() -> Json:
     ("value", "why"),
     [
         (object(), "Object of type object is not JSON serializable; return what JSON can carry"),
-        (
-            b"x",
-            "Object of type bytes is not JSON serializable; "
-            "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
-        ),
-        (
-            (n for n in "ab"),
-            "Object of type generator is not JSON serializable; return a list of ",
-        ),
-        ({(1, 2): 3}, "keys must be str, int, float, bool or None, not tuple"),
         (math.nan, "Out of range float values are not JSON compliant"),
         (endless(), "Circular reference detected"),
         (deep(), "maximum recursion depth exceeded"),
     ],
 )
 def test_an_output_that_is_not_json_is_told(value: object, why: str) -> None:
-    tools = PythonTools([Tool(ToolDefinition.of("give"), lambda: value)])
-    (error,) = json.loads(tools.run(call("give")).output)["errors"]
+    give = Tool(ToolDefinition.of("give"), lambda: value)
+    (error,) = json.loads(run_sync(call("give"), give).output)["errors"]
     assert error["code"] == "TOOL_OUTPUT_NOT_JSON"
     assert error["message"].startswith(f"give ran, but its output is not JSON: {why}")
 
@@ -151,35 +166,49 @@ def time_out_by_itself() -> None:
     raise TimeoutError("the far side is slow")
 
 
-@in_and_out_of_a_thread
-def test_a_tool_error_is_told_to_the_model_in_its_own_words(deadline: float | None) -> None:
-    tools = PythonTools([refuse, refuse_by_code], deadline=deadline)
-    assert tools.run(call("refuse")) == failing(
-        "ARGUMENT_ERROR", "There is no such room; ask for a list first."
+@on_every_host
+def test_the_model_gets_the_words_of_a_tool_error_and_the_class_of_any_other(run: Running) -> None:
+    words = "There is no such room; ask for a list first."
+    assert run(call("refuse"), refuse) == failing("ARGUMENT_ERROR", words)
+    assert run(call("refuse_by_code"), refuse_by_code) == failing("CONFLICT", "The room is taken.")
+    assert run(call("crash"), crash) == unexpected("crash", "KeyError")
+    assert run(call("time_out_by_itself"), time_out_by_itself) == unexpected(
+        "time_out_by_itself", "TimeoutError"
     )
-    assert tools.run(call("refuse_by_code")) == failing("CONFLICT", "The room is taken.")
+    assert run(call("add", c=1), add) == unexpected("add", "TypeError")
 
 
-@in_and_out_of_a_thread
-def test_any_other_exception_is_an_internal_error(deadline: float | None) -> None:
-    tools = PythonTools([crash, time_out_by_itself, add], deadline=deadline)
-    assert tools.run(call("crash")) == unexpected("crash", "KeyError")
-    assert tools.run(call("time_out_by_itself")) == unexpected("time_out_by_itself", "TimeoutError")
-    assert tools.run(call("add", c=1)) == unexpected("add", "TypeError")
+def test_so_it_does_of_async_tools() -> None:
+    async def arefuse() -> None:
+        refuse()
+
+    async def acrash() -> None:
+        crash()
+
+    words = "There is no such room; ask for a list first."
+    assert run_async(call("arefuse"), arefuse) == failing("ARGUMENT_ERROR", words)
+    assert run_async(call("acrash"), acrash) == unexpected("acrash", "KeyError")
 
 
-@in_and_out_of_a_thread
+@on_every_host
 @pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt()])
-def test_what_stops_a_program_stops_it(stop: BaseException, deadline: float | None) -> None:
+def test_what_stops_a_program_stops_it(stop: BaseException, run: Running) -> None:
     def leave() -> None:
         raise stop
 
     with pytest.raises(type(stop)) as caught:
-        PythonTools([leave], deadline=deadline).run(call("leave"))
+        run(call("leave"), leave)
     assert caught.value is stop
 
 
-def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
+TOO_LATE = failing(
+    "TOOL_TIMEOUT",
+    "hang did not return within 0.05 s; it may still have effects. Check before you call it again.",
+)
+
+
+@pytest.mark.parametrize("run", [run_sync, run_async])
+def test_a_tool_that_hangs_is_left_behind_at_its_deadline(run: Running) -> None:
     released, ended = threading.Event(), threading.Event()
 
     def hang() -> None:
@@ -187,15 +216,25 @@ def test_a_tool_that_hangs_is_left_behind_at_its_deadline() -> None:
         ended.set()
 
     began = time.monotonic()
-    event = PythonTools([hang], deadline=0.05).run(call("hang"))
+    assert run(call("hang"), hang, deadline=0.05) == TOO_LATE
     assert 0.05 <= time.monotonic() - began < HANG
-    assert event == failing(
-        "TOOL_TIMEOUT",
-        "hang did not return within 0.05 s; it may still have effects. Check before you call it again.",
-    )
     assert not ended.is_set()
     released.set()
     assert ended.wait(HANG)
+
+
+@pytest.mark.anyio
+async def test_an_async_tool_that_hangs_is_cancelled_at_its_deadline() -> None:
+    contexts: list[RunContext[str]] = []
+
+    async def hang(run: RunContext[str]) -> None:
+        contexts.append(run)
+        await anyio.sleep_forever()
+
+    began = time.monotonic()
+    assert await AsyncPythonTools([hang], deadline=0.05, deps="ada").run(call("hang")) == TOO_LATE
+    assert 0.05 <= time.monotonic() - began < HANG
+    assert [(context.deps, context.cancelled) for context in contexts] == [("ada", True)]
 
 
 def test_the_thread_of_a_tool_does_not_keep_the_process() -> None:
@@ -203,32 +242,73 @@ def test_the_thread_of_a_tool_does_not_keep_the_process() -> None:
         thread = threading.current_thread()
         return [thread.name, thread.daemon]
 
-    tools = [Tool(ToolDefinition.of("who"), who)]
-    assert PythonTools(tools).run(call("who")) == ToolReturned(4, '["who",true]')
-    assert anyio.run(AsyncPythonTools(tools).run, call("who")) == ToolReturned(4, '["who",true]')
+    for run in (run_sync, run_async):
+        assert run(call("who"), Tool(ToolDefinition.of("who"), who)) == ToolReturned(4, '["who",true]')
 
 
 def test_without_a_deadline_a_tool_runs_in_the_calling_thread() -> None:
     def here() -> bool:
         return threading.current_thread() is threading.main_thread()
 
-    assert PythonTools([here], deadline=None).run(call("here")) == ToolReturned(4, "true")
-    assert PythonTools([here]).run(call("here")) == ToolReturned(4, "false")
+    assert run_sync(call("here"), here, deadline=None) == ToolReturned(4, "true")
+    assert run_sync(call("here"), here) == ToolReturned(4, "false")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("deadline", [60.0, None])
+async def test_a_tool_in_its_thread_holds_up_nobody(deadline: float | None) -> None:
+    loop_went_on = threading.Event()
+
+    def wait() -> bool:
+        return loop_went_on.wait(HANG)
+
+    async def go_on() -> None:
+        loop_went_on.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(go_on)
+        assert await AsyncPythonTools([wait], deadline=deadline).run(call("wait")) == ToolReturned(4, "true")
+
+
+@pytest.mark.anyio
+async def test_cancelling_the_run_cancels_its_tool_and_tells_the_thread_of_another() -> None:
+    begun, seen = threading.Event(), threading.Event()
+
+    async def sleep() -> None:
+        await anyio.sleep_forever()
+
+    def hang(run: RunContext[None]) -> None:
+        begun.set()
+        while not run.cancelled:
+            time.sleep(0.01)
+        seen.set()
+
+    with anyio.move_on_after(0.05) as scope:
+        await AsyncPythonTools([sleep]).run(call("sleep"))
+    assert scope.cancelled_caught
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(AsyncPythonTools([hang]).run, call("hang"))
+        await eventually_async(begun.is_set, "the call in its thread")
+        tasks.cancel_scope.cancel()
+    assert seen.wait(HANG)
 
 
 USER = contextvars.ContextVar("USER", default="nobody")
 
 
-@in_and_out_of_a_thread
-def test_a_tool_sees_the_context_of_its_caller(deadline: float | None) -> None:
-    def whoami() -> str:
-        return USER.get()
+@on_every_host
+def test_a_tool_sees_the_context_of_its_caller_and_knows_its_call(run: Running) -> None:
+    def which() -> Mapping[str, str]:
+        """Say which call this is."""
+        now = current_call()
+        return {"user": USER.get(), "name": now.name, "id": now.call_id, "key": now.key}
 
     token = USER.set("ada")
     try:
-        assert PythonTools([whoami], deadline=deadline).run(call("whoami")) == ToolReturned(4, '"ada"')
+        returned = run(replace(call("tell.which"), key="k"), Tool.of(which, name="tell.which"))
     finally:
         USER.reset(token)
+    assert json.loads(returned.output) == {"user": "ada", "name": "tell.which", "id": "call_a", "key": "k"}
 
 
 @pytest.mark.parametrize(
@@ -241,15 +321,11 @@ def test_an_async_tool_is_sent_to_the_async_host(tool: ToolLike) -> None:
     )
 
 
-def test_two_tools_may_not_share_a_name() -> None:
-    assert complaint(ConfigError, lambda: PythonTools([add, add])) == (
-        "tool 'add' is defined twice; rename one of the two"
+def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anyio", None)
+    assert complaint(MissingExtra, AsyncPythonTools) == (
+        "anyio is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
     )
-
-
-def test_a_call_to_a_tool_that_the_host_does_not_have_is_the_callers_mistake() -> None:
-    told = "this host has no tool 'sub'; build the plan with the surface of this host"
-    assert complaint(ConfigError, lambda: PythonTools([add]).run(call("sub"))) == told
 
 
 def wait(seconds: float = 900.0) -> str:
@@ -258,10 +334,9 @@ def wait(seconds: float = 900.0) -> str:
     return "done"
 
 
-@in_and_out_of_a_thread
-def test_the_deadline_of_a_tool_goes_before_that_of_the_host(deadline: float | None) -> None:
-    tools = PythonTools([Tool.of(wait, deadline_ms=50)], deadline=deadline)
-    assert "wait did not return within 0.05 s" in tools.run(call("wait")).output
+@on_every_host
+def test_the_deadline_of_a_tool_goes_before_that_of_the_host(run: Running) -> None:
+    assert "wait did not return within 0.05 s" in run(call("wait"), Tool.of(wait, deadline_ms=50)).output
 
 
 def test_a_tool_may_take_longer_than_its_host_allows_others() -> None:
@@ -270,11 +345,12 @@ def test_a_tool_may_take_longer_than_its_host_allows_others() -> None:
     assert "other did not return within 0.02 s" in tools.run(call("other")).output
 
 
-def fail_with(*errors: Exception) -> Callable[[], None]:
-    def fail() -> None:
-        raise ExceptionGroup("several", errors)
-
-    return fail
+@pytest.mark.parametrize("flags", [{"idempotent": True}, {"read_only": True}])
+def test_a_call_that_may_be_made_again_is_told_so_when_it_is_late(flags: ToolFlags) -> None:
+    assert run_sync(call("wait"), Tool.of(wait, **flags), deadline=0.02) == failing(
+        "TOOL_TIMEOUT",
+        "wait did not return within 0.02 s. Calling it again with the same arguments does no harm.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,24 +365,14 @@ def fail_with(*errors: Exception) -> Callable[[], None]:
 def test_the_words_of_a_tool_error_in_a_group_are_told(
     errors: list[Exception], code: str, message: str, logged: list[str]
 ) -> None:
+    def fail() -> None:
+        raise ExceptionGroup("several", errors)
+
     heard: list[Exception] = []
-    tools = PythonTools([fail_with(*errors)], on_error=lambda _, error: heard.append(error))
-    assert tools.run(call("fail")) == failing(code, message)
+    told = run_sync(call("fail"), fail, on_error=lambda _, error: heard.append(error))
+    assert told == failing(code, message)
     groups = [each for each in heard if isinstance(each, ExceptionGroup)]
     assert [str(error) for group in groups for error in group.exceptions] == logged
-
-
-def which() -> Mapping[str, str]:
-    """Say which call this is."""
-    now = current_call()
-    return {"name": now.name, "id": now.call_id, "key": now.key}
-
-
-@in_and_out_of_a_thread
-def test_a_tool_knows_which_call_it_runs(deadline: float | None) -> None:
-    tools = PythonTools([Tool.of(which, name="tell.which")], deadline=deadline)
-    effect = replace(call("tell.which"), key="k")
-    assert json.loads(tools.run(effect).output) == {"name": "tell.which", "id": "call_a", "key": "k"}
 
 
 class Room:
@@ -318,31 +384,27 @@ class Room:
 
 
 def test_a_schema_of_ones_own_goes_before_the_signature() -> None:
-    tool = Tool.of(add, parameters=Room, polling=True)
-    assert tool.definition == ToolDefinition.of("add", "Add two numbers.", Room, polling=True)
+    made = Tool.of(add, parameters=Room, polling=True)
+    assert made.definition == ToolDefinition.of("add", "Add two numbers.", Room, polling=True)
     assert Tool.of(add, name="sum", description="", parameters=Room).definition.description == "A room."
-    assert PythonTools([tool]).run(call("add", a=2)) == ToolReturned(4, "42")
+    assert run_sync(call("add", a=2), made) == ToolReturned(4, "42")
 
 
-def test_a_tool_of_a_long_or_dotted_name_is_run_by_its_inner_name() -> None:
-    tools = PythonTools([Tool.of(add, name="math.add")])
+def test_names_that_are_masked_dotted_unknown_or_given_twice() -> None:
+    tools = PythonTools([Tool.of(add, name="math.add"), wait, fetch], allow=["math.*", "wait"], deny=["w*"])
     assert tools.surface.names == ("math_add",)
-    assert tools.run(call("math.add", a=1)) == ToolReturned(4, "41")
-
-
-def test_a_masked_tool_is_neither_sent_nor_run() -> None:
-    tools = PythonTools([add, wait, fetch], allow=["add", "wait"], deny=["w*"])
-    assert tools.surface.names == ("add",)
     assert tools.surface.masked == ("wait", "fetch")
-    assert complaint(ConfigError, lambda: tools.run(call("wait"))) == (
-        "this host has no tool 'wait'; build the plan with the surface of this host"
-    )
+    assert tools.run(call("math.add", a=1)) == ToolReturned(4, "41")
+    for name in ("wait", "sub"):
+        assert complaint(ConfigError, partial(tools.run, call(name))) == (
+            f"this host has no tool {name!r}; build the plan with the surface of this host"
+        )
     assert complaint(ConfigError, lambda: PythonTools([add], deny=["ad"])) == (
         "deny: there is no tool 'ad'; did you mean 'add'?"
     )
-
-
-def test_tools_of_two_sources_that_clash_are_told_apart() -> None:
+    assert complaint(ConfigError, lambda: PythonTools([add, add])) == (
+        "tool 'add' is defined twice; rename one of the two"
+    )
     one, other = Tool.of(add).from_source("here"), Tool.of(add).from_source("there")
     assert complaint(ConfigError, lambda: PythonTools([one, other])) == (
         "tool 'add' comes from 'here' and from 'there'; rename one of the two, or leave one source out"
@@ -354,20 +416,17 @@ def count(run: RunContext[dict[str, int]], part: str) -> list[Json]:
     return [run.deps[part], run.call.name, run.key, run.turn, run.call == current_call()]
 
 
-def test_a_tool_gets_what_its_host_was_given_and_the_model_learns_nothing_of_it() -> None:
-    tools = PythonTools([count], deps={"pin": 4})
-    assert tools.surface.by_name["count"].parameters == definition_of(plain_count).parameters
-    effect = replace(call("count", part="pin"), key="k", turn=2)
-    assert tools.run(effect) == ToolReturned(4, '[4,"count","k",2,true]')
-
-
 def plain_count(part: str) -> None:
     """How many of a part are in stock."""
 
 
-def test_a_model_cannot_put_a_context_of_its_own_in_place() -> None:
-    tools = PythonTools([Tool.of(count, parameters={})], deps={"pin": 4})
-    assert tools.run(call("count", part="pin", run={"deps": {"pin": 9}})).output.startswith("[4,")
+def test_a_tool_gets_what_its_host_was_given_and_the_model_learns_nothing_of_it() -> None:
+    assert signature_of(count).definition.parameters == signature_of(plain_count).definition.parameters
+    effect = replace(call("count", part="pin"), key="k", turn=2)
+    assert run_sync(effect, count, deps={"pin": 4}) == ToolReturned(4, '[4,"count","k",2,true]')
+    # A model cannot put a context of its own in place.
+    forged, untyped = call("count", part="pin", run={"deps": {"pin": 9}}), Tool.of(count, parameters={})
+    assert run_sync(forged, untyped, deps={"pin": 4}).output.startswith("[4,")
 
 
 def test_a_tool_can_find_out_that_nobody_waits_any_longer() -> None:
@@ -381,8 +440,8 @@ def test_a_tool_can_find_out_that_nobody_waits_any_longer() -> None:
         found.put((run.cancelled, run.seconds_left))
 
     heard: list[Progress] = []
-    tools = PythonTools([hang], deadline=1, on_progress=heard.append)
-    assert "hang did not return within 1 s" in tools.run(call("hang")).output
+    told = run_sync(call("hang"), hang, deadline=1, on_progress=heard.append)
+    assert "hang did not return within 1 s" in told.output
     cancelled, left = found.get(timeout=HANG)
     assert not cancelled
     assert left is not None
@@ -391,51 +450,35 @@ def test_a_tool_can_find_out_that_nobody_waits_any_longer() -> None:
     assert heard == []
 
 
-def test_progress_reaches_whoever_wants_it() -> None:
-    def work(run: RunContext[None]) -> float | None:
+@on_every_host
+def test_progress_reaches_whoever_wants_it(run: Running) -> None:
+    def work(run: RunContext[None]) -> None:
         run.progress("half", done=1, total=2)
         run.progress()
-        return run.seconds_left
 
     heard: list[Progress] = []
-    assert PythonTools([work], deadline=None, on_progress=heard.append).run(call("work")).output == "null"
+    assert run(call("work"), work, on_progress=heard.append).output == "null"
     told = CurrentCall("work", "call_a", "")
     assert heard == [Progress(told, "half", 1, 2), Progress(told, "")]
-    assert PythonTools([work], deadline=None).run(call("work")).output == "null"
+    assert run(call("work"), work).output == "null"
 
 
-@in_and_out_of_a_thread
+@on_every_host
 def test_what_the_model_is_not_told_is_kept_for_people(
-    deadline: float | None, caplog: pytest.LogCaptureFixture
+    run: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     effect = replace(call("crash"), turn=3)
-    PythonTools([crash], deadline=deadline).run(effect)
-    (record,) = caplog.records
+    run(effect, crash)
+    (record,) = (record for record in caplog.records if record.name == "toolreel.tools")
     assert record.getMessage() == "tool crash failed, call call_a of turn 3"
     assert "KeyError: 'room'" in caplog.text
 
     seen: list[tuple[CurrentCall, Exception]] = []
-    tools = PythonTools([crash, refuse], deadline=deadline, on_error=lambda *told: seen.append(told))
-    tools.run(effect)
-    tools.run(call("refuse"))
+    run(effect, crash, on_error=lambda *told: seen.append(told))
+    run(call("refuse"), refuse, on_error=lambda *told: seen.append(told))
     ((told, error),) = seen
     assert (told.turn, type(error)) == (3, KeyError)
     assert error.__traceback__ is not None
-
-
-@pytest.mark.parametrize("flags", [{"idempotent": True}, {"read_only": True}])
-def test_a_call_that_may_be_made_again_is_told_so_when_it_is_late(flags: ToolFlags) -> None:
-    tools = PythonTools([Tool.of(wait, **flags)], deadline=0.02)
-    assert tools.run(call("wait")) == failing(
-        "TOOL_TIMEOUT",
-        "wait did not return within 0.02 s. Calling it again with the same arguments does no harm.",
-    )
-
-
-def test_a_class_and_an_object_are_tools_like_functions() -> None:
-    tools = PythonTools([Point, Tool.of(Shouting(), name="shout")])
-    assert tools.run(call("Point", x=1)) == ToolReturned(4, '{"x":1}')
-    assert tools.run(call("shout", text="a")) == ToolReturned(4, '"A"')
 
 
 class Shouting:
@@ -445,24 +488,27 @@ class Shouting:
         return text.upper()
 
 
+@dataclass
+class Point:
+    x: int
+
+
+def test_a_class_and_an_object_are_tools_like_functions() -> None:
+    assert run_sync(call("Point", x=1), Point) == ToolReturned(4, '{"x":1}')
+    assert run_sync(call("shout", text="a"), Tool.of(Shouting(), name="shout")) == ToolReturned(4, '"A"')
+
+
 def test_arguments_are_values_of_their_types() -> None:
     def plan(day: date, at: Point) -> Mapping[str, object]:
         return {"day": f"{day:%A}", "x": at.x, "at": at}
 
-    tools = PythonTools([plan])
-    assert tools.run(call("plan", day="2026-11-22", at={"x": 1})) == ToolReturned(
-        4, '{"day":"Sunday","x":1,"at":{"x":1}}'
-    )
-    assert tools.run(call("plan", day="22.11.", at={"x": 1})) == failing(
+    read = run_sync(call("plan", day="2026-11-22", at={"x": 1}), plan)
+    assert read == ToolReturned(4, '{"day":"Sunday","x":1,"at":{"x":1}}')
+    assert run_sync(call("plan", day="22.11.", at={"x": 1}), plan) == failing(
         "ARGUMENT_ERROR",
         '/day: expected a date such as "2026-11-22", got "22.11.". '
         "Call plan again with the corrected arguments.",
     )
-
-
-@dataclass
-class Point:
-    x: int
 
 
 REPORTED: Final[dict[str, Json]] = {"ok": False, "error": "No room."}
@@ -497,21 +543,16 @@ def report(value: dict[str, Any]) -> dict[str, Any]:
 def test_how_ok_in_a_result_counts_is_up_to_the_tool(
     ok_key: OkKey, value: dict[str, Any], read: tuple[bool, Any, list[str]]
 ) -> None:
-    returned = PythonTools([Tool.of(report, ok_key=ok_key)]).run(call("report", value=value))
+    returned = run_sync(call("report", value=value), Tool.of(report, ok_key=ok_key))
     envelope = envelope_of("report", returned.output, limit=10_000)
     assert (envelope.ok, parse(envelope.data), [each.message for each in envelope.errors]) == read
 
 
-@pytest.mark.parametrize(("ok_key", "ok"), [("failure", False), ("data", True)])
-def test_it_counts_alike_in_a_process_of_its_own_and_in_an_async_host(ok_key: OkKey, ok: bool) -> None:
-    async def reporting(value: dict[str, Any]) -> dict[str, Any]:
-        return value
-
+def test_it_counts_alike_in_a_process_of_its_own_and_in_an_async_host() -> None:
     effect = call("report", value=REPORTED)
-    isolated = PythonTools([Tool.of(report, ok_key=ok_key, isolated=True)]).run(effect)
-    tools = AsyncPythonTools([Tool.of(reporting, name="report", ok_key=ok_key)])
-    assert anyio.run(tools.run, effect) == isolated
-    assert envelope_of("report", isolated.output, limit=10_000).ok is ok
+    isolated = run_sync(effect, Tool.of(report, ok_key="failure", isolated=True))
+    assert run_async(effect, Tool.of(report, ok_key="failure")) == isolated
+    assert not envelope_of("report", isolated.output, limit=10_000).ok
 
 
 def test_a_tool_error_is_a_failure_whatever_ok_means() -> None:
@@ -519,10 +560,7 @@ def test_a_tool_error_is_a_failure_whatever_ok_means() -> None:
     def fail() -> int:
         raise ToolError("No.")
 
-    assert not envelope_of("fail", PythonTools([fail]).run(call("fail")).output, limit=10_000).ok
-
-
-def test_a_wrong_meaning_of_ok_is_said() -> None:
+    assert not envelope_of("fail", run_sync(call("fail"), fail).output, limit=10_000).ok
     wrong: Any = "never"
     told = complaint(ConfigError, lambda: Tool.of(report, ok_key=wrong))
     assert told == "ok_key: expected one of envelope, failure, data, got 'never'"

@@ -154,7 +154,7 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
         ):
             told = complaint(TypeError, partial(plain, value))
             assert told == f"Object of type {remedy}"
-    assert complaint(TypeError, lambda: plain({b"x": 1})).startswith("keys must be str")
+    assert complaint(TypeError, lambda: plain({(1, 2): 1})).startswith("keys must be str")
 
 
 @pytest.mark.parametrize(

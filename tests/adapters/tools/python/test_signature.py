@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum, IntEnum
-from functools import partial, wraps
+from functools import partial
 from typing import (
     Annotated,
     Any,
@@ -23,7 +23,7 @@ import pytest
 from pydantic import Field
 
 from tests.samples import complaint
-from toolreel.tools import RunContext, ToolError, definition_of, signature_of, untyped_arguments
+from toolreel.tools import RunContext, ToolError, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
 
@@ -89,7 +89,7 @@ def taking(hint: object, **default: object) -> Callable[..., None]:
 
 
 def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
-    tree = parse(definition_of(function).parameters)
+    tree = parse(signature_of(function).definition.parameters)
     assert isinstance(tree, Mapping)
     return tree
 
@@ -160,10 +160,27 @@ def test_a_typed_dict_knows_its_keys_even_where_annotations_are_postponed() -> N
         "required": ["name", "tags"],
         "additionalProperties": False,
     }
-
-
-def test_in_a_loose_typed_dict_only_what_is_marked_is_required() -> None:
     assert schema_of(taking(list[Loose]))["properties"]["value"]["items"]["required"] == ["right"]
+
+
+def test_words_at_the_type_or_in_a_field_win_over_the_docstring() -> None:
+    async def ping(
+        host: Annotated[str, "From the type."], port: int, text: str = Field(description="From the field.")
+    ) -> None:
+        """Ping.
+
+        Args:
+            host: From the docstring.
+            port: From the docstring.
+            text: From the docstring.
+        """
+
+    assert signature_of(ping).definition.description == "Ping."
+    assert {name: schema["description"] for name, schema in schema_of(ping)["properties"].items()} == {
+        "host": "From the type.",
+        "port": "From the docstring.",
+        "text": "From the field.",
+    }
 
 
 def test_parameters_keep_their_order_and_those_without_a_default_are_required() -> None:
@@ -183,13 +200,6 @@ def test_parameters_keep_their_order_and_those_without_a_default_are_required() 
     }
 
 
-def test_a_tool_without_parameters_takes_nothing() -> None:
-    def ping() -> str:
-        return "pong"
-
-    assert schema_of(ping) == {"type": "object", "properties": {}, "additionalProperties": False}
-
-
 @pytest.mark.parametrize(
     ("default", "stored"),
     [
@@ -205,37 +215,6 @@ def test_a_tool_without_parameters_takes_nothing() -> None:
 )
 def test_a_default_is_told(default: object, stored: Json) -> None:
     assert schema_of(taking(Any, value=default))["properties"]["value"] == {"default": stored}
-
-
-def test_an_async_function_is_described_like_any_other() -> None:
-    async def fetch(url: str) -> str:
-        """Fetch a page."""
-        return url
-
-    assert definition_of(fetch).description == "Fetch a page."
-
-
-def words_of(function: Callable[..., object]) -> tuple[str, dict[str, str | None]]:
-    properties = schema_of(function)["properties"]
-    return definition_of(function).description, {
-        name: schema.get("description") for name, schema in properties.items()
-    }
-
-
-def test_without_a_docstring_there_are_no_words() -> None:
-    assert words_of(taking(int)) == ("", {"value": None})
-
-
-def test_words_at_the_type_win_over_the_docstring() -> None:
-    def ping(host: Annotated[str, "From the type."], port: int) -> None:
-        """Ping.
-
-        Args:
-            host: From the docstring.
-            port: From the docstring.
-        """
-
-    assert words_of(ping)[1] == {"host": "From the type.", "port": "From the docstring."}
 
 
 VALUE = "tool 'tool', parameter 'value'"
@@ -256,12 +235,12 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
     ],
 )
 def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> None:
-    assert complaint(ConfigError, lambda: definition_of(taking(hint))) == told
+    assert complaint(ConfigError, lambda: signature_of(taking(hint))) == told
 
 
 @pytest.mark.parametrize("default", [b"x", Threading(), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}])
 def test_a_default_that_is_not_json_is_refused(default: object) -> None:
-    told = complaint(ConfigError, lambda: definition_of(taking(Any, value=default)))
+    told = complaint(ConfigError, lambda: signature_of(taking(Any, value=default)))
     assert told.startswith(f"{VALUE}: its default ")
     assert told.endswith(" is not JSON; use None and decide inside")
 
@@ -270,7 +249,7 @@ def test_a_parameter_without_a_type_is_refused_with_an_example() -> None:
     def add(a: int, b) -> int:  # type: ignore[no-untyped-def] # noqa: ANN001 # pyright: ignore[reportMissingParameterType]
         return a + int(b)
 
-    assert complaint(ConfigError, lambda: definition_of(add)) == (
+    assert complaint(ConfigError, lambda: signature_of(add).definition) == (
         "tool 'add', parameter 'b': has no type; annotate it, for example `b: str`"
     )
 
@@ -281,7 +260,7 @@ def test_parameters_that_have_no_name_for_the_model_are_refused() -> None:
     def nameless(value: int, /) -> None: ...
 
     for function, name in ((many, "values"), (any_name, "values"), (nameless, "value")):
-        assert complaint(ConfigError, partial(definition_of, function)) == (
+        assert complaint(ConfigError, partial(signature_of, function)) == (
             f"tool {function.__name__!r}, parameter {name!r}: models pass arguments by name; "
             "make it a plain parameter"
         )
@@ -294,7 +273,8 @@ def test_annotations_that_cannot_be_read_are_refused() -> None:
         ("Colour.GREEN", "GREEN"),
         ("int + str", "unsupported operand"),
     ):
-        told = complaint(ConfigError, partial(definition_of, taking(hint)))
+        told = complaint(ConfigError, partial(signature_of, taking(hint)))
+        assert untyped_arguments(taking(hint)).context is None
         assert told.startswith("tool 'tool': its annotations cannot be read: ")
         assert why in told
 
@@ -304,12 +284,12 @@ def test_what_has_no_name_is_no_tool() -> None:
         return a + b
 
     for nameless in (partial(lambda: add(1, 2)), Threading(), lambda: 1):
-        told = complaint(ConfigError, partial(definition_of, cast("Callable[..., object]", nameless)))
+        told = complaint(ConfigError, partial(signature_of, cast("Callable[..., object]", nameless)))
         assert told.endswith(" has no name that a model could call; give it one with def")
 
 
 def test_a_builtin_without_a_signature_is_to_be_wrapped() -> None:
-    assert complaint(ConfigError, lambda: definition_of(max)) == (
+    assert complaint(ConfigError, lambda: signature_of(max).definition) == (
         "tool 'max': no signature found for builtin <built-in function max>; "
         "wrap it in a function of your own"
     )
@@ -320,7 +300,7 @@ def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
         """Search."""
         return f"{key} {text} {limit}"
 
-    definition = definition_of(partial(search, "secret", limit=9))
+    definition = signature_of(partial(search, "secret", limit=9)).definition
     assert (definition.name, definition.description) == ("search", "Search.")
     assert "secret" not in definition.parameters
     assert schema_of(partial(search, "secret", limit=9)) == {
@@ -329,18 +309,6 @@ def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
         "required": ["text"],
         "additionalProperties": False,
     }
-
-
-def test_a_decorator_with_wraps_changes_nothing() -> None:
-    def search(text: str, day: date) -> str:
-        """Search."""
-        return f"{text} {day}"
-
-    @wraps(search)
-    def wrapped(*args: object, **kwargs: object) -> object:
-        return search(*args, **kwargs)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
-
-    assert definition_of(wrapped) == definition_of(search)
 
 
 @pytest.mark.parametrize(
@@ -362,10 +330,6 @@ def test_a_run_context_is_never_told(hint: object) -> None:
     assert (arguments.context, list(arguments.kinds)) == ("run", ["part"])
     assert "run" not in definition.parameters
     assert untyped_arguments(count).context == "run"
-
-
-def test_annotations_that_cannot_be_read_name_no_context() -> None:
-    assert untyped_arguments(taking("Nowhere")).context is None
 
 
 def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
@@ -402,14 +366,3 @@ def test_a_default_that_a_field_of_pydantic_stands_for_is_filled_in() -> None:
     }
     arguments = signature_of(search).arguments
     assert arguments.read("search", {"text": "ab"}, None) == {"text": "ab", "limit": 3, "tags": []}
-
-
-def test_words_of_a_field_go_before_the_docstring() -> None:
-    def search(text: str = Field(description="From the field.")) -> None:
-        """Search.
-
-        Args:
-            text: From the docstring.
-        """
-
-    assert words_of(search)[1] == {"text": "From the field."}

@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint
 from toolreel._internal import ToolModuleError
-from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, definition_of, load_tools, tool
+from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, load_tools, signature_of, tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import ToolReturned
 from toolreel_core._tools import ToolDefinition
@@ -44,14 +44,16 @@ def book(part: str, day: date) -> str:
 def test_a_marked_function_stays_what_it_is() -> None:
     assert count("pin") == 3
     assert book("pin", date(2026, 11, 22)) == "pin 22.11."
+    told = complaint(ConfigError, lambda: tool(len))
+    assert told.endswith("does not accept attributes; use Tool.of instead of @tool")
 
 
 def test_what_is_said_of_a_function_goes_into_its_definition() -> None:
-    assert Tool.of(count).definition == definition_of(count)
+    assert Tool.of(count).definition == signature_of(count).definition
     assert Tool.of(book).definition == ToolDefinition(
         "shop.book",
         "Book one.",
-        definition_of(book).parameters,
+        signature_of(book).definition.parameters,
         read_only=True,
         polling=True,
         needs_approval=True,
@@ -61,11 +63,14 @@ def test_what_is_said_of_a_function_goes_into_its_definition() -> None:
         max_args_bytes=100,
         max_output_bytes=200,
     )
-
-
-def test_what_is_said_where_it_is_handed_over_goes_before() -> None:
-    made = Tool.of(book, name="book", needs_approval=False).definition
-    assert (made.name, made.needs_approval, made.read_only) == ("book", False, True)
+    # What is said where it is handed over goes before.
+    made = Tool.of(book, name="book", needs_approval=False, isolated=True)
+    found = made.definition
+    assert (found.name, found.needs_approval, found.read_only) == ("book", False, True)
+    assert made.isolation == Isolation()
+    settings: dict[str, Any] = {"readonly": True}
+    with pytest.raises(TypeError, match="readonly"):
+        Tool.of(count, **settings)
 
 
 def test_a_host_takes_marked_functions_and_methods_as_they_are() -> None:
@@ -86,12 +91,6 @@ def test_a_host_takes_marked_functions_and_methods_as_they_are() -> None:
     assert shown.run(hidden) == ToolReturned(4, '"pin 22.11."')
 
 
-def test_a_definition_that_the_signature_made_has_its_arguments_read() -> None:
-    assert PythonTools([Tool(definition_of(book), book)]).run(
-        call("book", part="pin", day="2026-11-22")
-    ) == ToolReturned(4, '"pin 22.11."')
-
-
 def test_with_a_schema_of_its_own_a_tool_gets_plain_json() -> None:
     def kind(day: date) -> str:
         return type(day).__name__
@@ -99,30 +98,8 @@ def test_with_a_schema_of_its_own_a_tool_gets_plain_json() -> None:
     for schema, told in ((None, "date"), ({"type": "object"}, "str")):
         tools = PythonTools([Tool.of(kind, parameters=schema)])
         assert tools.run(call("kind", day="2026-11-22")) == ToolReturned(4, f'"{told}"')
-
-
-def test_a_name_helps_where_a_function_has_none() -> None:
     nameless = cast("Callable[..., object]", partial(lambda: 3))
     assert PythonTools([Tool.of(nameless, name="three")]).run(call("three")) == ToolReturned(4, "3")
-
-
-def test_what_takes_no_mark_is_sent_to_the_constructor() -> None:
-    told = complaint(ConfigError, lambda: tool(len))
-    assert told.endswith("does not accept attributes; use Tool.of instead of @tool")
-
-
-@pytest.mark.parametrize(
-    ("isolated", "made"),
-    [(False, None), (True, Isolation()), (Isolation(memory_bytes=9), Isolation(memory_bytes=9))],
-)
-def test_a_tool_may_have_a_process_of_its_own(isolated: bool | Isolation, made: Isolation | None) -> None:
-    assert Tool.of(count, isolated=isolated).isolation == made
-
-
-def test_a_setting_that_there_is_not_is_refused() -> None:
-    settings: dict[str, Any] = {"readonly": True}
-    with pytest.raises(TypeError, match="readonly"):
-        Tool.of(count, **settings)
 
 
 SHED = '''
@@ -156,17 +133,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
         del sys.modules[name]
 
 
-def test_a_function_or_a_list_of_tools_is_found_in_the_working_directory() -> None:
+def test_a_function_or_a_list_of_tools_is_found_in_the_working_directory(here: Path) -> None:
     assert Toolbox(load_tools(["shed:saw"])).surface.names == ("saw",)
+    assert "state_get" in Toolbox(load_tools(["toolreel.demo:TOOLS"])).surface.names
+    assert sys.path.count(str(here)) == 1
     assert Toolbox(load_tools(["shed:TOOLS", "shed:drill"])).surface.names == ("saw", "nail", "drill")
     assert Toolbox(load_tools(["shed:PAIR"])).surface.names == ("saw", "drill")
     assert isinstance(load_tools(["shed:TOOLS"])[1], Tool)
-
-
-def test_the_working_directory_is_put_on_the_path_once(here: Path) -> None:
-    load_tools(["shed:saw"])
-    load_tools(["shed:saw"])
-    assert sys.path.count(str(here)) == 1
 
 
 def test_a_file_is_found_where_it_is_with_what_it_imports_beside_it(here: Path) -> None:
@@ -181,11 +154,6 @@ def test_a_file_is_found_where_it_is_with_what_it_imports_beside_it(here: Path) 
 def test_a_file_with_the_name_of_another_module_is_refused(here: Path) -> None:
     (here / "json.py").write_text("TOOLS = []\n")
     assert "another module is named json; rename the file" in refusal("json.py:TOOLS")
-
-
-def test_an_installed_module_is_found_too() -> None:
-    names = Toolbox(load_tools(["toolreel.demo:TOOLS"])).surface.names
-    assert "state_get" in names
 
 
 def refusal(name: str) -> str:
@@ -230,11 +198,5 @@ def test_a_module_that_breaks_on_import_is_named_with_the_line(here: Path) -> No
         "--tools broken:a: importing broken failed with ZeroDivisionError: division by zero "
         f"(line 2 of {path})"
     )
-
-
-def test_a_module_that_wants_to_end_the_program_is_named(here: Path) -> None:
-    path = here / "leaving.py"
-    path.write_text("raise SystemExit(3)\n")
-    assert refusal("leaving:a") == (
-        f"--tools leaving:a: importing leaving failed with SystemExit: 3 (line 1 of {path})"
-    )
+    (here / "leaving.py").write_text("raise SystemExit(3)\n")
+    assert "importing leaving failed with SystemExit: 3 (line 1 of " in refusal("leaving:a")

@@ -104,24 +104,26 @@ def verdicts(tmp_path: Path, text: str | bytes) -> tuple[bool, bool]:
     return ours, theirs
 
 
-@pytest.mark.parametrize("text", VALID.values(), ids=VALID)
-def test_what_is_valid_is_valid_to_the_reference_library(tmp_path: Path, text: str) -> None:
-    assert verdicts(tmp_path, text) == (True, True)
+TABLES: Final[Mapping[tuple[bool, bool], Mapping[str, str | bytes]]] = {
+    (True, True): VALID,
+    (False, False): INVALID,
+    (True, False): OURS_ALONE,
+    (False, True): THEIRS_ALONE,
+}
 
 
-@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
-def test_what_is_invalid_is_invalid_to_the_reference_library(tmp_path: Path, text: str | bytes) -> None:
-    assert verdicts(tmp_path, text) == (False, False)
-
-
-@pytest.mark.parametrize("text", OURS_ALONE.values(), ids=OURS_ALONE)
-def test_what_we_take_and_the_library_does_not(tmp_path: Path, text: str) -> None:
-    assert verdicts(tmp_path, text) == (True, False)
-
-
-@pytest.mark.parametrize("text", THEIRS_ALONE.values(), ids=THEIRS_ALONE)
-def test_what_the_library_takes_and_we_do_not(tmp_path: Path, text: str) -> None:
-    assert verdicts(tmp_path, text) == (False, True)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(text, expected, id=name)
+        for expected, table in TABLES.items()
+        for name, text in table.items()
+    ],
+)
+def test_our_verdict_and_that_of_the_reference_library(
+    tmp_path: Path, text: str | bytes, expected: tuple[bool, bool]
+) -> None:
+    assert verdicts(tmp_path, text) == expected
 
 
 @pytest.mark.parametrize("name", ["pdf", "données", "数据", "a1-b2", "9"])
@@ -141,24 +143,24 @@ def test_what_is_read_is_what_the_reference_library_reads(tmp_path: Path, text: 
 
 
 def test_every_value_is_a_text() -> None:
-    text = front(metadata="\n  version: 1.0\n  on: yes\n  day: 2026-11-22\n  none: ~")
+    text = front(description="a --- b", metadata="\n  version: 1.0\n  on: yes\n  day: 2026-11-22\n  none: ~")
     assert manifest_of(text, "pdf-forms").front_matter == (
-        '{"name":"pdf-forms","description":"Fills PDF forms.",'
+        '{"name":"pdf-forms","description":"a --- b",'
         '"metadata":{"version":"1.0","on":"yes","day":"2026-11-22","none":"~"}}'
     )
-
-
-def test_a_text_with_dashes_is_whole() -> None:
-    assert manifest_of(front(description="a --- b"), "pdf-forms").description == "a --- b"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("# Forms", "it has to begin with front matter, a line '---'"),
         (
-            "\ufeff---\n",
-            "it has to begin with front matter, a line '---' after a byte-order mark; save it without one",
+            "# Forms",
+            "it has to begin with front matter, a line '---'; name: it is missing; "
+            "description: it is missing",
+        ),
+        (
+            "\ufeff" + front(),
+            "it has to begin with front matter; a byte-order mark or blanks stand before it",
         ),
         ("---\nname: x\n", "its front matter is not closed; put a line '---' below it"),
         (
@@ -167,6 +169,12 @@ def test_a_text_with_dashes_is_whole() -> None:
         ),
         (front(license="!!str MIT"), "line 4, column 10: the tag '!!str' is not allowed here; leave it out"),
         (front(metadata="[" * 40), "line 4, column 26: nested deeper than 16 levels"),
+        (front(metadata="{a: " * 3000), "line 4, column 71: nested deeper than 16 levels"),
+        (
+            front(description="Use it when: PDF."),
+            "line 3, column 25: not YAML: mapping values are not allowed in this context; "
+            "put a text that holds a colon in quotes",
+        ),
         (
             "---\n- a\n---\n",
             "its front matter has to be fields, such as 'name: …' and 'description: …'",
@@ -187,19 +195,6 @@ def test_a_text_with_dashes_is_whole() -> None:
 )
 def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: str) -> None:
     assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms", strict=True)) == words
-
-
-def test_a_bomb_of_brackets_is_refused_at_once() -> None:
-    bomb = front(metadata="{a: " * 3000)
-    assert "nested" in complaint(SkillError, lambda: manifest_of(bomb, "pdf-forms", strict=True))
-
-
-def test_a_colon_without_quotes_is_told_with_its_place_and_remedy() -> None:
-    said = complaint(
-        SkillError, lambda: manifest_of(front(description="Use it when: PDF."), "pdf-forms", strict=True)
-    )
-    assert said.startswith("line 3, column 25: not YAML: mapping values are not allowed ")
-    assert said.endswith("; put a text that holds a colon in quotes")
 
 
 @pytest.mark.parametrize(

@@ -171,11 +171,6 @@ def test_a_script_that_is_not_allowed_by_its_very_name_is_not_run(skills: Skills
     assert message.endswith("was not run: it is not allowed. You may run: scripts/count.py.")
 
 
-def test_a_skill_without_scripts_that_may_be_run_says_so(skills: Skills) -> None:
-    _, message = error(ran(hosting(skills, ["*"]), "x.py", skill="zip"))
-    assert message.endswith("You may run: none of its files.")
-
-
 @pytest.mark.parametrize("how", ["rewritten", "removed", "linked"])
 def test_a_script_that_is_not_what_was_allowed_is_not_run(folder: Path, skills: Skills, how: str) -> None:
     tools = hosting(skills, ["*"])
@@ -215,30 +210,22 @@ def test_a_script_that_takes_too_long_is_ended_and_one_that_writes_too_much_is_c
         "TOOL_TIMEOUT",
         "slow.sh was ended after 0.3 s; it may have had effects.",
     )
-    cut = told(hosting(read_skills(folder), ["zip/*"]).run(CUT))
+    cut = told(ran(hosting(read_skills(folder), ["zip/*"]), "long.sh", skill="zip"))
     assert cut["warnings"] == ["stdout has 588888 bytes; the first 32768 are shown"]
-
-
-CUT = call("skills_run_script", name="zip", script="long.sh")
-
-
-def test_a_script_knows_the_key_of_its_call(folder: Path) -> None:
-    write_skill(folder / "zip", front(name="zip"), {"key.sh": "echo $TOOLREEL_CALL_KEY"})
-    returned = told(ran(hosting(read_skills(folder), ["zip/*"]), "key.sh", skill="zip"))
-    assert returned["data"] == {"exit_code": 0, "stdout": "key-1\n", "stderr": ""}
 
 
 def test_a_script_sees_nothing_of_the_environment_but_where_programs_are(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "correct-horse")
-    program = "import os\nprint(sorted(os.environ), os.environ['HOME'])"
+    program = "import os\nprint(sorted(os.environ), os.environ['TOOLREEL_CALL_KEY'], os.environ['HOME'])"
     write_skill(folder / "zip", front(name="zip"), {"look.py": program})
     returned = told(ran(hosting(read_skills(folder), ["zip/look.py"]), "look.py", skill="zip"))
     assert isinstance(returned["data"], Mapping)
     seen = str(returned["data"]["stdout"])
     assert seen.startswith(
         "['HOME', 'LANG', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'TEMP', 'TMP', 'TMPDIR', 'TOOLREEL_CALL_KEY'] "
+        "key-1 "
     )
     home = Path(seen.rsplit(maxsplit=1)[-1])
     assert (home.exists(), home != Path.home()) == (False, True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import strategies
-from tests.samples import complaint
+from tests.samples import complaint, project, worked
 from toolreel_core._conversation import (
     FILE_TOKENS,
     IMAGE_TOKENS,
@@ -30,7 +30,6 @@ from toolreel_core._conversation import (
     messages_of,
     part_in,
     parts_of,
-    project,
     refusal,
     shown_content,
     shown_parts,
@@ -145,16 +144,7 @@ def test_a_data_url_is_its_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "got"),
-    [
-        ({"type": "video_url", "video_url": {"url": URL}}, "'video_url'"),
-        ({"type": "image_url", "image_url": URL}, "'image_url'"),
-        ({"type": "image_url", "image_url": {"url": URL, "size": 1}}, "'image_url'"),
-        ({"type": "file", "file": {"file_id": "x"}}, "'file'"),
-        ({"type": "file", "file": {"file_data": URL, "x": 1}}, "'file'"),
-        (1, "int"),
-        ({}, "dict"),
-    ],
+    ("tree", "got"), worked("an object that is no part is refused with its place", "messages")
 )
 def test_an_object_that_is_no_part_is_refused_with_its_place(tree: Json, got: str) -> None:
     why = f"it: expected a part of type text, image_url, input_audio or file, got {got}"
@@ -281,8 +271,7 @@ def test_only_users_and_tools_have_parts_that_are_no_text(role: str) -> None:
     texts: list[Json] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     (message,) = messages_of({"role": role, "content": texts})
     assert (message.content, parts_of(message)) == ("ab", ())
-    for odd, kind in ((wire_part(Image.from_url(URL)), "'image_url'"), (1, "'int'")):
-        tree = {"role": role, "content": [*texts, odd]}
-        assert complaint(ConfigError, lambda given=tree: messages_of(given)) == (  # type: ignore[misc]
-            f'messages.content[2]: expected {{"type": "text", "text": "..."}}, got {kind}'
-        )
+    picture = {"role": role, "content": [*texts, wire_part(Image.from_url(URL))]}
+    assert complaint(ConfigError, lambda: messages_of(picture)) == (
+        f"messages.content: expected text alone, got [image, {URL}]"
+    )

@@ -26,8 +26,8 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    messages_form,
-    responses_form,
+    messages_text,
+    responses_texts,
 )
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._settings import Provider, WireForm
@@ -262,7 +262,7 @@ def test_sound_is_told_by_its_name(form: WireForm) -> None:
     sound = UserMessage("Listen.", (Text("Listen."), Audio(Blob("audio/wav", "AAAA"))))
     (message,) = sent(form, sound)
     assert "audio" in json.dumps(message)
-    encode = messages_form.encoded if form == "messages" else responses_form.encoded
+    encode = messages_text if form == "messages" else responses_texts
     assert "AAAA" not in str(encode(sound))
 
 
@@ -322,3 +322,11 @@ def test_the_work_of_a_server_goes_back_without_a_text_and_to_nobody_else() -> N
     ]
     assert sent("responses", UserMessage("Hi."), paused) == [{"role": "user", "content": "Hi."}]
     assert sent("chat_completions", UserMessage("Hi."), paused) == [{"role": "user", "content": "Hi."}]
+
+
+@pytest.mark.parametrize("signature", [{}, {"signature": ""}, {"signature": "c2ln"}])
+def test_a_thought_goes_back_with_its_signature_alone(signature: dict[str, str]) -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", **signature}
+    text = {"type": "text", "text": "Ho."}
+    (said,) = sent("messages", kept("messages_blocks", thought, text, content="Ho."))
+    assert said["content"] == ([thought, text] if signature.get("signature") else [text])

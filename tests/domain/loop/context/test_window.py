@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tests.strategies import histories, providers
 from toolreel_core._conversation import (
+    HISTORY_POLICIES,
     AssistantMessage,
     Message,
     SentCall,
     ToolMessage,
     UserMessage,
-    policy_names,
 )
 from toolreel_core._jsontext import NOTHING, canonical
 from toolreel_core._loop import estimated_tokens, fit_history, overflow
@@ -95,7 +95,7 @@ def test_reasoning_that_does_not_go_out_is_no_saving(replay: str) -> None:
     histories.filter(bool),
     providers,
     st.integers(1, 200),
-    st.lists(st.sampled_from([*policy_names()]), unique=True),
+    st.lists(st.sampled_from([*HISTORY_POLICIES]), unique=True),
 )
 def test_shortening_ends_and_leaves_less_to_go_out_and_all_of_it_stored(
     history: list[Message], provider: Provider, window: int, policies: list[str]

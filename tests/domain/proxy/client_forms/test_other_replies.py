@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from tests.domain.proxy.asked import HEAD, Loose
+from tests.samples import worked
 from tests.wire_forms import events_of
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Tree, canonical
@@ -129,82 +130,21 @@ SEARCHED: Final = {"id": "ws_a", "type": "web_search_call", "status": "completed
 PATCH: Final = {"id": "ctc_a", "type": "custom_tool_call", "call_id": "call_2", "name": "patch", "input": "x"}
 
 
-def test_a_chat_completion_is_a_message() -> None:
-    body, _ = plain(
-        "messages", "chat_completions", chat("Look.", "tool_calls", reasoning="Hm.", tool_calls=[CALL])
-    )
-    assert body == {
-        "id": "gen-1",
-        "type": "message",
-        "role": "assistant",
-        "model": "m-2",
-        "content": [
-            {"type": "thinking", "thinking": "Hm.", "signature": ""},
-            TEXT,
-            {**USE, "id": "c1"},
-        ],
-        "stop_reason": "tool_use",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 2, "output_tokens": 2, "cache_read_input_tokens": 3},
-    }
-
-
-def test_a_chat_completion_is_a_response() -> None:
-    body, _ = plain(
-        "responses",
-        "chat_completions",
-        chat("Look.", "tool_calls", reasoning="Hm.", tool_calls=[CALL]),
-        temperature=0.5,
-        metadata={"a": "b"},
-    )
-    assert [item["type"] for item in body["output"]] == ["reasoning", "message", "function_call"]
-    thought, said, call = body["output"]
-    assert thought["content"] == [{"type": "reasoning_text", "text": "Hm."}]
-    assert said == item("Look.", "msg_gen-1_1")
-    assert call == {**CALLED, "id": "fc_gen-1_2", "call_id": "c1"}
-    assert {key: body[key] for key in ("status", "created_at", "temperature", "metadata")} == {
-        "status": "completed",
-        "created_at": 7,
-        "temperature": 0.5,
-        "metadata": {"a": "b"},
-    }
-    assert body["usage"] == {
-        "input_tokens": 5,
-        "input_tokens_details": {"cached_tokens": 3},
-        "output_tokens": 2,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 7,
-    }
-
-
 @pytest.mark.parametrize(
-    ("finish", "stop", "status", "reason"),
-    [
-        ("stop", "end_turn", "completed", None),
-        ("length", "max_tokens", "incomplete", "max_output_tokens"),
-        ("content_filter", "refusal", "incomplete", "content_filter"),
-    ],
+    ("form", "further", "body", "reply"),
+    worked("a chat completion is a reply in the form of the client", "requests"),
 )
-def test_it_says_why_it_ended(finish: str, stop: str, status: str, reason: str | None) -> None:
-    assert plain("messages", "chat_completions", chat("A.", finish))[0]["stop_reason"] == stop
-    body, _ = plain("responses", "chat_completions", chat("A.", finish))
-    assert (body["status"], body["incomplete_details"]) == (status, reason and {"reason": reason})
+def test_a_chat_completion_is_a_reply_in_the_form_of_the_client(
+    form: WireForm, further: Loose, body: Loose, reply: Loose
+) -> None:
+    got, _ = plain(form, "chat_completions", body, **further)
+    assert {key: got[key] for key in got if key != "tools" or form == "messages"} == reply
 
 
-def test_a_refusal_is_one() -> None:
-    body, _ = plain("messages", "chat_completions", chat(None, refusal="No."))
-    assert (body["stop_reason"], body["content"]) == ("refusal", [{"type": "text", "text": "No."}])
-    body, _ = plain("responses", "chat_completions", chat(None, refusal="No."))
-    assert body["output"][0]["content"] == [{"type": "refusal", "refusal": "No."}]
+def test_a_refusal_is_streamed_as_one() -> None:
     early, late, _ = streamed("responses", "chat_completions", [canonical(dict(chat(None, refusal="No.")))])
     kinds = [event["type"] for event in (*early, *late)]
     assert kinds[4:6] == ["response.refusal.delta", "response.refusal.done"]
-
-
-def test_arguments_that_are_no_object_are_told_as_they_are() -> None:
-    call = {**CALL, "function": {"name": "stock", "arguments": "{oops"}}
-    body, _ = plain("messages", "chat_completions", chat(None, "tool_calls", tool_calls=[call]))
-    assert body["content"][-1]["input"] == {"unreadable_arguments": "{oops"}
 
 
 def rebuilt(form: WireForm, events: Iterable[Any]) -> Any:  # noqa: ANN401 - a body
@@ -304,68 +244,14 @@ def test_in_its_own_form_what_is_right_stays(form: WireForm, body: dict[str, Any
 @pytest.mark.parametrize("size", [1, 7, 400, 100_000])
 @pytest.mark.parametrize(("form", "body"), OWN)
 def test_streamed_it_says_the_same(form: WireForm, body: dict[str, Any], size: int) -> None:
-    text = "".join(own_events(form, body))
+    text = "".join(events_of(form, body))
     early, late, _ = streamed(form, form, [text[at : at + size] for at in range(0, len(text), size)])
     assert rebuilt(form, [*early, *late]) == plain(form, form, body)[0]
 
 
-def own_events(form: WireForm, body: dict[str, Any]) -> Iterable[str]:
-    """The events of an upstream that streams every block in its pieces."""
-    if form == "responses":
-        return _events_of_response(body)
-    return _events_of_message(body)
-
-
-def _events_of_message(body: dict[str, Any]) -> Iterable[str]:
-    head = {**body, "content": [], "stop_reason": None, "stop_sequence": None}
-    events: list[Any] = [{"type": "message_start", "message": head}]
-    for index, block in enumerate(body["content"]):
-        at = {"index": index}
-        empty = {**block, **{key: "" for key in ("text", "thinking", "signature") if key in block}}
-        empty |= {"input": {}} if "input" in block else {}
-        empty.pop("citations", None)
-        deltas: list[Any] = []
-        for key in ("text", "thinking"):
-            if key in block:
-                middle = len(block[key]) // 2
-                deltas += [
-                    {"type": f"{key}_delta", key: half} for half in (block[key][:middle], block[key][middle:])
-                ]
-        if "signature" in block:
-            deltas.append({"type": "signature_delta", "signature": block["signature"]})
-        deltas += [{"type": "citations_delta", "citation": each} for each in block.get("citations", [])]
-        if "input" in block:
-            deltas.append({"type": "input_json_delta", "partial_json": json.dumps(block["input"])})
-        events.append({"type": "content_block_start", **at, "content_block": empty})
-        events += [{"type": "content_block_delta", **at, "delta": delta} for delta in deltas]
-        events.append({"type": "content_block_stop", **at})
-    ends = {key: body[key] for key in ("stop_reason", "stop_sequence")}
-    events += [{"type": "message_delta", "delta": ends, "usage": body["usage"]}, {"type": "message_stop"}]
-    return [f"event: {event['type']}\ndata: {canonical(event)}\n\n" for event in events]
-
-
-def _events_of_response(body: dict[str, Any]) -> Iterable[str]:
-    events: list[Any] = [{"type": "response.created", "response": {**body, "output": []}}]
-    for index, one in enumerate(body["output"]):
-        at = {"output_index": index, "item_id": one["id"]}
-        kind = {"message": "output_text", "reasoning": "reasoning_text"}.get(one["type"])
-        added = {**one, **{key: [] for key in ("content", "summary") if key in one}}
-        events.append({"type": "response.output_item.added", **at, "item": added})
-        for part in one.get("content", []):
-            middle = len(part["text"]) // 2
-            for half in (part["text"][:middle], part["text"][middle:]):
-                events.append({"type": f"response.{kind}.delta", **at, "content_index": 0, "delta": half})
-        for number, part in enumerate(one.get("summary", [])):
-            where = {**at, "summary_index": number}
-            events.append({"type": "response.reasoning_summary_text.delta", **where, "delta": part["text"]})
-        events.append({"type": "response.output_item.done", **at, "item": one})
-    events.append({"type": f"response.{body['status']}", "response": body})
-    return [f"event: {event['type']}\ndata: {canonical(event)}\n\n" for event in events]
-
-
 def test_in_its_own_form_text_thoughts_and_what_the_server_did_pass_at_once() -> None:
     body = message(THOUGHT, SEARCH, FOUND, CITED, TEXT, USE, stop="tool_use")
-    early, late, _ = streamed("messages", "messages", _events_of_message(body))
+    early, late, _ = streamed("messages", "messages", events_of("messages", body))
     begun = [event["content_block"]["type"] for event in early if event["type"] == "content_block_start"]
     assert begun == ["thinking", "server_tool_use", "web_search_tool_result", "text", "text"]
     rest = [event["content_block"]["type"] for event in late if event["type"] == "content_block_start"]
@@ -379,7 +265,7 @@ def test_a_call_that_was_text_is_a_call(form: WireForm, upstream: WireForm) -> N
     given = {"messages": message({"type": "text", "text": IN_TEXT}), "responses": response(item(IN_TEXT))}
     body = given.get(upstream, chat(IN_TEXT))
     events: Iterable[str] = frames({"content": IN_TEXT[:20]}, {"content": IN_TEXT[20:]})
-    events = own_events(upstream, given[upstream]) if upstream in given else events
+    events = events_of(upstream, given[upstream]) if upstream in given else events
     whole, reply = plain(form, upstream, body)
     early, late, again = streamed(form, upstream, events)
     assert reply.repairs == again.repairs == ("TEXT_CALL_READ",)
@@ -496,7 +382,7 @@ def test_nothing_is_lost_or_said_twice_whatever_the_order(
 def test_an_item_without_an_id_gets_one_before_the_text_behind_it() -> None:
     searched = {key: value for key, value in SEARCHED.items() if key != "id"}
     body = response(searched, item("Look."))
-    events = _events_of_response(response({**SEARCHED, "id": ""}, item("Look.")))
+    events = events_of("responses", response({**SEARCHED, "id": ""}, item("Look.")))
     early, late, _ = streamed("responses", "responses", events)
     assert (
         rebuilt("responses", [*early, *late])["output"] == plain("responses", "responses", body)[0]["output"]
