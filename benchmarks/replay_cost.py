@@ -19,7 +19,7 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel.cassette import Recording, RecordTransport, ReplayTransport, replaying
+from toolreel.cassette import CassetteTransport, Recording, use_cassette
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)
@@ -69,12 +69,12 @@ def ours(folder: Path, requests: list[bytes]) -> Cost:
     """What toolreel's costs."""
     path = folder / f"ours-{len(requests)}.yaml"
     tape = Recording.blank(path)
-    with httpx.Client(transport=RecordTransport(tape, httpx.MockTransport(reply))) as client:
+    with httpx.Client(transport=CassetteTransport(tape, httpx.MockTransport(reply))) as client:
         send_all(client, requests)
     saving = process_time()
     tape.save()
     begun = process_time()
-    with replaying(path) as tape, httpx.Client(transport=ReplayTransport(tape)) as client:
+    with use_cassette(path) as session, httpx.Client(transport=session.transport()) as client:
         loaded = process_time()
         send_all(client, requests)
         done = process_time()

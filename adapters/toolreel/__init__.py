@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         stream_on,
     )
     from toolreel._journal import FileJournal
-    from toolreel._replay import Changes, aresume, counterfactual, diff, fork, replay, resume, story
+    from toolreel._replay import Changes, aresume, diff, fork, replay, resume, story
     from toolreel.tools import (
         AsyncPythonTools,
         AsyncRouter,
@@ -141,7 +141,6 @@ __all__ = [
     "astream",
     "astream_on",
     "attach",
-    "counterfactual",
     "current_call",
     "diff",
     "fork",

@@ -1,11 +1,10 @@
 """What functions and runs of ``toolreel`` return, besides the names there."""
 
 from toolreel._driver import EffectTime, EndpointCost, Resting, RunUsage, Timing
-from toolreel._replay import Counterfactual, Forked, Replayed
+from toolreel._replay import Forked, Replayed
 from toolreel.tools import CurrentCall, Output
 
 __all__ = [
-    "Counterfactual",
     "CurrentCall",
     "EffectTime",
     "EndpointCost",

@@ -21,19 +21,13 @@ SEPARATE = {"toolreel.tools.mcp", "toolreel.tools.openapi", "toolreel.tools.skil
 LOADER = "toolreel_core._lazy_names"
 """What the faces themselves are made with."""
 PATCHED = {
-    "tests/adapters/cassette/test_file.py": {"toolreel.cassette._file"},
-    "tests/adapters/cassette/test_response_body_streams.py": {"toolreel.cassette._transports"},
-    "tests/adapters/cassette/test_yaml.py": {
-        "toolreel._internal.safe_yaml",
-        "toolreel.cassette._yaml",
-    },
+    "tests/adapters/cassette/test_yaml.py": {"toolreel.cassette._yaml"},
     "tests/adapters/http/test_transport_pool.py": {"toolreel.http._transport_pool"},
     "tests/adapters/internal/test_errors.py": {
         "toolreel._internal.errors",
     },
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
-    "tests/adapters/replay/test_taped_endpoint.py": {"toolreel.cassette._transports"},
     "tests/adapters/test_sync_async_twins.py": {
         "toolreel._driver.aio",
         "toolreel._driver.performer",

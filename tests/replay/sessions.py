@@ -16,7 +16,7 @@ import trio
 from toolreel._driver import AsyncPorts, Ports, Run, arun, run
 from toolreel._journal import MemoryJournal, companion, read_journal
 from toolreel._replay import DRIVERS, Driver
-from toolreel.cassette import AsyncReplayTransport, ReplayTransport, replaying
+from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
@@ -61,8 +61,8 @@ def held(path: Path, tools: Iterable[ToolLike] | None = None) -> Held:
     plan = read_journal(companion(path)).plan
     journal = MemoryJournal(plan)
     with (
-        replaying(path) as tape,
-        HttpEndpoint(_NOWHERE, transport=ReplayTransport(tape)) as endpoint,
+        use_cassette(path) as session,
+        HttpEndpoint(_NOWHERE, transport=session.transport()) as endpoint,
     ):
         ports = Ports(endpoint, PythonTools(tools or tools_of(plan)))
         return Held(run(plan, ports, journal=journal), journal.text.encode())
@@ -74,8 +74,8 @@ async def aheld(
     """The same on the async driver, with the cassette behind another transport if wanted."""
     plan = read_journal(companion(path)).plan
     journal = MemoryJournal(plan)
-    with replaying(path) as tape:
-        transport = through(AsyncReplayTransport(tape))
+    with use_cassette(path) as session:
+        transport = through(session.async_transport())
         async with AsyncHttpEndpoint(_NOWHERE, transport=transport) as endpoint:
             ports = AsyncPorts(endpoint, AsyncPythonTools(tools_of(plan)))
             return Held(await arun(plan, ports, journal=journal), journal.text.encode())

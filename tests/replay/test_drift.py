@@ -104,23 +104,13 @@ def test_a_changed_request_is_a_drift_that_shows_the_place_and_both_sides(
     copy: Path, old: str, new: str, place: str | None
 ) -> None:
     edit(copy, old, new)
-    assert_drift(replaying(copy), f"first change: {place or 'tools['}", "\n--- recorded\n+++ request\n")
-
-
-def test_a_changed_message_is_shown_as_it_was_and_as_it_is(copy: Path) -> None:
-    edit(copy, "make one tool call now", "make one tool call NOW")
-    said = replaying(copy)
-    assert_drift(said, str(copy), "interaction 1 of 3", "If the change is meant, record the session again.")
-    assert re.search(r"^  recorded: .*make one tool call NOW", said.stderr, re.MULTILINE)
-    assert re.search(r"^  request:  .*make one tool call now", said.stderr, re.MULTILINE)
-    assert re.search(r"^-.*make one tool call NOW", said.stderr, re.MULTILINE)
-    assert re.search(r"^\+.*make one tool call now", said.stderr, re.MULTILINE)
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_a_changed_option_is_a_drift_on_every_driver(copy: Path, driver: str) -> None:
-    edit(copy, "seed: 7", "seed: 8")
-    assert_drift(replaying(copy, "--driver", driver), "first change: seed\n  recorded: 8\n  request:  7\n")
+    assert_drift(
+        replaying(copy),
+        f"{copy}: POST /chat/completions is not in the recording",
+        f"interaction 1 of 3:\nfirst change: {place or 'tools['}",
+        "\n--- recorded\n+++ request\n",
+        "If the change is meant, record the session again.",
+    )
 
 
 @pytest.fixture
@@ -156,20 +146,17 @@ def test_a_tool_that_describes_itself_otherwise_than_it_did_is_a_drift(
     )
 
 
-def test_a_tool_that_is_gone_is_a_drift_on_every_driver(
-    copy: Path, tool_module: Callable[[str], None]
-) -> None:
+def test_a_tool_that_is_gone_is_a_drift(copy: Path, tool_module: Callable[[str], None]) -> None:
     tool_module("from toolreel.demo import Workspace\nTOOLS = [Workspace().state_patch]\n")
-    for driver in DRIVERS:
-        said = replaying(copy, "--tools", "changed_tools:TOOLS", "--driver", driver)
-        assert_drift(said, "the run had a tool 'state_get'; there are: state_patch")
+    said = replaying(copy, "--tools", "changed_tools:TOOLS")
+    assert_drift(said, "the run had a tool 'state_get'; there are: state_patch")
 
 
 # A reply, or a whole exchange, that changed.
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_another_tool_call_in_a_reply_is_a_drift_against_the_journal(copy: Path, driver: str) -> None:
+def test_another_tool_call_in_a_reply_is_a_drift_on_every_driver(copy: Path, driver: str) -> None:
     edit(copy, '"path": "/release/status"', '"path": "/release/name"')
     assert_drift(
         replaying(copy, "--driver", driver),
@@ -208,20 +195,11 @@ def test_a_journal_that_stops_too_early_is_a_drift(copy: Path) -> None:
 # Files that are no recordings.
 
 
-BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 'x'}]\n" for n in range(12))
-
-
 @pytest.mark.parametrize(
     "damaged",
     [
         pytest.param(b"", id="empty"),
-        pytest.param(bytes(range(256)) * 8, id="binary"),
         pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
-        pytest.param(lambda good: good.decode().encode("utf-16"), id="UTF-16"),
-        pytest.param(lambda good: good.replace(b"Done", b"Do\0ne"), id="a null byte"),
-        pytest.param(b"[" * 100_000, id="deep"),
-        pytest.param(lambda good: BOMB.encode() + good, id="alias bomb before the rest"),
-        pytest.param((BOMB + "...\n").encode(), id="alias bomb alone"),
         pytest.param(lambda good: good.replace(b"code: 200", b"code: '200'", 1), id="wrong type"),
     ],
 )
@@ -233,22 +211,13 @@ def test_a_file_that_is_no_cassette_is_refused_in_one_line(copy: Path, damaged: 
 @pytest.mark.parametrize(
     "payload",
     [
-        "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{proof}]]",
         "!!python/object/apply:os.system ['touch {proof}']",
-        "!!python/object/new:os.system ['touch {proof}']",
-        "!!python/object/apply:subprocess.check_call [[touch, {proof}]]",
         "!!python/name:os.system",
-        "!!python/module:os",
     ],
 )
-@pytest.mark.parametrize("place", ["the whole file", "a value of a body"])
-def test_nothing_in_a_cassette_is_executed(copy: Path, tmp_path: Path, payload: str, place: str) -> None:
+def test_nothing_in_a_cassette_is_executed(copy: Path, tmp_path: Path, payload: str) -> None:
     proof = tmp_path / "executed"
-    hostile = payload.format(proof=proof)
-    if place == "the whole file":
-        copy.write_text(hostile + "\n...\n")
-    else:
-        edit(copy, "qwen2.5-coder-1.5b", hostile)
+    edit(copy, "qwen2.5-coder-1.5b", payload.format(proof=proof))
     line = assert_unusable(replaying(copy), copy)
     assert "python/" in line
     assert not proof.exists()
@@ -268,38 +237,16 @@ def test_a_file_that_is_not_there_is_named_with_the_way_to_make_it(tmp_path: Pat
     assert "toolreel run --record" in line
 
 
-# Journals that cannot be read.
-
-
-def test_a_journal_that_was_cut_within_a_line_is_refused(copy: Path) -> None:
-    journal = companion(copy)
-    whole = journal.read_bytes()
-    for cut in range(0, len(whole), len(whole) // 25):
-        if whole[:cut].endswith(b"\n"):
-            continue
-        journal.write_bytes(whole[:cut])
-        assert_unusable(replaying(copy), journal)
-        assert_unusable(replaying(journal), journal)
-
-
 @pytest.mark.parametrize(
     "damaged",
     [
         pytest.param(b"", id="empty"),
-        pytest.param(bytes(range(256)), id="binary"),
+        pytest.param(lambda good: good[:-40], id="cut"),
         pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
-        pytest.param(lambda good: good.decode().encode("utf-16"), id="UTF-16"),
-        pytest.param(lambda good: good + b"\n", id="an empty line after"),
-        pytest.param(
-            lambda good: b"".join(good.splitlines(keepends=True)[:2] + good.splitlines(keepends=True)[3:]),
-            id="a line is missing",
-        ),
         pytest.param(
             lambda good: good.replace(b'"toolreel_journal":1', b'"toolreel_journal":99', 1),
             id="other version",
         ),
-        pytest.param(lambda good: good.replace(b'"n":1,', b'"n":' + b"1" * 5000 + b",", 1), id="long number"),
-        pytest.param(lambda good: good + b"[" * 100_000 + b"\n", id="deep"),
     ],
 )
 def test_a_damaged_journal_is_refused_in_one_line(copy: Path, damaged: Damage) -> None:

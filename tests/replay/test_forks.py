@@ -16,7 +16,7 @@ from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel import FileJournal, Plan, Provider, run
 from toolreel._driver import Ports
 from toolreel._journal import companion, read_journal
-from toolreel._replay import Changes, counterfactual, diff, fork
+from toolreel._replay import Changes, diff, fork
 from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
 from toolreel.tools import PythonTools
@@ -45,10 +45,9 @@ def test_a_session_does_not_differ_from_itself(path: Path) -> None:
 
 @each_cassette
 def test_under_another_model_and_seed_the_recorded_answers_carry_to_the_end(path: Path) -> None:
-    told = counterfactual(path, Changes(model="other", options={"seed": 8}, seed=1))
-    assert told.was == told.now
+    told = fork(path, 0, Changes(model="other", options={"seed": 8}, seed=1))
     assert told.stop is None
-    difference = diff(path, told.forked.recorded)
+    difference = diff(path, told.recorded)
     assert [change.place for change in difference.plan] == ["model", "options.seed", "seed"]
     assert difference.first is None
 
@@ -59,18 +58,18 @@ def test_two_sessions_part_where_one_of_them_asks_once_more() -> None:
     assert difference.first
     assert (difference.first.n, difference.first.turn, difference.first.aspect) == (6, 4, "end")
     assert difference.other_bytes == (1, 3, 5)
-    told = counterfactual(cassette("recovered"), Changes(config={"fix_empty_final": False}))
-    assert (told.now, told.carried) == (EmptyFinal(), 5)
+    told = fork(cassette("recovered"), 0, Changes(config={"fix_empty_final": False}))
+    assert (told.outcome, len(told.answered)) == (EmptyFinal(), 5)
 
 
 def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text_for_its_answer() -> None:
-    asks = counterfactual(cassette("workspace"), Changes(config={"text_dialects": []}))
-    assert (asks.now, asks.carried) == (None, 1)
+    asks = fork(cassette("workspace"), 0, Changes(config={"text_dialects": []}))
+    assert (asks.outcome, len(asks.answered)) == (None, 1)
     blind: Tree = {"text_dialects": [], "accept_suspected_calls": True}
-    told = counterfactual(cassette("workspace"), Changes(config=blind))
-    assert isinstance(told.now, Completed)
-    assert told.now.content.startswith("```json")
-    assert told.carried == 1
+    told = fork(cassette("workspace"), 0, Changes(config=blind))
+    assert isinstance(told.outcome, Completed)
+    assert told.outcome.content.startswith("```json")
+    assert len(told.answered) == 1
 
 
 # A recorded run goes on in another wire form: its kept replies are read in the form that they came in.

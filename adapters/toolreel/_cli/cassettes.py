@@ -22,7 +22,6 @@ from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
-from toolreel._replay import COMPARISONS, Comparison
 from toolreel._secrets import known_secrets, leaks
 from toolreel.testing import ReelFiles, check
 from toolreel.tools import load_tools
@@ -123,12 +122,6 @@ def check_command(
 @click.command("journal", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
-@click.option(
-    "--compare",
-    type=click.Choice(COMPARISONS),
-    help="How a recorded request must match toolreel's own: byte-identical (the default with a plan), "
-    "equal in content, or not at all.",
-)
 @preset_options
 @settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
@@ -138,7 +131,6 @@ def check_command(
 def journal_command(
     file: Path,
     tool_names: tuple[str, ...],
-    compare: Comparison | None,
     presets: PresetChoice,
     settings: tuple[str, ...],
     name: str | None,
@@ -168,12 +160,11 @@ def journal_command(
             tape,
             plans=[recorded.plan for recorded in beside],
             tools=PythonTools(tools) if tools else None,
-            compare=compare,
             preset=presets.preset(),
             settings={**chosen.config, **chosen.provider},
         )
     for was, now in zip(beside, runs, strict=False):
-        if was.text != now.recorded.text and compare in {None, "exact"}:
+        if was.text != now.recorded.text:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
     saved = _save_journals(runs, ReelFiles(target), overwrite=overwrite) if target else ()
     if as_machine:
@@ -246,26 +237,21 @@ def export_command(
     return 0
 
 
-_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+_SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
 @click.command("import", epilog=EPILOG)
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option(
-    "--redact", is_flag=True, help="Replace secrets in bodies by placeholders, instead of refusing."
-)
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @secrets_option
 @reporting
-def import_command(
-    source: Path, target: Path, redact: bool, overwrite: bool, secret_rules: Path | None
-) -> int:
-    """Convert cassettes of stock vcrpy (YAML or JSON): IN is a file or a folder, and OUT likewise.
+def import_command(source: Path, target: Path, overwrite: bool, secret_rules: Path | None) -> int:
+    """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 
     Requests and responses are kept byte-identical, except for headers that cassettes do not store and
     for keys in headers and URLs, which are removed. A secret in a body is refused, with its
-    place, unless --redact replaces it.
+    place.
 
     Exits with 1 if a file of a folder could not be imported; the others are.
 
@@ -277,7 +263,7 @@ def import_command(
     rules, code = rules_of(secret_rules), 0
     for old, new in _source_and_target(source, target):
         try:
-            done = import_cassette(old, new, overwrite=overwrite, redact=redact, rules=rules)
+            done = import_cassette(old, new, overwrite=overwrite, rules=rules)
         except AdapterError as error:
             if not source.is_dir():
                 raise
@@ -285,14 +271,10 @@ def import_command(
             code = FAILED
             continue
         labelled(out, "imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
-        if done.others:
-            labelled(out, "", f"kept, though no chat completions: {', '.join(done.others)}", "dim")
         if done.left_out:
             labelled(out, "", f"left out: {', '.join(done.left_out)}", "dim")
         if done.scrubbed:
             labelled(out, "", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
-        for kind, number in done.redacted.items():
-            labelled(out, "", f"replaced by placeholders: {number} × {kind}", "yellow")
         labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
     return code
 

@@ -225,7 +225,7 @@ class LiveSession:
             elif live.state:
                 go_on(live.state, ports, journal=log, observe=progress)
             elif before and tape:
-                rehearsal = Rehearsal(before, endpoint=endpoint, tape=tape.recording, live=ports)
+                rehearsal = Rehearsal(before, endpoint=endpoint, tape=tape, live=ports)
                 rehearsal.play(live.plan, journal=log, observe=progress)
                 rehearsal.finish()
                 tape.finish()

@@ -10,11 +10,12 @@ A journal that could not be written keeps the name ``<path>.part``: its run has 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Final, Self
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import AdapterError, JournalError, SecretFound
@@ -27,13 +28,16 @@ from toolreel._journal.format import (
     unfinished,
     unsealed,
     withheld,
-    written_blobs,
 )
 from toolreel._journal.part_file import PartFile, claim, made_folders, sync_folders, writing
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, ToolReturned, blob_lines, blobs_in, header_line
+
+_BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
+"""A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 
 class _Lines:
@@ -80,10 +84,24 @@ class _Lines:
         if self._failure is not None:
             raise self._failure
         try:
-            return self._record_event(effect, event, lap)
+            self._check_file()
+            line = event_line(self._events + 1, effect, event, lap)
+            try:
+                self._check_line(line, event)
+            except SecretFound as found:
+                if not isinstance(event, ToolReturned):
+                    raise
+                event = withheld(event, "secret")
+                line = event_line(self._events + 1, effect, event, lap)
+                self.withheld.append(str(found))
+            blobs = blob_lines(event, self._blobs)
+            self._write_lines((*blobs.values(), line), effect, event)
         except AdapterError as error:
             self._failure = error
             raise
+        self._events += 1
+        self._blobs |= blobs.keys()
+        return event
 
     def close(self) -> None:
         """Seal the file, sync it to disk and rename it from ``<path>.part`` to ``<path>``.
@@ -97,21 +115,14 @@ class _Lines:
         elif self._failure is not None:
             self._file.leave()
         else:
-            try:
-                self._file.check_name()
-            except JournalError:
-                self._file.leave()
-                raise
-            self._close_sealed()
-
-    def _close_sealed(self) -> None:
-        with writing(self.path):
-            try:
-                self._file.append_in_room(self._seal.line)
-            except OSError:
-                self._file.leave()
-                raise
-            self._file.close()
+            with writing(self.path):
+                try:
+                    self._file.check_name()
+                    self._file.append(self._seal.line, room=b"")
+                except (OSError, JournalError):
+                    self._file.leave()
+                    raise
+                self._file.close()
 
     def leave(self) -> Path | None:
         """Close the file without renaming it; returns its path if it is still there."""
@@ -126,7 +137,7 @@ class _Lines:
         with writing(self.path):
             self._file.discard()
 
-    def _record_event(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
+    def _check_file(self) -> None:
         if self._file.closed:
             raise JournalError(
                 f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
@@ -137,20 +148,6 @@ class _Lines:
                 f"{self._part}: the process that forked this one records there; open a journal of its own"
             )
         self._file.check_name()
-        line = event_line(self._events + 1, effect, event, lap)
-        try:
-            self._check_line(line, event)
-        except SecretFound as found:
-            if not isinstance(event, ToolReturned):
-                raise
-            event = withheld(event, "secret")
-            line = event_line(self._events + 1, effect, event, lap)
-            self.withheld.append(str(found))
-        blobs = blob_lines(event, self._blobs)
-        self._write_lines((*blobs.values(), line), effect, event)
-        self._events += 1
-        self._blobs |= blobs.keys()
-        return event
 
     def _check_line(self, line: str, value: Plan | Event) -> None:
         where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
@@ -166,7 +163,7 @@ class _Lines:
                 with suppress(OSError):
                     if self._file.end == before and isinstance(event, ToolReturned):
                         short = event_line(self._events + 1, effect, withheld(event, "unwritten"))
-                        self._file.append_in_room(f"{short}\n".encode())
+                        self._file.append(f"{short}\n".encode(), room=b"")
                 raise
             finally:
                 self._holds_results |= isinstance(event, ToolReturned) and self._file.end > before
@@ -270,7 +267,11 @@ class ReopenedJournal(_Lines):
         path = Path(path)
         super().__init__(path, known_secrets)
         if not self._part.exists():
-            _check_content(path)  # raises a clear error before anything is changed
+            try:
+                _whole_lines(path.read_bytes(), path)  # raises a clear error before anything is changed
+            except OSError:
+                read_journal(path)  # says what is wrong
+                raise
             claim(path)
         self._file = PartFile(path, durable=durable)
         try:
@@ -280,23 +281,25 @@ class ReopenedJournal(_Lines):
             self._file.forget()
             raise
         self._events = len(self.recorded.records)
-        self._blobs |= written_blobs(self.recorded.text)
+        # Also those whose event was not written any more.
+        self._blobs |= {*_BLOB_LINE.findall(self.recorded.text)}
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _read_recorded(self) -> Recorded:
-        content = _Content.of(self._file.read(), self._part)
-        self._seal.take(content.lines)
-        if content.torn:
-            self.cut = self._set_aside(content.torn)
+        recorded, lines, torn = _whole_lines(self._file.read(), self._part)
+        end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
+        self._seal.take(lines + end)
+        if torn:
+            self.cut = self._set_aside(torn)
         if self._file.is_also(self.path):
             self.path.unlink()  # as a rename would have done
-        self._file.cut(len(content.lines) - len(content.line_end))
+        self._file.cut(len(lines))
         try:
-            self._file.append(content.line_end)  # and room, so that a full disk is noticed before an effect
+            self._file.append(end)  # and room, so that a full disk is noticed before an effect
         except OSError:
             self._file.cut(self._file.end)
             raise
-        return content.recorded
+        return recorded
 
     def _set_aside(self, torn: bytes) -> Path:
         """Keep the truncated line, since it may show that a tool has run."""
@@ -308,42 +311,21 @@ class ReopenedJournal(_Lines):
         return path
 
 
-class _Content(NamedTuple):
-    """What a journal that was not closed holds."""
+def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
+    """What a journal holds that was not closed: the run, its lines without a seal, and a truncated last line.
 
-    recorded: Recorded
-    lines: bytes
-    """What is kept: all but a seal and what is torn."""
-    line_end: bytes
-    """The line end that the last line lacks."""
-    torn: bytes
-    """The truncated last line."""
-
-    @classmethod
-    def of(cls, data: bytes, source: Path) -> _Content:
-        """Read a journal whose last line may be truncated.
-
-        :raises JournalError: if anything else is wrong
-        """
-        if data.endswith((b" \n", b" ")):
-            data = data.removesuffix(b"\n").rstrip(b" ")
-        whole, line_end, last = data.rpartition(b"\n")
-        if last.endswith(b"}"):
-            with suppress(JournalError):
-                recorded = _parse_journal(data + b"\n", source)
-                lines = unsealed((data + b"\n").decode(), str(source)).encode()
-                return cls(recorded, lines, b"\n" if len(lines) > len(data) else b"", b"")
-        recorded = _parse_journal(whole + line_end, source)
-        return cls(recorded, unsealed((whole + line_end).decode(), str(source)).encode(), b"", last)
-
-
-def _check_content(path: Path) -> None:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        read_journal(path)  # says what is wrong
-        raise
-    _Content.of(data, path)
+    :raises JournalError: if anything else is wrong
+    """
+    if data.endswith((b" \n", b" ")):
+        data = data.removesuffix(b"\n").rstrip(b" ")
+    whole, line_end, last = data.rpartition(b"\n")
+    if last.endswith(b"}"):
+        with suppress(JournalError):
+            recorded = _parse_journal(data + b"\n", source)
+            lines = unsealed((data + b"\n").decode(), str(source)).encode()
+            return recorded, lines[: len(data)], b""
+    recorded = _parse_journal(whole + line_end, source)
+    return recorded, unsealed((whole + line_end).decode(), str(source)).encode(), last
 
 
 def _parse_journal(data: bytes, source: Path) -> Recorded:

@@ -12,7 +12,6 @@ a seal (:class:`Sealing`).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, canonical, digest, either, read
-from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
@@ -147,9 +145,6 @@ def _is_seal(line: str) -> bool:
     tree = read(line).value_or(None)
     return isinstance(tree, Mapping) and set(tree) == {"digest", "end"}
 
-
-_BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
-"""A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 _TOOK: Final = "took"
 _NEEDED: Final = {"ms", "passed_ms"}
@@ -344,11 +339,6 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
     return f'{line[:-1]},"{_TOOK}":{took}}}'
 
 
-def written_blobs(text: str) -> set[str]:
-    """The digests of the blobs that a journal has."""
-    return set(_BLOB_LINE.findall(text))
-
-
 def _events_and_blobs(
     lines: Sequence[str], source: str
 ) -> tuple[list[int], list[Mapping[str, Json]], dict[str, str]]:
@@ -408,12 +398,7 @@ def _read_plan(header: Mapping[str, Json], place: str) -> Plan:
 
 def _without_times(line: str, tree: Mapping[str, Json]) -> str:
     """The line of an event without its times."""
-    if _TOOK not in tree:
-        return line
-    end = f',"{_TOOK}":{canonical(tree[_TOOK])}}}'
-    if line.endswith(end):  # as it was written: the times come last
-        return line.removesuffix(end) + "}"
-    return canonical({key: item for key, item in tree.items() if key != _TOOK})
+    return canonical({key: item for key, item in tree.items() if key != _TOOK}) if _TOOK in tree else line
 
 
 def _read_lap(took: Json, place: str) -> Lap | None:

@@ -66,7 +66,8 @@ class PartFile:
         self.path = path
         self.part = unfinished(path)
         self._durable = durable
-        self._end = 0
+        self.end = 0
+        """Where the next line is written."""
         self._process = os.getpid()
         with writing(path):
             flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
@@ -114,29 +115,27 @@ class PartFile:
 
     def cut(self, end: int) -> None:
         """Delete everything from here on; the next line is written here."""
-        self._end = end
+        self.end = end
         # What cannot be truncated, such as a device, has no size either.
         if os.fstat(self._file.fileno()).st_size > end:
             self._file.truncate(end)
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, room: bytes = ROOM) -> None:
         """Write a line, and room after it.
 
+        :param room: none for a short line that is written in the room of another one
         :raises OSError: if there is no place for both; :attr:`end` says whether the line is there
         """
-        self._write_line(line, ROOM)
-
-    def append_in_room(self, line: bytes) -> None:
-        """Write a short line, and no room after it.
-
-        :raises OSError: if it cannot be written
-        """
-        self._write_line(line, b"")
-
-    @property
-    def end(self) -> int:
-        """Where the next line is written."""
-        return self._end
+        data, written = memoryview(line + room), 0
+        self._file.seek(self.end)
+        try:
+            while written < len(data):
+                written += self._file.write(data[written:]) or 0
+            if self._durable:
+                os.fsync(self._file.fileno())
+        finally:
+            if written >= len(line):
+                self.end += len(line)
 
     def close(self) -> None:
         """Delete the room, and rename the file to ``<path>``.
@@ -144,7 +143,7 @@ class PartFile:
         :raises OSError: if the file cannot be written
         """
         with self._file:
-            self.cut(self._end)
+            self.cut(self.end)
             os.fsync(self._file.fileno())
             if _CAN_RENAME_OPEN_FILES:
                 self._rename()  # while it is locked, so that no other process can take it
@@ -156,7 +155,7 @@ class PartFile:
     def leave(self) -> None:
         """Close the file and keep its name."""
         with self._file, suppress(OSError):
-            self.cut(self._end)
+            self.cut(self.end)
 
     def forget(self) -> None:
         """Close the file of another process, which goes on writing it."""
@@ -166,18 +165,6 @@ class PartFile:
         """Delete the file."""
         with self._file:
             self.part.unlink()
-
-    def _write_line(self, line: bytes, room: bytes) -> None:
-        data, written = memoryview(line + room), 0
-        self._file.seek(self._end)
-        try:
-            while written < len(data):
-                written += self._file.write(data[written:]) or 0
-            if self._durable:
-                os.fsync(self._file.fileno())
-        finally:
-            if written >= len(line):
-                self._end += len(line)
 
     def _rename(self) -> None:
         self.part.replace(self.path)
@@ -211,19 +198,15 @@ def made_folders(folder: Path) -> Path:
 def sync_folders(folder: Path, first: Path) -> None:
     """Sync a folder and those above it up to ``first``, so that new names survive a power loss."""
     while True:
-        _sync_folder(folder)
+        with suppress(OSError):  # Windows cannot open a folder
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
         if folder in {first, folder.parent}:
             return
         folder = folder.parent
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # Windows cannot open a folder
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

@@ -19,20 +19,15 @@ if TYPE_CHECKING:
     from toolreel._replay.forked_run import (
         Beginning,
         Changes,
-        Counterfactual,
         EventLog,
         Forked,
         Stop,
         beginning,
-        counterfactual,
         fork,
     )
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-    from toolreel._replay.list_server import Facts, Found, ListServer, RecordingList, facts_of
-    from toolreel._replay.note_lines import note_line, warnings_of
+    from toolreel._replay.list_server import ListServer, RecordingList
     from toolreel._replay.recordings import (
-        COMPARISONS,
-        Comparison,
         Keeping,
         RecordedFiles,
         ResumedFiles,
@@ -51,7 +46,15 @@ if TYPE_CHECKING:
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
     from toolreel._replay.run_page import name_of, page_of, page_of_runs, write_page
-    from toolreel._replay.run_stories import CallSummary, TurnSummary, deciding_event, rule_of, story
+    from toolreel._replay.run_stories import (
+        CallSummary,
+        TurnSummary,
+        deciding_event,
+        note_line,
+        rule_of,
+        story,
+        warnings_of,
+    )
     from toolreel._replay.run_tree import RunTree, traced_tree
     from toolreel._replay.sent_items import sent_history
     from toolreel._replay.taped_endpoint import TapedEndpoint

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, assert_never
+from typing import TYPE_CHECKING, Generic, TypeVar, assert_never
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -38,6 +38,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import Record, Recorded, is_withheld
+from toolreel._replay.trace import joined
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -71,110 +72,6 @@ def timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -
             return event
 
 
-class Reached(NamedTuple):
-    """A line of a journal, and the effect for which it was used."""
-
-    record: Record
-    wanted: str
-    """The effect's fingerprint, or the recorded one where the effect counts as that."""
-
-
-class JournalScript:
-    """The lines of a journal; each is used once. Thread-safe, since effects run concurrently.
-
-    Most lines answer an effect, and are found by it. What the user said answers none: it is taken when the
-    run reaches its place.
-    """
-
-    def __init__(self, recorded: Recorded, allowed: AllowedDifferences | None) -> None:
-        self._recorded = recorded
-        lines = list(enumerate(recorded.records))
-        self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
-        self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
-        """What the user said and the run has not taken yet, by line."""
-        self._places: dict[int, int] = {}
-        """The line that answered each effect, by its ``ref``."""
-        self._allowed = allowed
-        self._lock = Lock()
-
-    @property
-    def over(self) -> bool:
-        """Whether every line has been used."""
-        with self._lock:
-            return not self._left
-
-    def next(self, effect: Wanted) -> Reached | None:
-        """The line that answers the effect, else the first unused one; ``None`` after the last.
-
-        Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
-        unused line serves for the error message, and for a recorded cancellation.
-        """
-        wanted = fingerprint(effect)
-        with self._lock:
-            place = next((at for at, record in self._left.items() if record.fp == wanted), None)
-            if place is None and self._allowed:
-                same = self._allowed.same_effect
-                place = next((at for at, record in self._left.items() if same(record, effect)), None)
-                wanted = wanted if place is None else self._left[place].fp or wanted
-            if place is None:
-                place = next(iter(self._left), None)
-            if place is not None:
-                self._places[effect.ref] = place
-                return Reached(self._left.pop(place), wanted)
-        if isinstance(effect, AskApproval):
-            return None
-        raise ReplayMismatch(
-            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
-            "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
-        )
-
-    def messages_before(self, effect: Wanted | None) -> list[UserSpoke]:
-        """Take what stands before the line that answers an effect; without one, before the first unused."""
-        with self._lock:
-            end = None if effect is None else self._places.get(effect.ref)
-            end = next(iter(self._left), None) if end is None else end
-            return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
-
-    def lap_of(self, effect: Wanted) -> Lap | None:
-        """The times on the line that answered an effect; ``None`` if none did."""
-        with self._lock:
-            place = self._places.get(effect.ref)
-        return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
-
-    @property
-    def awaits_user(self) -> bool:
-        """Whether the next line is what the user says."""
-        with self._lock:
-            first, at = next(iter(self._left), None), next(iter(self._said), None)
-            return at is not None and (first is None or at < first)
-
-    def next_message(self) -> UserSpoke | None:
-        """Take the next line, if it is what the user says."""
-        return self._said.popitem(last=False)[1] if self.awaits_user else None
-
-    def answer(
-        self, effect: Wanted, reached: Reached, reply: ReplyReceived | RequestFailed | None = None
-    ) -> Event:
-        """The new reply or the recorded event, if the line answers this very effect."""
-        record = reached.record
-        if (record.kind, record.fp) != (tag(type(effect)), reached.wanted):
-            raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.line}: the run wants {describe(effect)}, but that "
-                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
-                "record again"
-            )
-        return record.event if reply is None else timed(reply, record)
-
-    def finish(self) -> None:
-        """Check that no line is left."""
-        places = sorted({*self._left, *self._said})
-        if unused := [self._recorded.records[at] for at in places]:
-            raise ReplayMismatch(
-                f"{self._recorded.source}: the run ended, but {len(unused)} recorded events are left, "
-                f"from line {unused[0].line} ({unused[0].kind}) on"
-            )
-
-
 def describe(effect: Wanted) -> str:
     """A short description of an effect, for messages."""
     match effect:
@@ -196,7 +93,12 @@ _Performer = TypeVar("_Performer")
 
 
 class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
-    """The parts of a rehearsal that are the same on every driver."""
+    """The parts of a rehearsal that are the same on every driver.
+
+    Each line of the journal is used once; effects run concurrently, so a lock guards them. Most lines answer
+    an effect, and are found by it. What the user said answers none: it is taken when the run reaches its
+    place.
+    """
 
     def __init__(
         self,
@@ -208,11 +110,19 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         live: _Performer | None = None,
         allowed: AllowedDifferences | None = None,
     ) -> None:
-        self._script = JournalScript(recorded, allowed)
+        self._recorded = recorded
         self._endpoint = endpoint
         self._tape = tape
         self._tools = tools
         self._live = live
+        self._allowed = allowed
+        lines = list(enumerate(recorded.records))
+        self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
+        self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
+        """What the user said and the run has not taken yet, by line."""
+        self._places: dict[int, int] = {}
+        """The line that answered each effect, by its ``ref``."""
+        self._lock = Lock()
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -220,38 +130,99 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         return secrets_of(self._endpoint, self._tools, self._live)
 
     def messages_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
-        """What the user said before the recorded answer to an effect, or after the end of an exchange."""
-        return self._script.messages_before(effect)
+        """What the user said before the recorded answer to an effect; without one, before the next line."""
+        with self._lock:
+            end = None if effect is None else self._places.get(effect.ref)
+            end = next(iter(self._left), None) if end is None else end
+            return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
 
     @property
     def awaits_user(self) -> bool:
         """Whether the next line is what the user says."""
-        return self._script.awaits_user
+        with self._lock:
+            first, at = next(iter(self._left), None), next(iter(self._said), None)
+            return at is not None and (first is None or at < first)
 
-    def skip_message(self) -> None:
-        """Pass over what the user says next, since somebody else says it."""
-        self._script.next_message()
-
-    def _cancelled(self, effect: Wanted, event: CancelRequested) -> CancelRequested:
-        """A recorded cancellation; of the reply, all may have come, and was not read any more."""
-        if self._tape and isinstance(effect, SendRequest):
-            self._tape.pass_over(*exchange_of(effect))
-        return event
-
-    def _is_on_tape(self, effect: SendRequest, event: Event) -> bool:
-        """Whether the endpoint has the answer; what the client itself gave up is in the journal alone."""
-        return came_whole(event) or (self._tape is not None and self._tape.breaks(*exchange_of(effect)))
+    def next_message(self) -> UserSpoke | None:
+        """Take the next line, if it is what the user says."""
+        return self._said.popitem(last=False)[1] if self.awaits_user else None
 
     def lap_of(self, effect: Wanted, /) -> Lap | None:
         """The recorded times of an effect; ``None`` if it came after the recording."""
-        return self._script.lap_of(effect)
+        with self._lock:
+            place = self._places.get(effect.ref)
+        return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
 
     def finish(self) -> None:
         """Check that every line of the journal was used.
 
         :raises toolreel.ReplayMismatch: if one was not
         """
-        self._script.finish()
+        if places := sorted({*self._left, *self._said}):
+            first = self._recorded.records[places[0]]
+            raise ReplayMismatch(
+                f"{self._recorded.source}: the run ended, but {len(places)} recorded events are left, "
+                f"from line {first.line} ({first.kind}) on"
+            )
+
+    def _live_now(self) -> _Performer | None:
+        """What performs the effects after the last line, once that has been used."""
+        with self._lock:
+            return None if self._left else self._live
+
+    def _take_line(self, effect: Wanted) -> tuple[Record, bool] | None:
+        """The line that answers the effect, else the first unused one, and which of them it is.
+
+        Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
+        unused line serves for the error message, and for a recorded cancellation. After the last line, there
+        is none for an approval, since a run may rest there.
+        """
+        wanted = fingerprint(effect)
+        with self._lock:
+            place = next((at for at, record in self._left.items() if record.fp == wanted), None)
+            if place is None and self._allowed:
+                same = self._allowed.same_effect
+                place = next((at for at, record in self._left.items() if same(record, effect)), None)
+            answers = place is not None
+            if place is None:
+                place = next(iter(self._left), None)
+            if place is not None:
+                self._places[effect.ref] = place
+                return self._left.pop(place), answers
+        if isinstance(effect, AskApproval):
+            return None
+        raise ReplayMismatch(
+            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
+            "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
+        )
+
+    def _asks_endpoint(self, effect: Wanted, record: Record) -> _Endpoint | None:
+        """The endpoint, if it has the answer; what the client itself gave up is in the journal alone."""
+        if not isinstance(effect, SendRequest) or isinstance(record.event, CancelRequested):
+            return None
+        whole = came_whole(record.event)
+        return self._endpoint if whole or (self._tape and self._tape.breaks(*exchange_of(effect))) else None
+
+    def _answer(
+        self,
+        effect: Wanted,
+        record: Record,
+        answers: bool,
+        reply: ReplyReceived | RequestFailed | None = None,
+    ) -> Event:
+        """The new reply or the recorded event, if the line answers this very effect."""
+        if isinstance(record.event, CancelRequested):
+            if self._tape and isinstance(effect, SendRequest):
+                # All of the reply may have come, and was not read any more.
+                self._tape.pass_over(*exchange_of(effect))
+            return record.event
+        if not answers or record.kind != tag(type(effect)):
+            raise ReplayMismatch(
+                f"{self._recorded.source}, line {record.line}: the run wants {describe(effect)}, but that "
+                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
+                "record again"
+            )
+        return record.event if reply is None else timed(reply, record)
 
 
 class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
@@ -269,9 +240,8 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = run(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.next_message():
-            more = speak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
+        while said := self.next_message():
+            done = joined(done, speak(done, said, self, journal=journal, observe=observe, inbox=self))
         return done
 
     def perform(self, effect: Wanted) -> Event | None:
@@ -279,27 +249,24 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
-        if self._live and self._script.over:
-            return self._live.perform(effect)
-        reached = self._script.next(effect)
-        if reached is None:
+        if live := self._live_now():
+            return live.perform(effect)
+        line = self._take_line(effect)
+        if line is None:
             return None
-        recorded = reached.record.event
-        if isinstance(recorded, CancelRequested):
-            return self._cancelled(effect, recorded)
-        if isinstance(effect, SendRequest) and self._endpoint and self._is_on_tape(effect, recorded):
-            return self._script.answer(effect, reached, self._endpoint.send(effect))
-        answer = self._script.answer(effect, reached)
-        if isinstance(effect, RunTool) and self._tools and not is_withheld(answer):
-            return timed(self._tools.run(effect), reached.record)
-        return answer
+        if isinstance(effect, SendRequest) and (endpoint := self._asks_endpoint(effect, line[0])):
+            return self._answer(effect, *line, endpoint.send(effect))
+        event = self._answer(effect, *line)
+        if isinstance(effect, RunTool) and self._tools and runs_again(event):
+            return timed(self._tools.run(effect), line[0])
+        return event
 
     def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
 
         What follows the journal comes piece by piece, if ``live`` offers that.
         """
-        live: object = self._live if self._script.over else None
+        live: object = self._live_now()
         if isinstance(live, StreamingPerformer):
             with closing(live.stream(effect)) as pieces:
                 yield from pieces
@@ -317,9 +284,8 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
     ) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
         done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self._script.next_message():
-            more = await aspeak(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = Run(more.state, done.notes + more.notes, timing=done.timing + more.timing)
+        while said := self.next_message():
+            done = joined(done, await aspeak(done, said, self, journal=journal, observe=observe, inbox=self))
         return done
 
     async def perform(self, effect: Wanted) -> Event | None:
@@ -327,24 +293,21 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
-        if self._live and self._script.over:
-            return await self._live.perform(effect)
-        reached = self._script.next(effect)
-        if reached is None:
+        if live := self._live_now():
+            return await live.perform(effect)
+        line = self._take_line(effect)
+        if line is None:
             return None
-        recorded = reached.record.event
-        if isinstance(recorded, CancelRequested):
-            return self._cancelled(effect, recorded)
-        if isinstance(effect, SendRequest) and self._endpoint and self._is_on_tape(effect, recorded):
-            return self._script.answer(effect, reached, await self._endpoint.send(effect))
-        answer = self._script.answer(effect, reached)
-        if isinstance(effect, RunTool) and self._tools and not is_withheld(answer):
-            return timed(await self._tools.run(effect), reached.record)
-        return answer
+        if isinstance(effect, SendRequest) and (endpoint := self._asks_endpoint(effect, line[0])):
+            return self._answer(effect, *line, await endpoint.send(effect))
+        event = self._answer(effect, *line)
+        if isinstance(effect, RunTool) and self._tools and runs_again(event):
+            return timed(await self._tools.run(effect), line[0])
+        return event
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """The async version of :meth:`Rehearsal.stream`."""
-        live: object = self._live if self._script.over else None
+        live: object = self._live_now()
         if isinstance(live, AsyncStreamingPerformer):
             async with aclosing(live.stream(effect)) as pieces:
                 async for piece in pieces:
@@ -354,6 +317,11 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         for piece in _pieces(effect, event):
             yield piece
         yield event
+
+
+def runs_again(event: Event) -> bool:
+    """Whether the tool of a recorded call runs again."""
+    return not isinstance(event, CancelRequested) and not is_withheld(event)
 
 
 def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:

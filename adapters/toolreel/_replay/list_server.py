@@ -12,12 +12,11 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from toolreel._driver import Run, cost_in_words
@@ -43,8 +42,7 @@ _OURS: Final = b"toolreel"
 _BEGINNING: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A journal, or a cassette without one."""
 
     name: str
@@ -60,8 +58,7 @@ class Found:
         return Path(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What is known of a recording once it has been read, in the order in which the page takes it."""
 
     state: str
@@ -75,83 +72,44 @@ class Facts:
     """What else there is to say, such as why it cannot be read."""
 
 
-@dataclass(slots=True)
-class _Row:
-    found: Found
-    changed: int
-    """The version of the list in which it changed last."""
-    facts: Facts | None = None
-    is_read: bool = False
-    is_ours: bool = True
-
-    @property
-    def tree(self) -> Json:
-        """As JSON, with all that cannot be seen spelt out; a list, as there may be ten thousand."""
-        facts: Json = None if self.facts is None else visible([*astuple(self.facts)])
-        return [visible(self.found.name), self.found.modified_ns // 1_000_000, facts]
-
-
 class RecordingList:
-    """What the page lists, and what has changed in it since a version that a browser has.
+    """What the page lists of a directory. Thread-safe, since several pages may ask at once."""
 
-    :param root: the directory
-    :param read: what is known of a recording, from its content
-    """
-
-    def __init__(self, root: Path, read: Callable[[Found], Facts | None] | None = None) -> None:
-        self._root, self._read = root, read or facts_of
-        self._rows: dict[str, _Row] = {}
-        self._gone: dict[str, int] = {}
-        self._version = 0
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._read: dict[str, tuple[Found, Facts | None]] = {}
+        """By name: the file as it was read, and what is known of it; ``None``: it is no recording."""
         self._lock = Lock()
-        """Several pages may ask at once."""
 
-    def changes(self, since: int, seen: Iterable[str] = (), seconds: float = 0.0) -> Json:
-        """Look at the directory, read some recordings, and tell what has changed since a version.
+    def lines(self, seen: Iterable[str] = (), seconds: float | None = None) -> Json:
+        """Look at the directory, and read some recordings that are new or have changed.
 
         :param seen: names that are on the screen, which are read first
-        :param seconds: how long to read for; one recording is read in any case
+        :param seconds: how long to read for, one recording in any case; ``None``: nothing is read
         """
         with self._lock:
-            self._look()
-            self._read_some(seen, time.monotonic() + seconds)
-            rows = [row for row in self._rows.values() if row.is_ours]
-            lines: list[Json] = [row.tree for row in rows if row.changed > since]
-            gone: list[Json] = [visible(name) for name, changed in self._gone.items() if changed > since]
-            unread = sum(not row.is_read for row in rows)
-            return {"version": self._version, "lines": lines, "gone": gone, "unread": unread}
+            found = [*found_in(self._root)]
+            unread = [each for each in found if self._read.get(each.name, (None,))[0] != each]
+            first, until = {*seen}, time.monotonic() + (seconds or 0.0)
+            unread.sort(key=lambda each: (visible(each.name) in first, each.modified_ns))
+            while unread and seconds is not None:
+                each = unread.pop()
+                self._read[each.name] = each, facts_of(each)
+                if time.monotonic() >= until:
+                    break
+            lines: list[Json] = []
+            for each in found:
+                # What was known of it is shown until it is read again.
+                known = each.name in self._read
+                facts = self._read[each.name][1] if known else None
+                if facts or not known:
+                    shown = None if facts is None else visible([*facts])
+                    lines.append([visible(each.name), each.modified_ns // 1_000_000, shown])
+            return {"lines": lines, "unread": len(unread)}
 
     def found(self, name: str) -> Found | None:
         """The recording that the page calls so; a name is looked up, and never made a path of."""
-        with self._lock:
-            named = (
-                row.found for row in self._rows.values() if row.is_ours and visible(row.found.name) == name
-            )
-            return next(named, None)
-
-    def _look(self) -> None:
-        self._version += 1
-        found = {each.name: each for each in found_in(self._root)}
-        for name, each in found.items():
-            row = self._rows.get(name)
-            if row is None or row.found != each:  # what was known of it is shown until it is read again
-                self._rows[name] = _Row(each, self._version, row.facts if row else None)
-                self._gone.pop(name, None)
-        for name in self._rows.keys() - found.keys():
-            del self._rows[name]
-            self._gone[name] = self._version
-
-    def _read_some(self, seen: Iterable[str], until: float) -> None:
-        wanted = {*seen}
-        unread = [row for row in self._rows.values() if not row.is_read]
-        unread.sort(key=lambda row: (visible(row.found.name) not in wanted, -row.found.modified_ns))
-        for row in unread:
-            row.facts, row.is_read, row.changed = self._read(row.found), True, self._version
-            if row.facts is None:
-                row.is_ours = False
-                self._gone[row.found.name] = self._version
-            if time.monotonic() >= until:
-                return
+        return next((each for each in found_in(self._root) if visible(each.name) == name), None)
 
 
 def found_in(root: Path) -> Iterator[Found]:
@@ -265,7 +223,7 @@ class ListServer:
         self._port: Final = int(self._socket.getsockname()[1])
         self._cookie_name: Final = f"toolreel-view-{self._port}"  # each server on a machine has another
         self._token: Final = secrets.token_urlsafe(24)
-        self._recordings_in = RecordingList(folder)
+        self._recordings = RecordingList(folder)
         self._title = folder.resolve().name or "recordings"
 
     @property
@@ -306,12 +264,11 @@ class ListServer:
         match path:
             case "/":
                 return Page(200, list_page(self._title), "text/html")
-            case "/changes":
-                asked = query.get("since", ["0"])[0]
-                since = int(asked) if asked.isdecimal() else 0
+            case "/lines":
                 # The first answer is for the names, so that the page is there at once.
-                changes = self._recordings_in.changes(since, query.get("seen", ()), bool(since) * _SECONDS)
-                return Page(200, json.dumps(changes), "application/json")
+                seconds = None if "first" in query else _SECONDS
+                lines = self._recordings.lines(query.get("seen", ()), seconds)
+                return Page(200, json.dumps(lines), "application/json")
             case "/view":
                 return self._page_of_names(query.get("name", []))
             case _:
@@ -323,7 +280,7 @@ class ListServer:
                 raise AdapterError("name one recording of the list, or two to compare them")
             sources: list[Source] = []
             for name in names:
-                found = self._recordings_in.found(name)
+                found = self._recordings.found(name)
                 if found is None:
                     raise AdapterError(f"{name}: the list has no such recording (any more)")
                 sources.append(recorded_at(found.path) if found.where.endswith(".part") else found.path)

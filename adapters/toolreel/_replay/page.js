@@ -600,14 +600,14 @@ const comparison = (() => {
   window.addEventListener("hashchange", follow);
   follow();
 })();
-// The list of recordings: the server sends what has changed, and this keeps the rows, filters them and draws the first.
+// The list of recordings: the server sends all names and what it knows, and this filters the rows and draws the first.
 (() => {
   const { el, onKeys } = toolreel;
   const main = document.getElementById("recordings");
   if (!main) return;
   const STEP = 100, EVERY = 1000;
-  const entries = new Map(), drawn = new Map(), chosen = new Set();
-  let version = 0, unread = 0, shown = STEP, order = [], trouble = "";
+  const drawn = new Map(), chosen = new Set();
+  let entries = null, unread = 0, shown = STEP, order = [], trouble = "";
 
   const entryOf = ([name, modified, facts]) => {
     const [state, model, turns, calls, tokens, cost, remark] = facts ?? ["", "", null, null, null, "", ""];
@@ -664,11 +664,11 @@ const comparison = (() => {
   const tell = (place, words) => { if (place.textContent !== words) place.textContent = words; };
 
   const draw = () => {
-    const all = [...entries.values()];
+    const all = entries ?? [];
     options(state, all.map((each) => each.state));
     options(model, all.map((each) => each.model));
     order = all.filter(fits).sort((a, b) => b.modified - a.modified || (a.name < b.name ? -1 : 1));
-    tell(status, !version ? "Looking for recordings…" : `${number(order.length)} of ${number(all.length)}${unread ? `; ${number(unread)} still being read` : ""}`);
+    tell(status, !entries ? "Looking for recordings…" : `${number(order.length)} of ${number(all.length)}${unread ? `; ${number(unread)} still being read` : ""}`);
     tell(alert, trouble);
     const focused = document.activeElement?.closest?.("tr")?.dataset.name;
     const rows = order.slice(0, shown).map((each) => {
@@ -680,7 +680,7 @@ const comparison = (() => {
       body.replaceChildren(...rows);
       if (focused) [...body.rows].find((row) => row.dataset.name === focused)?.querySelector("a").focus();
     }
-    if (version && !order.length && !unread) body.replaceChildren(el("tr", {}, el("td", { colspan: "9" }, all.length ? "Nothing fits these filters." : "Nothing is recorded here yet.")));
+    if (entries && !order.length && !unread) body.replaceChildren(el("tr", {}, el("td", { colspan: "9" }, all.length ? "Nothing fits these filters." : "Nothing is recorded here yet.")));
     more.hidden = order.length <= shown;
     more.textContent = `Show ${Math.min(STEP, order.length - shown)} more`;
     const names = [...chosen];
@@ -731,12 +731,13 @@ const comparison = (() => {
     const seen = order.slice(0, shown).filter((each) => !each.known).slice(0, 60).map((each) => ["seen", each.name]);
     const began = performance.now();
     try {
-      const answer = await fetch(`/changes?${new URLSearchParams([["since", version], ...seen])}`);
+      const answer = await fetch(`/lines?${new URLSearchParams(entries ? seen : [["first", "1"]])}`);
       if (!answer.ok) throw new Error(String(answer.status));
-      const changes = await answer.json();
-      for (const name of changes.gone) { entries.delete(name); chosen.delete(name); drawn.delete(name); }
-      for (const line of changes.lines) entries.set(line[0], entryOf(line));
-      ({ version, unread } = changes);
+      const told = await answer.json();
+      entries = told.lines.map(entryOf);
+      unread = told.unread;
+      const names = new Set(entries.map((each) => each.name));
+      for (const kept of [chosen, drawn]) for (const name of [...kept.keys()]) if (!names.has(name)) kept.delete(name);
       trouble = "";
     } catch {
       trouble = "The server does not answer: start toolreel view again, and open the address that it prints.";

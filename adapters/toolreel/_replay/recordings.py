@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolreel._driver import Lap, Resting, Wanted
 from toolreel._internal import AdapterError, CassetteError, JournalError
@@ -14,19 +14,9 @@ from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion,
 from toolreel._replay.journal_performer import came_whole, exchange_of
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
-from toolreel_core._conversation import (
-    AssistantMessage,
-    Message,
-    SentCall,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-    message_in,
-    part_in,
-    shown_parts,
-)
+from toolreel_core._conversation import Message, message_in, part_in, shown_parts
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, Tree, canonical, items_of, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import CancelRequested, Event, ReplyRead, SendRequest
@@ -132,7 +122,7 @@ class RecordedFiles(_Files[FileJournal]):
             else:
                 self.journal.discard()
             return ()
-        if not self.tape.recording.total:
+        if not self.tape.total:
             self._path.unlink(missing_ok=True)
             return (self.journal.path,)
         return (self._path, self.journal.path)
@@ -230,8 +220,8 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
             effect = traced.effect
             if isinstance(effect, SendRequest):
                 exchange = exchange_of(effect)
-                if came_whole(traced.record.event) or session.recording.breaks(*exchange):
-                    session.recording.play(*exchange)
+                if came_whole(traced.record.event) or session.breaks(*exchange):
+                    session.play(*exchange)
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None
@@ -245,44 +235,22 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
 # of them, so conversations are compared in it.
 
 
-Comparison: TypeAlias = Literal["exact", "conversation", "replies"]
-"""How two requests are compared: ``exact`` as canonical JSON, as in a replay; ``conversation`` by model,
-roles, texts, calls and results, whatever their notation; ``replies`` not at all: the next reply answers."""
-
-COMPARISONS: Final[tuple[Comparison, ...]] = ("exact", "conversation", "replies")
+_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
+"""What is read of a message: clients send further keys, which have no meaning for a run."""
 
 
-def message_of(entry: Json, place: str) -> Message:
+def message_of(entry: Tree, place: str) -> Message:
     """Convert a message of a request to a message of a plan.
 
-    :raises JournalError: if a run cannot have it, such as a picture
+    :raises JournalError: if a run cannot have it
     """
-    match entry:
-        case {"role": "system" | "developer"}:
-            return SystemMessage(_text_of_entry(entry, place))
-        case {"role": "user", "content": [*_]}:
-            return _with_parts(entry, place)
-        case {"role": "user"}:
-            return UserMessage(_text_of_entry(entry, place))
-        case {"role": "assistant"}:
-            calls = tuple(SentCall(id_, name, text) for id_, name, text in _calls_of_entry(entry))
-            return AssistantMessage(_text_of_entry(entry, place), calls)
-        case {"role": "tool", "tool_call_id": str(), "content": [*_]}:
-            return _with_parts(entry, place)
-        case {"role": "tool", "tool_call_id": str() as call_id}:
-            return ToolMessage(call_id, _text_of_entry(entry, place))
-        case _:
-            raise JournalError(f"{place}: not a message that a run can begin with: {canonical(entry)[:100]}")
-
-
-def _with_parts(entry: Json, place: str) -> Message:
     try:
-        return message_in(cast("Tree", entry), place)
+        return message_in({key: entry[key] for key in _MESSAGE if key in entry}, place)
     except ConfigError as error:
         raise JournalError(str(error)) from None
 
 
-def plain_message(entry: Json, place: str) -> Tree:
+def plain_message(entry: Tree, place: str) -> Tree:
     """A message in plain form: role, text, and calls or the result of one, without ids.
 
     >>> plain_message({"role": "assistant", "content": None, "refusal": None}, "it")
@@ -295,9 +263,7 @@ def plain_message(entry: Json, place: str) -> Tree:
         case {"role": "developer"}:
             return {"role": "system", "content": text}
         case {"role": str() as role}:
-            calls: list[Json] = [
-                {"name": name, "arguments": _parse_value(args)} for _, name, args in _calls_of_entry(entry)
-            ]
+            calls = [*_calls_of_entry(entry)]
             return {"role": role, "content": text, **({"calls": calls} if calls else {})}
         case _:
             raise JournalError(f"{place}: a message without a role: {canonical(entry)[:100]}")
@@ -327,33 +293,32 @@ def _parse_value(text: str) -> Json:
     return read(text).value_or(text)
 
 
-def _text_of_entry(entry: Json, place: str) -> str:
-    content = entry.get("content") if isinstance(entry, Mapping) else None
+def _text_of_entry(entry: Tree, place: str) -> str:
+    content = entry.get("content")
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, Sequence):
         raise JournalError(f"{place}: expected a text, found {canonical(content)[:100]}")
-    texts: list[str] = []
-    for part in content:
-        match part:
-            case {"text": str() as text}:
-                texts.append(text)
-            case _:
-                try:
-                    texts.append(shown_parts([part_in(part, place)]))
-                except ConfigError:
-                    shown = canonical(part)[:100]
-                    raise JournalError(f"{place}: a part that no run can hold: {shown}") from None
-    return "".join(texts)
+    try:
+        return "".join([_text_of_part(part, place) for part in content])
+    except ConfigError as error:
+        raise JournalError(str(error)) from None
 
 
-def _calls_of_entry(entry: Json) -> Iterator[tuple[str, str, str]]:
-    """The id, name and arguments of each call."""
-    calls = entry.get("tool_calls") if isinstance(entry, Mapping) else None
-    for call in calls if isinstance(calls, Sequence) else ():
+def _text_of_part(part: Json, place: str) -> str:
+    match part:
+        case {"text": str() as text}:
+            return text
+        case _:
+            return shown_parts([part_in(part, place)])
+
+
+def _calls_of_entry(entry: Tree) -> Iterator[Json]:
+    """The name and the arguments of each call."""
+    for call in items_of(entry, "tool_calls"):
         match call:
-            case {"id": str() as id_, "function": {"name": str() as name, "arguments": str() as text}}:
-                yield id_, name, text
+            case {"function": {"name": str() as name, "arguments": str() as text}}:
+                yield {"name": name, "arguments": _parse_value(text)}
             case _:
                 continue
 
@@ -379,7 +344,8 @@ def plan_in(
     tree = chat_tree(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = [
-        message_of(entry, f"{place}: messages[{n}]") for n, entry in enumerate(items_of(tree, "messages"))
+        message_of(as_tree(entry), f"{place}: messages[{n}]")
+        for n, entry in enumerate(items_of(tree, "messages"))
     ]
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     try:

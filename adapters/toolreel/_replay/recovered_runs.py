@@ -1,7 +1,7 @@
 """Make journals from a cassette alone, by running the reducer on its responses.
 
 The cassette may be from any client. Each request of the reducer is compared with the next recorded one
-(:data:`~toolreel._replay.recordings.Comparison`), and the recorded response answers it.
+(as JSON, or as conversations whatever their notation), and the recorded response answers it.
 Tool results are taken from the next recorded request, unless the tools are executed. A run ends where the
 recorded conversation ends; the next request that does not continue it begins another run.
 """
@@ -9,26 +9,40 @@ recorded conversation ends; the next request that does not continue it begins an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError
 from toolreel._journal import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.recordings import (
-    Comparison,
     chat_tree,
     output_in,
     plain_message,
     plan_in,
 )
 from toolreel._replay.taped_endpoint import TapedEndpoint
-from toolreel.cassette import Exchange, Recording, canonical_body, drift, endpoint
+from toolreel.cassette import (
+    CANCELLED,
+    CLOSED,
+    Break,
+    CassetteTransport,
+    Exchange,
+    Recording,
+    StoredResponse,
+    canonical_body,
+    drift,
+    endpoint,
+    replayed,
+)
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, canonical, items_of
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
 from toolreel_core._settings import PATHS, form_of
+
+if TYPE_CHECKING:
+    import httpx
 
 _ENDED: Final = "the recorded client asked no further"
 _NO_PRESET: Final = Preset()
@@ -51,7 +65,7 @@ def recover_runs(
     *,
     plans: Sequence[Plan] = (),
     tools: ToolHost | None = None,
-    compare: Comparison | None = None,
+    exact: bool | None = None,
     preset: Preset = _NO_PRESET,
     settings: Mapping[str, Any] | None = None,
 ) -> tuple[RecoveredRun, ...]:
@@ -59,13 +73,14 @@ def recover_runs(
 
     :param plans: the plans of the runs, in order; by default, each is inferred from the run's first request
     :param tools: executes tools; without it, their results are taken from the next request
-    :param compare: by default ``exact`` if plans are given, else ``conversation``
+    :param exact: whether requests are compared as canonical JSON, as in a replay, instead of by model, roles,
+        texts, calls and results; by default if plans are given
     :param preset: defaults for an inferred plan, such as dialects of text calls
     :param settings: loop and provider settings, which override the preset
     :raises toolreel.ReplayMismatch: if a recorded request is not what the reducer asks for, or is left over
     :raises JournalError: if no run begins with a request
     """
-    tapes = _Tape(tape, compare or ("exact" if plans else "conversation"), tools)
+    tapes = _Tape(tape, bool(plans) if exact is None else exact, tools)
     runs: list[RecoveredRun] = []
     # Another client neither asks again after an empty text nor asks for a call that it could not read, and it
     # goes on after a call that repeats itself.
@@ -97,18 +112,19 @@ def recover_runs(
 class _Tape:
     """A performer that answers from the exchanges of a cassette, in order."""
 
-    def __init__(self, recording: Recording, compare: Comparison, tools: ToolHost | None) -> None:
+    def __init__(self, recording: Recording, exact: bool, tools: ToolHost | None) -> None:
         self.exchanges: Final = tuple(filter(_is_completion, recording.exchanges))
         self.at = 0
         """Index of the next exchange."""
         self._path: Final = recording.path
-        self._compare: Final = compare
+        self._exact: Final = exact
         self._tools: Final = tools
         if not self.exchanges:
             raise JournalError(
                 f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
             )
-        self._endpoint: Final = TapedEndpoint(recording)
+        self._answers: Final = _StoredAnswer(recording)
+        self._endpoint: Final = TapedEndpoint(recording, transport=self._answers)
         self.began = 0
         """Index of the first exchange of this run."""
         self._results = 0
@@ -139,7 +155,7 @@ class _Tape:
 
     def check_over(self) -> None:
         """Fail if the client sent tool results after the reducer's run has ended."""
-        if self._compare != "conversation" or not self._has_next_exchange():
+        if self._exact or not self._has_next_exchange():
             return
         exchange = self.exchanges[self.at]
         if any(map(_is_result, self._new_messages())):
@@ -157,11 +173,14 @@ class _Tape:
         self._check_request(exchange, effect.request.body.encode())
         self.at += 1
         self._results = 0
-        return self._endpoint.answer(effect, exchange.answer)
+        if exchange.broke and exchange.broke.kind == CANCELLED:
+            return events.RequestFailed(effect.ref, "timeout", CANCELLED)
+        self._answers.stored = exchange.answer
+        return self._endpoint.send(effect)
 
     def _has_next_exchange(self) -> bool:
         """Whether the next exchange belongs to this run."""
-        if not self.has_next or self.at == self.began or self._compare != "conversation":
+        if not self.has_next or self.at == self.began or self._exact:
             return self.has_next
         before, now = (self._recorded_request(at)[0]["messages"] for at in (self.at - 1, self.at))
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
@@ -177,17 +196,10 @@ class _Tape:
         return self._recorded_request(self.at)[1][len(self._recorded_request(self.at - 1)[1]) :]
 
     def _check_request(self, exchange: Exchange, body: bytes) -> None:
-        match self._compare:
-            case "exact":
-                was, now = canonical_body(exchange.body), body
-            case "conversation":
-                asked = Exchange(exchange.number, exchange.method, exchange.url, body, exchange.answer)
-                both = (self._recorded_request(self.at)[0], _request_content(asked)[0])
-                was, now = (canonical(one).encode() for one in both)
-            case "replies":
-                return
-            case _:
-                assert_never(self._compare)
+        was, now = canonical_body(exchange.body), body
+        if not self._exact:
+            sent = _request_content(replace(exchange, pieces=(body,)))[0]
+            was, now = (canonical(one).encode() for one in (self._recorded_request(self.at)[0], sent))
         if was != now:
             raise ReplayMismatch(
                 f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift(was, now)}"
@@ -209,6 +221,18 @@ class _Tape:
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
         )
+
+
+class _StoredAnswer(CassetteTransport):
+    """Gives one stored answer, whatever is asked; what the client closed ends there."""
+
+    stored: StoredResponse | Break
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        stored = self.stored
+        if isinstance(stored, StoredResponse) and stored.broke and stored.broke.kind == CLOSED:
+            stored = replace(stored, broke=None)
+        return replayed(stored, self._recording.path, request)
 
 
 def _is_completion(exchange: Exchange) -> bool:

@@ -88,7 +88,7 @@ def check_recovered(cassette: Path) -> None:
     further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
     recorded = [read_journal(path) for path in (first, *takewhile(Path.exists, further))]
     plans = [each.plan for each in recorded]
-    runs = recover_runs(Recording.load(cassette), plans=plans, compare="conversation")
+    runs = recover_runs(Recording.load(cassette), plans=plans, exact=False)
     if len(runs) < len(recorded):
         raise ReplayMismatch(
             f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
@@ -157,9 +157,9 @@ def _open_taped_endpoint(
     if cassette is None:
         return None, None
     from toolreel._replay.taped_endpoint import TapedEndpoint
-    from toolreel.cassette import replaying
+    from toolreel.cassette import use_cassette
 
-    tape = stack.enter_context(replaying(cassette))
+    tape = stack.enter_context(use_cassette(cassette))
     return TapedEndpoint(tape), tape
 
 

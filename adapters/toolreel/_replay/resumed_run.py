@@ -24,7 +24,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import ReopenedJournal
-from toolreel._replay.trace import retrace
+from toolreel._replay.trace import joined, retrace
 
 
 def resume(
@@ -62,9 +62,7 @@ def resume(
             continued = go_on(recorded.state, performer, journal=journal, observe=observe)
         else:
             return recorded
-        return Run(
-            continued.state, recorded.notes + continued.notes, timing=recorded.timing + continued.timing
-        )
+        return joined(recorded, continued)
 
 
 async def aresume(
@@ -85,9 +83,7 @@ async def aresume(
             continued = await ago_on(recorded.state, performer, journal=journal, observe=observe)
         else:
             return recorded
-        return Run(
-            continued.state, recorded.notes + continued.notes, timing=recorded.timing + continued.timing
-        )
+        return joined(recorded, continued)
 
 
 def _journal_path(path: Path | str) -> Path:

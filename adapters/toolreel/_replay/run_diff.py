@@ -18,15 +18,12 @@ from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse, read
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._text_calls import short_dialects
-
-_REMEMBERED: Final = 4096
-"""Cache size: every later request repeats the messages."""
 
 
 def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
@@ -91,46 +88,29 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     renamed = [_with_numbered_ids(sent) for sent in texts]
     if renamed[0] == renamed[1]:
         return tuple(rest)
-    then, later = ({"messages": [with_digests(parse(text)) for text in sent]} for sent in renamed)
+    then, later = ({"messages": [with_digests(parse(JsonText(text))) for text in sent]} for sent in renamed)
     return (*changes(then, later), *rest)
 
 
-def _with_numbered_ids(texts: Iterable[JsonText]) -> list[JsonText]:
+def _with_numbered_ids(texts: Iterable[JsonText]) -> list[str]:
     order: dict[str, str] = {}
-    renamed: list[JsonText] = []
+    renamed: list[str] = []
     for text in texts:
-        ids = _call_ids(text)
-        names = tuple(order.setdefault(given, str(len(order) + 1)) for given in ids)
-        renamed.append(_replace_call_ids(text, names) if ids else text)
+        changed: str = text
+        for given in _call_ids(text):
+            number = order.setdefault(given, str(len(order) + 1))
+            changed = changed.replace(canonical(given), canonical(number))
+        renamed.append(changed)
     return renamed
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(4096)  # every later request repeats the messages
 def _call_ids(text: JsonText) -> tuple[str, ...]:
     """The ids of the calls in a message, or the id of the call that it answers."""
-    message = cast("Tree", parse(text))
-    calls = (call.get("id") for call in _message_calls(message))
+    message = as_tree(parse(text))
+    calls = (call.get("id") for call in map(as_tree, items_of(message, "tool_calls")))
     answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
-    return tuple(str(given) for given in (*calls, *answered))
-
-
-@lru_cache(_REMEMBERED)
-def _replace_call_ids(text: JsonText, names: tuple[str, ...]) -> JsonText:
-    """The message with other ids."""
-    message = dict(cast("Tree", parse(text)))
-    if "tool_call_id" in message:
-        return canonical({**message, "tool_call_id": names[-1]})
-    calls: list[Json] = [
-        {**call, "id": name} for call, name in zip(_message_calls(message), names, strict=True)
-    ]
-    return canonical({**message, "tool_calls": calls})
-
-
-def _message_calls(message: Tree) -> list[Tree]:
-    """The calls of a message; empty if a transform has changed their form."""
-    calls = message.get("tool_calls")
-    entries = calls if isinstance(calls, list) else []
-    return [call for call in entries if isinstance(call, Mapping)]
+    return tuple(map(str, (*calls, *answered)))
 
 
 def _effect_as_tree(effect: Wanted | None) -> Json:

@@ -7,14 +7,16 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
-from toolreel._replay.note_lines import note_line, notes_for_page, warnings_of
 from toolreel._replay.run_stories import (
     CallSummary,
     TurnSummary,
     deciding_event,
+    note_line,
+    notes_for_page,
     rule_of,
     setting_shown,
     story,
+    warnings_of,
 )
 from toolreel._replay.sent_items import NumberedItems
 from toolreel._replay.trace import Trace, Traced, cut

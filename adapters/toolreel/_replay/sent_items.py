@@ -148,15 +148,12 @@ class NumberedItems:
         return [*full, *(self.number(text.decode()) for text in rest)]
 
     def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
-        """Stored items with the sent ones; where they differ, those of one role belong together."""
-        if not was or not now or max(len(was), len(now)) > _WHOLE:
+        """Stored items with the sent ones; where they differ, the next two of one role belong together."""
+        if max(len(was), len(now)) > _WHOLE:
             yield from chain(((one, None) for one in was), ((None, other) for other in now))
             return
         texts = self.texts
-        for tag, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-            if tag == "equal":
-                yield from zip(was[a:b], now[c:d], strict=True)
-                continue
+        for _, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
             old, new = was[a:b], now[c:d]
             roles, others = ([role_of(texts[number]) for number in numbers] for numbers in (old, new))
             for same, e, f, g, h in SequenceMatcher(None, roles, others, autojunk=False).get_opcodes():
@@ -167,22 +164,23 @@ class NumberedItems:
                     yield from ((None, other) for other in new[g:h])
 
     def _item_ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
+        """Pairs as ranges whose numbers count up together."""
         last: ItemRange | None = None
         for pair in pairs:
-            a, b = (-1 if each is None else each for each in pair)
-            fresh = a != b and pair not in self._known_pairs
+            stored, sent = (-1 if each is None else each for each in pair)
+            fresh = stored != sent and pair not in self._known_pairs
             self._known_pairs.add(pair)
-            sending: Sending = (
-                "added" if a == -1 else "left_out" if b == -1 else "same" if a == b else "changed"
-            )
-            if last and (last.sending, last.fresh) == (sending, fresh):
-                goes_on = a in {-1, last.stored + last.length} and b in {-1, last.sent + last.length}
+            sending: Sending = "same" if stored == sent else "changed"
+            if -1 in (stored, sent):
+                sending = "added" if stored == -1 else "left_out"
+            if last and last[:1] + last[4:] == (sending, fresh):
+                goes_on = stored in {-1, last.stored + last.length} and sent in {-1, last.sent + last.length}
                 if goes_on:
                     last = last._replace(length=last.length + 1)
                     continue
             if last:
                 yield last
-            last = ItemRange(sending, a, b, 1, fresh)
+            last = ItemRange(sending, stored, sent, 1, fresh)
         if last:
             yield last
 

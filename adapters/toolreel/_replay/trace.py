@@ -69,6 +69,11 @@ class Underway:
         self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
 
 
+def joined(before: Run, after: Run) -> Run:
+    """A run and its continuation as one."""
+    return Run(after.state, before.notes + after.notes, timing=before.timing + after.timing)
+
+
 _LINE: Final = 100
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._secrets.known_values import (
         Secret,
-        is_secret_parameter,
         key_as_secret,
         key_notice,
         known_secrets,
@@ -17,35 +16,28 @@ if TYPE_CHECKING:
         spellings,
     )
     from toolreel._secrets.rules import (
-        EMAIL,
-        SHAPES,
         VARIABLE,
         SecretRules,
-        names_a_secret,
         read_rules,
         rules_in,
     )
-    from toolreel._secrets.scan import Leak, candidates, leaks, secrets_in
-    from toolreel._secrets.scanned_texts import (
-        HarmlessTexts,
+    from toolreel._secrets.scan import (
+        Leak,
         SharedBeginnings,
         body_texts,
-        harmless_texts,
-        interaction_texts,
+        leaks,
         leaks_at,
         line_texts,
-        new_leaks,
         refuse_secrets_in_blobs,
         refuse_secrets_in_line,
+        request_texts,
+        secrets_in,
         tree_texts,
-        unseen,
     )
     from toolreel._secrets.scrubbing import (
         RunningBodyScrub,
         RunningScrub,
-        as_ascii,
         put_together,
-        readings,
         scrubbed,
         scrubbed_body,
         searched_for,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NoReturn, Self
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -30,20 +30,8 @@ _SECRET_PARAMETER: Final = lazy_pattern(
 )
 
 
-def scrubbed_url(url: str) -> str:
-    """The URL without user, password and fragment, and with the values of secret parameters masked.
-
-    >>> scrubbed_url("https://me:pw@api.test/v1/models?api_key=1234&limit=5")
-    'https://api.test/v1/models?api_key=REDACTED&limit=5'
-    """
-    parts = urlsplit(url)
-    # By hand instead of parse_qsl and urlencode, which would re-encode the parameters that are kept.
-    query = "&".join(map(_scrub_parameter, parts.query.split("&")))
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
-
-
 _USER: Final = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
-_PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=([^&;#]+)")
+_PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
 def shown_url(url: str) -> str:
@@ -59,6 +47,15 @@ def shown_url(url: str) -> str:
     return _PARAMETER.sub(masked, _USER.sub(r"\1", url))
 
 
+def scrubbed_url(url: str) -> str:
+    """The URL without user, password and fragment, and with the values of secret parameters masked.
+
+    >>> scrubbed_url("https://me:pw@api.test/v1/models?api_key=1234&limit=5")
+    'https://api.test/v1/models?api_key=REDACTED&limit=5'
+    """
+    return shown_url(url.partition("#")[0])
+
+
 def is_secret_parameter(name: str) -> bool:
     """Whether a query parameter of this name holds a key, a signature or another secret.
 
@@ -70,11 +67,6 @@ def is_secret_parameter(name: str) -> bool:
     (True, True, False)
     """
     return _SECRET_PARAMETER.fullmatch(unquote_plus(name)) is not None
-
-
-def _scrub_parameter(parameter: str) -> str:
-    name, equals, _ = parameter.partition("=")
-    return f"{name}=REDACTED" if equals and is_secret_parameter(name) else parameter
 
 
 # Secrets known by value: in environment variables and in requests.
@@ -120,7 +112,7 @@ def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) 
     for name, value in environ.items():
         if name in further and value.strip():
             found[name] = value
-        elif name != VARIABLE and _SECRET_NAME.search(name) and not _is_place(name, value):
+        elif name != VARIABLE and _SECRET_NAME.search(name) and not _is_path(name, value):
             found |= {name: value} if _is_long(value) else {}
         elif password := _password_in_url(value):
             found[name] = password
@@ -214,7 +206,7 @@ def _is_long(value: str) -> bool:
     return len(value.strip()) >= _MIN_LENGTH and len(set(value)) >= _MIN_DISTINCT
 
 
-def _is_place(name: str, value: str) -> bool:
+def _is_path(name: str, value: str) -> bool:
     return bool(_PATH_NAME.search(name) and _PLACE.match(value))
 
 

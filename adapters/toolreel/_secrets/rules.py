@@ -135,8 +135,7 @@ _START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
 part of a word."""
 
-_VALUE: Final = r"[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
-_COLON: Final = r"\\{0,3}[\"']?\s{0,9}" + _VALUE
+_COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
 """Between a name and its value, in HTTP, JSON (also escaped), Python, YAML and shells."""
 
 _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
@@ -154,21 +153,12 @@ class Shape:
     pattern: re.Pattern[str]
     """The secret is the group ``secret``, or the whole match."""
     hints: tuple[str, ...]
-    """Lower-case texts, one of which every match contains: a fast check that skips most texts."""
+    """Lower-case texts, one of which every match contains: a fast check that skips most texts.
+
+    A pattern of a project has none, and is always searched.
+    """
     proof: Callable[[re.Match[str]], bool] = bool
     """Whether a match is a secret and not ordinary text."""
-    inner: re.Pattern[str] | None = None
-    """What every match contains, found in a fraction of the time; ``None``: nothing but the hints."""
-    anywhere: bool = True
-    """Whether what matches in a text also matches where other lines stand around that text."""
-
-    def may_match_in(self, lines: str) -> bool:
-        """Whether one of some texts, joined by line breaks, may have a match."""
-        if not self.anywhere:
-            return True
-        if self.inner and not self.inner.search(lines):
-            return False
-        return self.pattern.search(lines) is not None
 
 
 def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
@@ -176,7 +166,7 @@ def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int
     lowered = text.lower()
     blobs = [match.span() for match in _BLOB.finditer(text)] if len(text) > 256 else []
     for shape in shapes:
-        if not any(hint in lowered for hint in shape.hints):
+        if shape.hints and not any(map(lowered.__contains__, shape.hints)):
             continue
         for match in shape.pattern.finditer(text):
             inside = any(start < match.start() < end for start, end in blobs)
@@ -191,10 +181,8 @@ def _make_shape(
     proof: Callable[[re.Match[str]], bool] = bool,
     *,
     whole: bool = False,
-    inner: str | None = None,
 ) -> Shape:
-    compiled = lazy_pattern(pattern if whole else _START + pattern)
-    return Shape(kind, compiled, tuple(hints.split()), proof, lazy_pattern(inner) if inner else None)
+    return Shape(kind, lazy_pattern(pattern if whole else _START + pattern), tuple(hints.split()), proof)
 
 
 SHAPES: Final = (
@@ -307,7 +295,6 @@ SHAPES: Final = (
         "passw passphrase pwd",
         is_a_password,
         whole=True,
-        inner=rf"{_VALUE}{_WORD}{{8}}",
     ),
     _make_shape(
         "key or token",
@@ -315,7 +302,6 @@ SHAPES: Final = (
         "key secret token credential",
         is_a_key,
         whole=True,
-        inner=rf"{_VALUE}{_WORD}{{16}}",
     ),
 )
 """All kinds of secrets; specific ones first, since the first of overlapping matches names the kind."""
@@ -421,7 +407,7 @@ def _custom_shape(kind: str, pattern: object, path: Path) -> Shape:
         raise SecretRulesError(
             f"{path}: patterns.{kind}: expected a regular expression that fits no empty text"
         )
-    return Shape(kind, compiled, ("",), anywhere=False)
+    return Shape(kind, compiled, ())
 
 
 def _read_texts(tree: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:

@@ -8,21 +8,21 @@ itself.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
+from toolreel._internal import SecretFound
 from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import SecretRules, Shape, rules_in, shaped
+from toolreel._secrets.rules import SecretRules, names_a_secret, rules_in, shaped
+from toolreel._secrets.scrubbing import as_ascii, put_together, readings
+from toolreel_core._conversation import Blob
+from toolreel_core._jsontext import Json, canonical, quote, read
 from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
-_BATCH: Final = 65_536
-"""Characters that are looked at together, so that a long session is not copied as a whole."""
-_BETWEEN: Final = "\n"
-"""Stands between texts. No shape's end asks for more than that a word ends there, so what matches in a text
-also matches where others stand around it; patterns of a project may ask for anything."""
 _EXCERPT: Final = 40
 
 
@@ -111,58 +111,282 @@ def _leaks_at(text: str, spans: list[_Span]) -> Iterator[Leak]:
         before, here = before + f"[{span.kind}]", span.end
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What may be in a number of texts, from one look at all of them together, before each is searched.
+def narrowed(
+    texts: Collection[str], known: Mapping[str, str], rules: SecretRules
+) -> tuple[dict[str, str], SecretRules]:
+    """The known values and the rules without those that are in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
-    each kind of secret. A kind that is ruled out here has no match in any of the texts.
+    each kind of secret. So all texts are looked at together first.
     """
-
-    known: Mapping[str, str]
-    """Known values by name."""
-    rules: SecretRules
-    """With only those shapes that may match."""
-
-    def __bool__(self) -> bool:
-        return bool(self.known or self.rules.shapes)
-
-
-def candidates(texts: Collection[str], known: Mapping[str, str], rules: SecretRules) -> Candidates:
-    """What may be in some texts.
-
-    :param known: secret values by name
-    """
-    whole = _BETWEEN.join(texts)
-    found = {name: value for name, value in known.items() if _occurs_in(whole, value.strip())}
-    # Patterns match Base64 by chance, and take long for megabytes of it.
-    if "data:" in whole:
-        whole = _BETWEEN.join(text for text in texts if not BLOB.fullmatch(text))
-    return Candidates(found, replace(rules, shapes=tuple(_shapes_that_may_match(whole, rules.shapes))))
-
-
-def batches(texts: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Texts with their places, as many at once as are looked at together."""
-    batch, size = list[tuple[str, str]](), 0
-    for one in texts:
-        batch.append(one)
-        size += len(one[1])
-        if size > _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _occurs_in(whole: str, value: str) -> bool:
-    return bool(value) and any(spelling in whole for spelling in spellings(value))
-
-
-def _shapes_that_may_match(whole: str, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    whole = "\n".join(texts)
+    found = {
+        name: value
+        for name, value in known.items()
+        if value.strip() and any(spelling in whole for spelling in spellings(value.strip()))
+    }
+    if "data:" in whole:  # patterns match Base64 by chance, and take long for megabytes of it
+        whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
     lowered = whole.lower()
-    for shape in shapes:
-        for hint in shape.hints:
-            if hint in lowered:
-                if shape.may_match_in(whole):
-                    yield shape
-                break
+    # No shape of ours asks for more than that a word ends at its end, so what matches in a text also matches
+    # where others stand around it; the patterns of a project may ask for anything, and have no hint.
+    shapes = (
+        shape
+        for shape in rules.shapes
+        if not shape.hints or (any(map(lowered.__contains__, shape.hints)) and shape.pattern.search(whole))
+    )
+    return found, replace(rules, shapes=tuple(shapes))
+
+
+# The texts in a record that are scanned for secrets, each with its location.
+#
+# Texts are decoded first: JSON strings without escapes, JSON inside JSON strings (such as arguments of
+# calls), the concatenated texts of a stream, packed bodies, UTF-16. A value named like a secret is scanned
+# with its name.
+
+
+class SharedBeginnings:
+    """Remembers the last body of a conversation, and finds the common prefix of the next one.
+
+    Each request repeats its history, so scanning all bodies completely takes quadratic time. Two canonical
+    bodies with a common prefix have the same messages in it; without them, a body is still JSON.
+    """
+
+    def __init__(self) -> None:
+        self._last = b""
+        """The last body up to the end of its last message."""
+        self._start_of_messages = 0
+        """Offset of its first message."""
+        self._ends: list[int] = []
+        """Offsets of the ends of its messages."""
+
+    def without(self, body: bytes) -> tuple[bytes, int]:
+        """The body without the messages that it shares with the last one, and their number.
+
+        The result is canonical JSON if and only if the whole body is.
+        """
+        same = self._shared_messages(body)
+        end = self._ends[same - 1] if same else 0
+        after = body[end : end + 1]
+        # Any other byte means that the prefix ends inside a message.
+        if not same or after not in {b",", b"]"}:
+            return body, 0
+        return body[: self._start_of_messages] + body[end + (after == b",") :], same
+
+    def learn(self, body: bytes, same: int, tree: Mapping[str, Json], new: list[Json]) -> None:
+        """Remember a body that is canonical JSON.
+
+        :param same: number of messages that :meth:`without` removed
+        :param tree: the body without them, parsed
+        :param new: the messages in ``tree``
+        """
+        if not same:
+            self._start_of_messages = _start_of_messages(tree)
+        self._ends[same:] = []
+        at = self._ends[-1] + 1 if same else self._start_of_messages
+        for message in new:
+            at += len(canonical(message).encode())
+            self._ends.append(at)
+            at += 1
+        self._last = body[: self._ends[-1]]
+
+    def _shared_messages(self, body: bytes) -> int:
+        """The number of messages at the beginning that both bodies share."""
+        ends, last = self._ends, self._last
+        if body.startswith(last):
+            return len(ends)
+        # Bisection: if the first n messages agree, so do all fewer.
+        return bisect_left(range(len(ends)), True, key=lambda n: body[: ends[n]] != last[: ends[n]])
+
+
+def _start_of_messages(tree: Mapping[str, Json]) -> int:
+    """The offset of the first message in the canonical text of a tree, in bytes."""
+    before = 1
+    for key, value in tree.items():
+        if key == "messages":
+            break
+        before += len(f"{quote(key)}:{canonical(value)},".encode())
+    return before + len('"messages":[')
+
+
+_NESTED: Final = 4
+"""Maximum levels of JSON in JSON strings."""
+_JSON_BEGINS: Final = frozenset({"{", "[", '"'})
+_ARRAYS: Final = (list, tuple)
+
+
+def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
+    """The texts of a body.
+
+    >>> [*body_texts("body", b'{"a":["hi"]}')]
+    [('body (a key)', 'a'), ('body.a[0]', 'hi')]
+    """
+    for text in readings(body):
+        yield from _texts_in_json(place, text)
+        for content in put_together(text):
+            yield f"{place}, put together", content
+
+
+def line_texts(line: str) -> Iterator[tuple[str, str]]:
+    """The texts of a line of a journal."""
+    yield from _texts_in_json("", line)
+    match read(line).value_or(None):
+        case {"event": {"body": str() as body}}:
+            for content in put_together(as_ascii(body)):
+                yield "event.body, put together", content
+        case _:
+            pass
+
+
+def tree_texts(tree: Json) -> Iterator[tuple[str, str]]:
+    """The texts of a value that a line of a journal will be.
+
+    >>> [*tree_texts({"a": (1, "hi")})]
+    [('(a key)', 'a'), ('a[0]', '1'), ('a[1]', 'hi')]
+    """
+    yield from _texts_in_value("", tree)
+
+
+def leaks_at(
+    texts: Iterable[tuple[str, str]],
+    known: Mapping[str, str],
+    rules: SecretRules | None = None,
+    seen: set[str] | None = None,
+) -> Iterator[tuple[str, Leak]]:
+    """The leaks in texts, each with its location.
+
+    :param seen: texts scanned before, which are skipped; new ones are added
+    """
+    found = [*unseen(texts, set() if seen is None else seen)]
+    known, rules = narrowed([text for _, text in found], known, rules_in() if rules is None else rules)
+    if known or rules.shapes:
+        for place, text in found:
+            for leak in leaks(text, known, rules):
+                yield place, leak
+
+
+def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
+    """The texts that were not scanned before, and the strings in those that are JSON.
+
+    A conversation repeats its messages with each request; without this, scanning takes quadratic time.
+    """
+    for place, text in texts:
+        if text in seen:
+            continue
+        for inside, part in _texts_in_json(place, text, _NESTED):
+            if part not in seen:
+                seen.add(part)
+                yield inside, part
+        seen.add(text)
+
+
+def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> None:
+    """Reject a line of a journal that contains a secret.
+
+    :raises SecretFound: names location and kind, never the secret itself
+    """
+    for place, leak in leaks_at(line_texts(line), known):
+        raise SecretFound(
+            f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
+            "keep secrets out of prompts and tool results"
+        )
+
+
+def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], where: str) -> None:
+    """Reject blobs that contain a known secret; patterns of keys match random bytes by chance.
+
+    :raises SecretFound: names the place and the variable, never the secret itself
+    """
+    for blob in blobs:
+        for name, value in known.items():
+            if value.encode("utf-8", "replace") in blob.data:
+                raise SecretFound(
+                    f"{where}: not written, {blob!r} holds the value of {name}; "
+                    "keep secrets out of what is attached"
+                )
+
+
+def request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
+    """The texts of the body of a request.
+
+    :param beginnings: of the requests before; messages that they share are left out
+    """
+    short, same = beginnings.without(body)
+    text = short.decode("utf-8", "replace")
+    tree = read(text).value_or(None)
+    messages = tree.get("messages") if isinstance(tree, dict) else None
+    if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
+        yield from body_texts(place, body)
+        return
+    if messages or same:
+        beginnings.learn(body, same, tree, messages)
+    for index, message in enumerate(messages, same):
+        yield from _texts_in_value(f"{place}.messages[{index}]", message)
+    yield from _texts_in_value(place, {key: value for key, value in tree.items() if key != "messages"})
+
+
+_Found: TypeAlias = list[tuple[str, str]]
+"""Texts with their places. The walk adds to one list: generators in each other cost more than it does."""
+
+
+def _texts_in_json(place: str, text: str, nested: int = 1) -> _Found:
+    """The strings in JSON text, and the text itself unless it is canonical JSON."""
+    found: _Found = []
+    _add_text(found, place, text, nested)
+    return found
+
+
+def _texts_in_value(place: str, value: Json) -> _Found:
+    """The strings in a value; JSON in them is not parsed."""
+    found: _Found = []
+    _add_leaves(found, place, value, 0)
+    return found
+
+
+def _add_text(found: _Found, place: str, text: str, nested: int) -> None:
+    if "\0" in text:  # UTF-16 that was read as UTF-8
+        _add_text(found, place, as_ascii(text), nested)
+    value: Json = None
+    if nested and text.lstrip()[:1] in _JSON_BEGINS:  # such JSON is never null, so None is: not JSON
+        value = read(text).value_or(None)
+    if value is not None:
+        _add_leaves(found, place, value, nested - 1)
+    if value is None or canonical(value) != text:
+        found.append((place, text))  # parsing drops the earlier values of a duplicate key
+
+
+def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
+    # By type, most frequent first: a `match` takes twice as long, and this is most of a scan.
+    if isinstance(value, str):
+        if nested or "\0" in value:
+            _add_text(found, place, value, nested)
+        else:
+            found.append((place, value))
+    elif isinstance(value, dict):
+        if len(value) == 2 and (packed := _base64_part(value)):
+            part, text = packed
+            found.append((f"{place}.{part}", text))
+            return
+        for name, item in value.items():
+            key = str(name)  # a world in Python may have numbers as keys
+            found.append((f"{place} (a key)" if place else "(a key)", key))
+            inside = f"{place}.{key}" if place else key
+            if isinstance(item, str) and names_a_secret(key):
+                found.append((inside, f"{key}: {item}"))
+            _add_leaves(found, inside, item, nested)
+    elif isinstance(value, _ARRAYS):
+        for index, item in enumerate(value):
+            _add_leaves(found, f"{place}[{index}]", item, nested)
+    else:
+        found.append((place, str(value)))
+
+
+def _base64_part(value: Mapping[str, Json]) -> tuple[str, str] | None:
+    """The key and the text of what is Base64, unless the value is something else."""
+    match value:
+        case {"data": str() as base64, "format": str() as form}:  # audio in a message
+            return "data", f"data:audio/{form};base64,{base64}"
+        case {"blob": str(), "base64": str() as base64}:  # a line of a journal
+            return "base64", f"data:;base64,{base64}"
+        case _:
+            return None

@@ -1,7 +1,6 @@
 """Cassettes: record and replay the HTTP traffic of a session.
 
-Start with ``use_cassette``, which works with any client of httpx or httpx2. The transports are its building
-blocks.
+``use_cassette`` works with any client of httpx or httpx2.
 """
 
 # mypy: implicit-reexport
@@ -10,32 +9,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.cassette import _serializer
-    from toolreel.cassette._file import KEPT, CassetteFile, replace_file
     from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
     from toolreel.cassette._lookup import (
+        ABSENT,
         RERECORD,
+        Change,
         RequestKey,
         Unplayed,
         canonical_body,
-        endpoint,
-    )
-    from toolreel.cassette._open_cassette import Recording
-    from toolreel.cassette._request_diff import (
-        ABSENT,
-        Change,
         changes,
         clipped,
         difference,
         drift,
+        endpoint,
         first_change,
         varying,
     )
+    from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._serializer import (
-        FrozenValues,
         Header,
         document,
         header_of,
-        in_one_piece,
+        leaks_in_exchanges,
+        read_cassette,
+        replace_file,
         serialize,
     )
     from toolreel.cassette._session import MODES, Mode, Session, use_cassette
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
         looks_like_stock,
     )
     from toolreel.cassette._stored_exchange import (
+        CANCELLED,
         CLOSED,
         KINDS,
         Break,
@@ -55,19 +53,10 @@ if TYPE_CHECKING:
         is_stored,
     )
     from toolreel.cassette._transports import (
-        AsyncExtendTransport,
-        AsyncRecordTransport,
-        AsyncReplayTransport,
-        ExtendTransport,
-        RecordTransport,
-        ReplayTransport,
+        AsyncCassetteTransport,
+        CassetteTransport,
         areplayed,
-        is_stream,
-        pieces_of,
-        recording,
-        refuse_unreadable,
         replayed,
-        replaying,
     )
     from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied
     from toolreel.cassette._yaml import dump_yaml, load_yaml
@@ -78,20 +67,12 @@ else:
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
-    "AsyncExtendTransport",
-    "AsyncRecordTransport",
-    "AsyncReplayTransport",
     "Exported",
-    "ExtendTransport",
     "Imported",
     "Mode",
-    "RecordTransport",
-    "ReplayTransport",
     "Session",
     "Vary",
     "export_cassette",
     "import_cassette",
-    "recording",
-    "replaying",
     "use_cassette",
 ]

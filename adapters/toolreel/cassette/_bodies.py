@@ -43,17 +43,17 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from toolreel._internal import CassetteError
 from toolreel._secrets import SharedBeginnings
 from toolreel_core._conversation import Rope
-from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, quote, read
+from toolreel_core._jsontext import Json, canonical, chain, digest, quote, read
 
 _SHORTEST: Final = 256
 """Minimum characters of Base64 that is not written where it stands."""
-_DATA_URL: Final = re.compile(r"data:[^,\s]{0,200};base64,")
-"""A data URL, up to its Base64."""
+_DATA_URL: Final = re.compile(r"data:[\w.+/;=-]{0,200};base64,", re.ASCII)
+"""A data URL, up to its Base64; with other characters, YAML would need quotes."""
 _MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
 """The digest that replaces a blob, after the text before it."""
 
@@ -64,45 +64,39 @@ class Mention(str):
     __slots__ = ()
 
 
-class BlobWriter:
-    """Takes the blobs out of the messages of one file."""
+def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
+    """A message with a mention for each blob, whose bytes are put under their digests."""
+    match value:
+        case str():
+            start = _DATA_URL.match(value)
+            return value if start is None else _mention(value, start.end(), found)
+        case dict():
+            is_audio = "format" in value
+            return {
+                key: _mention(item, 0, found)
+                if is_audio and key == "data" and isinstance(item, str)
+                else _without_blobs(item, found)
+                for key, item in value.items()
+            }
+        case list():
+            return [_without_blobs(item, found) for item in value]
+        case _:
+            return value
 
-    def __init__(self) -> None:
-        self.found: dict[str, bytes] = {}
-        """The bytes by digest, in the order of their first mention."""
 
-    def without(self, value: Json) -> Json:
-        """A message with a mention for each blob; the same object if it has none."""
-        match value:
-            case str():
-                start = _DATA_URL.match(value)
-                return value if start is None else self._write_mention(value, start.end())
-            case dict():
-                is_audio = "format" in value
-                return {
-                    key: self._write_mention(item, 0)
-                    if is_audio and key == "data" and isinstance(item, str)
-                    else self.without(item)
-                    for key, item in value.items()
-                }
-            case list():
-                return [self.without(item) for item in value]
-            case _:
-                return value
-
-    def _write_mention(self, text: str, start: int) -> str:
-        base64 = text[start:]
-        if len(base64) < _SHORTEST:
-            return text
-        try:
-            data = b64decode(base64, validate=True)
-        except ValueError:
-            return text
-        if b64encode(data).decode() != base64:  # other bits at its end: it would not come back
-            return text
-        digest = f"sha256:{sha256(data).hexdigest()}"
-        self.found[digest] = data
-        return Mention(text[:start] + digest)
+def _mention(text: str, start: int, found: dict[str, bytes]) -> str:
+    base64 = text[start:]
+    if len(base64) < _SHORTEST:
+        return text
+    try:
+        data = b64decode(base64, validate=True)
+    except ValueError:
+        return text
+    if b64encode(data).decode() != base64:  # other bits at its end: it would not come back
+        return text
+    name = f"sha256:{sha256(data).hexdigest()}"
+    found[name] = data
+    return Mention(text[:start] + name)
 
 
 def resolved(interactions: object, blobs: object) -> None:
@@ -112,7 +106,11 @@ def resolved(interactions: object, blobs: object) -> None:
     """
     if not isinstance(blobs, dict):
         raise CassetteError("blobs: expected a mapping of digests to !!binary")
-    texts = {digest: _check_digest(digest, data) for digest, data in blobs.items()}
+    texts: dict[str, str] = {}
+    for name, data in blobs.items():
+        if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != name:
+            raise CassetteError(f"blobs: the bytes of {name} are not those that were recorded: record again")
+        texts[name] = b64encode(data).decode()
     seen: set[int] = set()
     pending: list[Any] = [interactions]
     while pending:
@@ -120,79 +118,57 @@ def resolved(interactions: object, blobs: object) -> None:
         if not isinstance(tree, (dict, list)) or id(tree) in seen:  # an alias is the same object
             continue
         seen.add(id(tree))
-        items = tree.items() if isinstance(tree, dict) else enumerate(tree)
-        for key, item in [*items]:
-            if isinstance(item, Mention):
-                tree[key] = _text(item, texts)
-            else:
+        for key, item in [*(tree.items() if isinstance(tree, dict) else enumerate(tree))]:
+            if not isinstance(item, Mention):
                 pending.append(item)
-
-
-def _check_digest(digest: str, data: object) -> str:
-    if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != digest:
-        raise CassetteError(f"blobs: the bytes of {digest} are not those that were recorded: record again")
-    return b64encode(data).decode()
-
-
-def _text(mention: str, texts: Mapping[str, str]) -> str:
-    found = _MENTION.fullmatch(mention)
-    if found is None or found[2] not in texts:
-        raise CassetteError(f"blobs: {mention[:100]!r} is mentioned and not there: record again")
-    return found[1] + texts[found[2]]
+                continue
+            found = _MENTION.fullmatch(item)
+            if found is None or found[2] not in texts:
+                raise CassetteError(f"blobs: {item[:100]!r} is mentioned and not there: record again")
+            tree[key] = found[1] + texts[found[2]]
 
 
 @dataclass(slots=True, eq=False)
-class MessageNode:
+class _MessageNode:
     """A list of messages in the tree: its last message, and the list without it."""
 
-    parent: MessageNode | None
+    parent: _MessageNode | None
     message: Json
     digest: str
     """Identifies the whole list, by chaining the digests of its messages."""
     length: int
     """The number of messages in the list."""
-    children: dict[str, MessageNode] = field(default_factory=dict)
+    children: dict[str, _MessageNode] = field(default_factory=dict)
     ends: bool = False
     """Whether the list of a request ends here."""
     folded: list[Json] | None = None
     """The list as it is written; ``None`` until then."""
 
-    def first(self, count: int) -> MessageNode:
+    def first(self, count: int) -> _MessageNode:
         """The list of its first ``count`` messages."""
         node = self
         while node.length > count and node.parent is not None:
             node = node.parent
         return node
 
-
-class MessageTree:
-    """The lists of one file; add all of them before you fold one."""
-
-    __slots__ = ("_root", "shared")
-
-    def __init__(self) -> None:
-        self._root: Final = MessageNode(None, None, "", 0)
-        self.shared: Final[list[tuple[list[Json], str]]] = []
-        """Each folded list that may be repeated, with its digest."""
-
-    def add(self, messages: Sequence[Json], before: MessageNode | None = None, kept: int = 0) -> MessageNode:
-        """Add messages, at least one, which follow the first ``kept`` messages of the list ``before``."""
-        node = self._root if before is None else before.first(kept)
+    def add(self, messages: Sequence[Json]) -> _MessageNode:
+        """The list that goes on with these messages."""
+        node = self
         for message in messages:
             text = canonical(message)
-            child = node.children.get(text)
-            if child is None:
-                child = node.children[text] = MessageNode(
-                    node, message, chain(node.digest, text), node.length + 1
-                )
-            node = child
+            if text not in node.children:
+                node.children[text] = _MessageNode(node, message, chain(node.digest, text), node.length + 1)
+            node = node.children[text]
         node.ends = True
         return node
 
-    def fold(self, end: MessageNode) -> list[Json]:
-        """The list that ends at a node, as it is written: the same object for the same list."""
-        trail: list[MessageNode] = []
-        node = end
+    def fold(self, shared: list[tuple[str, Json, str]]) -> list[Json]:
+        """The list as it is written, once all lists are in the tree: the same object for the same list.
+
+        :param shared: gets each folded list that may be repeated, with its key and digest
+        """
+        trail: list[_MessageNode] = []
+        node = self
         while node.folded is None and node.parent is not None:
             trail.append(node)
             node = node.parent
@@ -202,15 +178,15 @@ class MessageTree:
             current.append(node.message)
             if node.ends or len(node.children) > 1:
                 node.folded = folded = current
-                self.shared.append((folded, node.digest))
+                shared.append(("messages", folded, node.digest))
                 current = [folded]
         return folded
 
 
-def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
+def _message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
     """The canonical text of each message in a folded list; lists share the blocks of shared messages.
 
-    >>> [*message_rope([[{"role": "system"}], {"role": "user"}], {})]
+    >>> [*_message_rope([[{"role": "system"}], {"role": "user"}], {})]
     ['{"role":"system"}', '{"role":"user"}']
 
     :param known: a cache for one file, by ``id`` of a folded list, so that no message is encoded twice
@@ -228,36 +204,33 @@ def message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
     return rope
 
 
-Body: TypeAlias = "str | bytes | tuple[bytes, ...]"
-"""A body in memory: bytes if it is not UTF-8, a :class:`JsonText` if it was a tree. The body of a
-conversation is canonical text in pieces, most of which it shares with earlier requests."""
-
-_Read = TypeVar("_Read")
+_T = TypeVar("_T")
 _MAX_DEPTH: Final = 64
 """Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
-
 _WORTH_AN_ALIAS: Final = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
 
 class BodyWriter:
-    """Converts the bodies of one file for writing; announce all requests first."""
+    """Converts the bodies of the requests in one file for writing; announce all of them first."""
 
     def __init__(self) -> None:
-        self._tree = MessageTree()
-        self._blobs = BlobWriter()
+        self.blobs: dict[str, bytes] = {}
+        """The images, audio and files of all requests, by digest."""
+        self._tree: Final = _MessageNode(None, None, "", 0)
         self._beginnings = SharedBeginnings()
-        self._last: MessageNode | None = None
-        self._ends: dict[int, MessageNode] = {}
+        self._last = self._tree
+        self._ends: dict[int, _MessageNode] = {}
         self._requests: list[dict[str, Any]] = []
         self._values: dict[str, tuple[str, Json]] = {}
+        self._shared: list[tuple[str, Json, str]] = []
 
     def announce(self, body: bytes) -> None:
-        """Add the next request body."""
+        """Add the next body."""
         rest, same = self._beginnings.without(body)
-        form = _body_form(rest)
+        form = body_form(rest)
         if same and "json" not in form:
-            form, same = _body_form(body), 0
+            form, same = body_form(body), 0
         tree = form.get("json")
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if isinstance(messages, list) and (messages or same):
@@ -265,12 +238,11 @@ class BodyWriter:
                 form = {"text": body.decode()}  # else it would be read as a list that continues another
             else:
                 self._beginnings.learn(body, same, form["json"], messages)
-                short = [self._blobs.without(message) for message in messages]
-                self._last = self._tree.add(short, self._last if same else None, same)
+                short = [_without_blobs(message, self.blobs) for message in messages]
+                self._last = self._last.first(same).add(short)
                 self._ends[len(self._requests)] = self._last
-                form["json"]["messages"] = (
-                    None  # the tree keeps each message once; this copy would be one of many
-                )
+                # The tree keeps each message once; this copy would be one of many.
+                form["json"]["messages"] = None
         self._requests.append(form)
 
     def request(self, index: int) -> dict[str, Any]:
@@ -281,30 +253,18 @@ class BodyWriter:
             return form
         written = {key: self._first_equal(key, value) for key, value in tree.items()}
         if index in self._ends:
-            written["messages"] = self._tree.fold(self._ends[index])
+            written["messages"] = self._ends[index].fold(self._shared)
         return {"json": written}
-
-    @staticmethod
-    def response(body: bytes) -> dict[str, Any]:
-        """The value of ``body`` for a response."""
-        return _body_form(body)
-
-    @property
-    def blobs(self) -> dict[str, bytes]:
-        """The images, audio and files of all requests, by digest."""
-        return self._blobs.found
 
     def anchors(self) -> dict[int, str]:
         """The anchor of each value that may be repeated: its key and a digest of its content."""
         names: dict[int, str] = {}
         used: set[str] = set()
-        shared: list[tuple[str, Json, str]] = [("messages", value, of) for value, of in self._tree.shared]
-        shared += [(key, value, digest(text)) for text, (key, value) in self._values.items()]
-        for key, value, content in shared:
+        values = ((key, value, digest(text)) for text, (key, value) in self._values.items())
+        for key, value, content in (*self._shared, *values):
             stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
-            names[id(value)] = next(
-                name for length in range(6, 65) if (name := f"{stem}-{content[:length]}") not in used
-            )
+            tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
+            names[id(value)] = next(name for name in tried if name not in used)
             used.add(names[id(value)])
         return names
 
@@ -323,11 +283,11 @@ class BodyReader:
 
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
-        self._texts: dict[int, JsonText] = {}
+        self._texts: dict[int, str] = {}
         """Texts by ``id`` of a list or mapping in the file; aliases are the same object."""
 
-    def request(self, stored: Mapping[str, Any], place: str) -> Body:
-        """The request body in a ``body`` mapping of one key.
+    def request(self, stored: Mapping[str, Any], place: str) -> tuple[bytes, ...]:
+        """The request body in a ``body`` mapping of one key; that of a conversation in pieces.
 
         :raises CassetteError: if it has another shape
         """
@@ -335,19 +295,19 @@ class BodyReader:
             case [("json", {"messages": [_, *_]} as tree)]:
                 return _read_json(lambda: self._join_body_pieces(tree), place)
             case _:
-                return self.response(stored, place)
+                return (self.response(stored, place),)
 
     @staticmethod
-    def response(stored: Mapping[str, Any], place: str) -> str | bytes:
+    def response(stored: Mapping[str, Any], place: str) -> bytes:
         """The response body in a ``body`` mapping of one key.
 
         :raises CassetteError: if it has another shape
         """
         match [*stored.items()]:
             case [("json", tree)]:
-                return _read_json(lambda: canonical(tree), place)
+                return _read_json(lambda: canonical(tree).encode(), place)
             case [("text", str() as text)]:
-                return text
+                return text.encode()
             case [("binary", bytes() as data)]:
                 return data
             case pairs:
@@ -368,9 +328,9 @@ class BodyReader:
                 members.append(f"{quote(key)}:{self._text(value)}")
         head = "{" + "".join(f"{member}," for member in before) + '"messages":['
         foot = "]" + "".join(f",{member}" for member in after) + "}"
-        return head.encode(), *message_rope(tree["messages"], self._known).pieces(), foot.encode()
+        return head.encode(), *_message_rope(tree["messages"], self._known).pieces(), foot.encode()
 
-    def _text(self, value: Json) -> JsonText:
+    def _text(self, value: Json) -> str:
         if not isinstance(value, (list, dict)):
             return canonical(value)
         if id(value) not in self._texts:
@@ -378,7 +338,8 @@ class BodyReader:
         return self._texts[id(value)]
 
 
-def _body_form(body: bytes) -> dict[str, Any]:
+def body_form(body: bytes) -> dict[str, Any]:
+    """The value of ``body`` for a response, or for a request alone."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -391,7 +352,7 @@ def _body_form(body: bytes) -> dict[str, Any]:
     )
 
 
-def _read_json(read_: Callable[[], _Read], place: str) -> _Read:
+def _read_json(read_: Callable[[], _T], place: str) -> _T:
     try:
         return read_()
     except (TypeError, ValueError) as error:

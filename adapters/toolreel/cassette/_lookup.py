@@ -1,35 +1,258 @@
-"""Find the recorded interaction for a request, and explain a request that has none.
+"""Find the recorded exchange for a request, and explain a request that has none.
 
 Two requests are the same if method, endpoint with query, and body agree. JSON bodies are compared as
 canonical text: white space does not matter, the order of keys does. Scheme, host, port and the path above the
 endpoint do not matter, so that a session replays under another base URL. Where rules say what may vary
 (:mod:`toolreel.cassette._vary`), both bodies are put through them first.
-
-Most sessions send requests in the recorded order, so the first unplayed interaction is tried first, without
-hashing a body. The bodies of a run come in pieces (``_conversation/blocks.py``) that the requests of a
-conversation share: a piece found equal to a recorded one is remembered by its identity, so that each request
-compares only its new pieces. Otherwise comparing a conversation would take quadratic time.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice, zip_longest
+from re import Match
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
-from toolreel.cassette._request_diff import difference, drift
-from toolreel.cassette._serializer import Interaction, as_bytes
-from toolreel.cassette._vary import Compared, Vary, put_through
-from toolreel_core._jsontext import canonical, read
+from toolreel.cassette._stored_exchange import Exchange
+from toolreel_core._conversation import with_digests
+from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._lazy_pattern import lazy_pattern
+
+# The differences between a request and the recorded one: changed places, and a short diff.
+
+
+ABSENT: Final = "(absent)"
+"""Stands for a value that one side does not have."""
+
+_DIFF_LINES: Final = 40
+"""Maximum lines of a diff in a message."""
+
+_DIFF_WINDOW: Final = 400
+"""Lines that are compared, from the first difference on; difflib takes quadratic time or worse."""
+
+_LINE: Final = 160
+"""Maximum characters of a line in a diff."""
+
+_BEFORE: Final = 30
+_AFTER: Final = 70
+
+
+_HINTED: Final = 50
+"""Differences above which nobody asks whether all of them are dates or ids."""
+
+_MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_VARYING: Final = lazy_pattern(
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?"
+    rf"|(?:\d{{1,2}}\.? )?\b(?:{_MONTHS})[a-z]{{0,6}}\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}}\b)?"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\b|\b[12]\d{9}(?:\d{3})?(?:\.\d{1,7})?\b"
+    r"|(?P<word>[\w-]{8,})"
+)
+"""Dates and times in prompts (ISO 8601, 28.11.2026, 9:15, in words, seconds since 1970), and words that may
+be ids, such as a UUID."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference between two JSON values."""
+
+    place: str
+    """Where, as in ``messages[2].content``; empty for the whole value."""
+    old: str
+    """The canonical text of what was recorded there, or :data:`ABSENT`."""
+    new: str
+    """The canonical text of what is there now, or :data:`ABSENT`."""
+
+
+def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
+    """All differences between two JSON values, in the order of the new one.
+
+    >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
+    ['a', 'b[1]']
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        yield from _diff_members(old, new, place)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _diff_items(old, new, place)
+    elif (was := canonical(old)) != (now := canonical(new)):
+        yield Change(place, was, now)
+
+
+def first_change(old: Json, new: Json, place: str = "") -> Change | None:
+    """The first difference between two JSON values; ``None`` if they are equal.
+
+    >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
+    Change(place='messages[0].content', old='"a"', new='"b"')
+    >>> first_change({"n": 1}, {"n": 1.0})
+    Change(place='n', old='1', new='1.0')
+    """
+    return next(changes(old, new, place), None)
+
+
+def drift(recorded: bytes, request: bytes) -> str:
+    """The first difference between two bodies and a short diff, as text.
+
+    >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
+    first change: temperature
+      recorded: 0
+      request:  1
+    --- recorded
+    +++ request
+    @@
+     {
+    -  "temperature": 0
+    +  "temperature": 1
+     }
+    """
+    old, new = recorded.decode(errors="backslashreplace"), request.decode(errors="backslashreplace")
+    return either(
+        read(old)
+        .bind(lambda before: read(new).map(lambda after: _json_changes(before, after)))
+        .alt(
+            lambda _: "\n".join(
+                [*_two_sides("the body", old, new), *_unified_diff(old.splitlines(), new.splitlines())]
+            )
+        )
+    )
+
+
+def _json_changes(before: Json, after: Json) -> str:
+    before, after = with_digests(before), with_digests(after)
+    found = [*islice(changes(before, after), _HINTED)]
+    if not found:
+        return "the bodies are the same JSON"
+    lines = _two_sides(found[0].place or "the whole body", found[0].old, found[0].new)
+    advice = varying(found)
+    return "\n".join(
+        [*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after)), *([advice] if advice else [])]
+    )
+
+
+def varying(found: Sequence[Change]) -> str:
+    """What to do if the differences are such as any two sessions have; else empty.
+
+    >>> varying([Change("messages[0].content", '"It is 2026-11-27."', '"It is 2026-11-28."')])[:24]
+    'Only dates or ids differ'
+    >>> varying([Change("temperature", "0", "1")])
+    ''
+    """
+    alike = (_VARYING.sub(_mask_varying, each.old) == _VARYING.sub(_mask_varying, each.new) for each in found)
+    if not found or len(found) >= _HINTED or not all(alike):
+        return ""
+    return (
+        "Only dates or ids differ: take them from reel.now and reel.new_id, which a session has too, or say "
+        'with Vary where requests may differ. See "What may vary" in docs/recordings.md.'
+    )
+
+
+def _mask_varying(found: Match[str]) -> str:
+    """A placeholder for a date or an id; a long word without a digit is neither."""
+    is_word = found.lastgroup == "word" and not any(letter.isdecimal() for letter in found[0])
+    return found[0] if is_word else "<varies>"
+
+
+def agreement(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two bodies, in bytes.
+
+    >>> agreement(b"abcd", b"abxd")
+    2
+    """
+    # Bisection with slices: comparing bytes one by one in Python is far slower.
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def difference(one: bytes, other: bytes) -> int:
+    """The number of bytes between the common prefix and the common suffix of two bodies.
+
+    >>> difference(b"abcde", b"abxxde")
+    2
+    """
+    common = agreement(one, other) + agreement(one[::-1], other[::-1])
+    return max(len(one), len(other)) - min(common, len(one), len(other))
+
+
+def _diff_members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
+    alike = True  # the order of keys is reported only where nothing else differs
+    for key in [*new, *(key for key in old if key not in new)]:
+        where = f"{place}.{key}" if place else key
+        if key not in old or key not in new:
+            alike = False
+            yield Change(where, _text_at(old, key), _text_at(new, key))
+            continue
+        for change in changes(old[key], new[key], where):
+            alike = False
+            yield change
+    if alike and [*old] != [*new]:
+        yield Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
+
+
+def _text_at(value: Mapping[str, Json], key: str) -> str:
+    return canonical(value[key]) if key in value else ABSENT
+
+
+def _diff_items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
+    for index, (was, now) in enumerate(zip(old, new, strict=False)):
+        yield from changes(was, now, f"{place}[{index}]")
+    shared = min(len(old), len(new))
+    for index, was in enumerate(old[shared:], shared):
+        yield Change(f"{place}[{index}]", canonical(was), ABSENT)
+    for index, now in enumerate(new[shared:], shared):
+        yield Change(f"{place}[{index}]", ABSENT, canonical(now))
+
+
+def clipped(old: str, new: str) -> tuple[str, str]:
+    """Two texts, each shortened to a line around their first difference."""
+    # UTF-32 has four bytes for every character, so that bytes convert to characters.
+    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
+    return _excerpt_around(old, start), _excerpt_around(new, start)
+
+
+def _two_sides(place: str, old: str, new: str) -> list[str]:
+    was, now = clipped(old, new)
+    return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
+
+
+def _excerpt_around(text: str, start: int) -> str:
+    """The part of the text around a place, in one line."""
+    end = start + _BEFORE + _AFTER
+    return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
+
+
+def _pretty_lines(value: Json) -> list[str]:
+    return json.dumps(value, ensure_ascii=False, indent=2).splitlines()
+
+
+def _unified_diff(old: list[str], new: list[str]) -> Iterator[str]:
+    """A unified diff from the first difference on, shortened to a screen."""
+    first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
+    start = max(0, first - 3)
+    window = slice(start, start + _DIFF_WINDOW)
+    lines = unified_diff(old[window], new[window], "recorded", "request", lineterm="")
+    for line in islice(lines, _DIFF_LINES):
+        if line.startswith("@@"):
+            yield "@@"  # without line numbers, which would count from the start of the window
+        else:
+            yield line if len(line) <= _LINE else line[:_LINE] + "…"
+    if next(lines, None) is not None:
+        yield "…"
+
 
 RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
-"""Method and endpoint, and the canonical body in pieces; how it is split does not matter."""
+"""Method and endpoint, and the body as it is compared, in pieces; how it is split does not matter."""
 
 _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
@@ -71,192 +294,96 @@ def canonical_body(body: bytes) -> bytes:
     return read(text).map(lambda value: canonical(value).encode()).value_or(body)
 
 
-def request_key(method: str, url: str, *body: bytes) -> RequestKey:
-    """The key of a request.
-
-    :param body: canonical, in one or more pieces
-    """
-    return f"{method.upper()} {endpoint(url)}", body
-
-
-def ruled_key(name: str, compared: Compared) -> RequestKey:
-    """The key of a request that was put through rules.
-
-    It has the digest of the body: a ruled body shares no pieces with others, and those of a long conversation
-    would take quadratic memory.
-    """
-    return name, (sha256(compared.body).digest(),)
-
-
-def ruled_keys(keys: Sequence[RequestKey], rules: Sequence[Vary]) -> list[RequestKey]:
-    """The keys of recorded requests after rules; without rules, unchanged."""
-    if not rules:
-        return [*keys]
-    return [ruled_key(name, put_through(b"".join(body), rules)) for name, body in keys]
-
-
-_SHORT: Final = 3
-"""Pieces of a body that shares none: the part before the messages, the messages, and the part after."""
+def request_name(method: str, url: str) -> str:
+    """Method and endpoint of a request, as they are compared and shown."""
+    return f"{method.upper()} {endpoint(url)}"
 
 
 class Unplayed:
-    """The interactions of a recording, each of which is played once."""
+    """The requests of a recording, each of which is played once."""
 
     def __init__(self, keys: Sequence[RequestKey]) -> None:
         self._keys = keys
-        self._played = bytearray(len(keys))
-        self._cursor = 0
-        self._known: dict[int, tuple[bytes, bytes]] = {}
-        """By ``id``: a piece of the last request (held, so that its id stays valid), and the recorded one."""
-        self._alike: dict[tuple[str, int], list[int]] | None = None
-        """Interactions by endpoint and length of the body; made when a request comes out of order."""
-        self._by_text: dict[tuple[str, int], dict[bytes, deque[int]]] = {}
-        """Those with the same endpoint and length, by body."""
+        self._left: dict[int, None] = dict.fromkeys(range(len(keys)))
+        self._places: dict[tuple[str, bytes], list[int]] | None = None
+        """Where each request was recorded, by digest; made when a request comes out of order."""
 
     def find(self, key: RequestKey) -> int | None:
-        """The first unplayed interaction for a request; ``None`` if there is none."""
-        first = self._first_unplayed()
-        if first < len(self._keys) and self._matches(self._keys[first], key):
+        """The first unplayed place of a request; ``None`` if there is none."""
+        first = next(iter(self._left), None)
+        # Most sessions send requests in the recorded order.
+        if first is not None and _in_one_piece(self._keys[first]) == _in_one_piece(key):
             return first
-        waiting = self._unplayed_for(key)
-        while waiting and self._played[waiting[0]]:
-            waiting.popleft()
-        return waiting[0] if waiting else None
+        return next((place for place in self._places_of(key) if place in self._left), None)
 
-    def play(self, index: int) -> None:
-        """Mark an interaction as played."""
-        self._played[index] = True
+    def play(self, place: int) -> None:
+        """Mark a request as played."""
+        del self._left[place]
 
     def holds(self, key: RequestKey) -> bool:
         """Whether a request was recorded, played or not."""
-        return self._unplayed_for(key) is not None
+        return bool(self._places_of(key))
 
     @property
     def left(self) -> tuple[int, ...]:
-        """The unplayed interactions, counted from 0."""
-        return tuple(n for n in range(self._first_unplayed(), len(self._keys)) if not self._played[n])
+        """The unplayed places, counted from 0."""
+        return tuple(self._left)
 
-    def _first_unplayed(self) -> int:
-        if self._cursor < len(self._keys) and self._played[self._cursor]:
-            following = self._played.find(False, self._cursor)
-            self._cursor = len(self._keys) if following < 0 else following
-        return self._cursor
-
-    def _matches(self, kept: RequestKey, asked: RequestKey) -> bool:
-        name, body = asked
-        if self._known:
-            body = tuple([self._known[id(piece)][1] if id(piece) in self._known else piece for piece in body])
-        if kept != (name, body):
-            return (
-                kept[0] == name
-                and _total_size(kept[1]) == _total_size(body)
-                and _starts_with(kept[1], b"".join(body))
-            )
-        if len(body) > _SHORT:
-            self._known = {id(piece): (piece, block) for piece, block in zip(asked[1], kept[1], strict=True)}
-        return True
-
-    def _unplayed_for(self, key: RequestKey) -> deque[int] | None:
-        """The interactions for a request, without some that were played; ``None`` if it was not recorded."""
-        name, body = key
-        if self._alike is None:
-            self._alike = {}
-            for index, (kept, recorded) in enumerate(self._keys):
-                self._alike.setdefault((kept, _total_size(recorded)), []).append(index)
-        likeness = name, _total_size(body)
-        alike = self._alike.get(likeness, [])
-        if len(alike) > 1:
-            return self._group_by_body(likeness, alike).get(b"".join(body))
-        return deque(alike) if alike and self._matches(self._keys[alike[0]], key) else None
-
-    def _group_by_body(self, likeness: tuple[str, int], alike: list[int]) -> dict[bytes, deque[int]]:
-        if likeness not in self._by_text:
-            found = self._by_text[likeness] = {}
-            for index in alike:
-                found.setdefault(b"".join(self._keys[index][1]), deque()).append(index)
-        return self._by_text[likeness]
+    def _places_of(self, key: RequestKey) -> Sequence[int]:
+        if self._places is None:
+            self._places = {}
+            for place, recorded in enumerate(self._keys):
+                self._places.setdefault(_digest(recorded), []).append(place)
+        return self._places.get(_digest(key), ())
 
 
-def _total_size(pieces: Sequence[bytes]) -> int:
-    return sum(map(len, pieces))
+def _in_one_piece(key: RequestKey) -> tuple[str, bytes]:
+    return key[0], b"".join(key[1])
 
 
-def _starts_with(pieces: Sequence[bytes], whole: bytes) -> bool:
-    """Whether a body starts with the joined pieces, without joining them."""
-    at = 0
-    for piece in pieces:
-        if not whole.startswith(piece, at):
-            return False
-        at += len(piece)
-    return True
+def _digest(key: RequestKey) -> tuple[str, bytes]:
+    return key[0], sha256(b"".join(key[1])).digest()
 
 
 RERECORD: Final = "If the change is meant, record the session again"
 
 _COMPARED: Final = 50
-"""Maximum number of unplayed interactions among which the nearest is searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request that a client sends to a recording."""
-
-    method: str
-    url: str
-    body: bytes
-    """Canonical, as from :func:`~toolreel.cassette._lookup.canonical_body`."""
-
-    @property
-    def name(self) -> str:
-        """Method and endpoint, for messages."""
-        return f"{self.method.upper()} {endpoint(self.url)}"
-
-
-def named(interaction: Interaction) -> str:
-    """Method and endpoint of a recorded request, for messages."""
-    request = interaction["request"]
-    return f"{request['method'].upper()} {endpoint(request['uri'])}"
+"""Maximum number of unplayed exchanges among which the nearest is searched."""
 
 
 def mismatch_text(
-    asked: SentRequest,
-    interactions: Sequence[Interaction],
+    name: str,
+    body: bytes,
+    exchanges: Sequence[Exchange],
     left: Sequence[int],
     *,
     repeated: bool,
-    compared: Callable[[bytes], bytes] = canonical_body,
+    compared: Callable[[bytes], bytes],
 ) -> str:
     """The message that says why a request has no answer.
 
-    :param left: numbers of the interactions that are still unplayed
+    :param name: method and endpoint
+    :param body: as it is compared
+    :param left: places of the exchanges that are still unplayed
     :param repeated: whether the recording has this request, but all its answers were used
-    :param compared: gives a recorded body in the form in which ``asked`` is
+    :param compared: gives a recorded body in the form in which it is compared
     """
-    text = f"{asked.name} is not in the recording"
+    text = f"{name} is not in the recording"
     if repeated:
-        text = f"{asked.name} was recorded, but is asked for more often than that"
-    total = len(interactions)
+        text = f"{name} was recorded, but is asked for more often than that"
+    total = len(exchanges)
     if not left:
         return f"{text}; all {total} interactions have been played. {RERECORD}."
-    index = _nearest_interaction(asked, interactions, left[:_COMPARED], compared)
-    text += f"; the nearest that is still unplayed is interaction {index + 1} of {total}:\n"
-    nearest = interactions[index]
-    if named(nearest) != asked.name:
-        change = f"first change: the endpoint\n  recorded: {named(nearest)}\n  request:  {asked.name}"
+
+    def likeness(one: Exchange) -> tuple[bool, int]:
+        """The same endpoint first, then the smallest difference of the bodies."""
+        return request_name(one.method, one.url) == name, -difference(compared(one.body), body)
+
+    nearest = max((exchanges[place] for place in left[:_COMPARED]), key=likeness)
+    text += f"; the nearest that is still unplayed is {nearest.name} of {total}:\n"
+    recorded = request_name(nearest.method, nearest.url)
+    if recorded != name:
+        change = f"first change: the endpoint\n  recorded: {recorded}\n  request:  {name}"
     else:
-        change = drift(compared(as_bytes(nearest["request"]["body"])), asked.body)
+        change = drift(compared(nearest.body), body)
     return f"{text}{change}\n{RERECORD}."
-
-
-def _nearest_interaction(
-    asked: SentRequest,
-    interactions: Sequence[Interaction],
-    candidates: Sequence[int],
-    compared: Callable[[bytes], bytes],
-) -> int:
-    # Same endpoint first, then the smallest difference of the bodies.
-    def likeness(index: int) -> tuple[bool, int]:
-        body = as_bytes(interactions[index]["request"]["body"])
-        return named(interactions[index]) == asked.name, -difference(compared(body), asked.body)
-
-    return max(candidates, key=likeness)

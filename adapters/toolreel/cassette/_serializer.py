@@ -11,20 +11,35 @@ Files are untrusted: their structure is checked, and each error names the intera
 
 from __future__ import annotations
 
-import hashlib
-import random
+import os
 import secrets
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from threading import RLock
-from typing import Any, Final, TypeAlias, TypeVar
-from uuid import UUID
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
-from toolreel._internal import CassetteError, VaryError, check_version
-from toolreel.cassette._bodies import Body, BodyReader, BodyWriter, resolved
-from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, KINDS
+from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
+from toolreel._secrets import (
+    Leak,
+    SecretRules,
+    SharedBeginnings,
+    body_texts,
+    leaks_at,
+    request_texts,
+    secrets_in,
+)
+from toolreel.cassette._bodies import BodyReader, BodyWriter, body_form, resolved
+from toolreel.cassette._stored_exchange import (
+    CANCELLED,
+    CLOSED,
+    KINDS,
+    Break,
+    Exchange,
+    StoredResponse,
+    by_name,
+)
 from toolreel.cassette._vary import Vary, rule_of, stored
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 
@@ -101,243 +116,146 @@ def _seed(tree: Mapping[str, Any]) -> int | None:
     return seed
 
 
-_SEEDS: Final = 2**32
-
-
-class FrozenValues:
-    """The values of one session. Thread-safe.
-
-    :param header: what was recorded
-    :param draws: whether a value that was not recorded is drawn; otherwise it is an error
-    :param name: of the recording, for messages
-    """
-
-    def __init__(self, header: Header, *, draws: bool, name: str) -> None:
-        self.header = header
-        """With all values drawn so far."""
-        self._draws: Final = draws
-        self._name: Final = name
-        self._lock: Final = RLock()
-        self._made: Final[Counter[str]] = Counter()
-        self._random: random.Random | None = None
-
-    @property
-    def now(self) -> datetime:
-        """The time of the recording, in UTC and whole seconds.
-
-        :raises CassetteError: in a replay, if it was not recorded
-        """
-        with self._lock:
-            now = self.header.now
-            if now is None:
-                self._refuse("now")
-                now = datetime.now(UTC).replace(microsecond=0)
-                self.header = replace(self.header, now=now)
-            return now
-
-    def new_id(self, name: str) -> str:
-        """The next id of this name, as a UUID; ids of other names don't change it.
-
-        :raises CassetteError: in a replay, if no seed was recorded
-        """
-        with self._lock:
-            seed = self._seed("new_id()")
-            self._made[name] += 1
-            material = f"{seed}:{self._made[name]}:{name}"
-        return str(UUID(bytes=hashlib.sha256(material.encode()).digest()[:16], version=4))
-
-    @property
-    def random(self) -> random.Random:
-        """One generator for the whole session.
-
-        :raises CassetteError: in a replay, if no seed was recorded
-        """
-        with self._lock:
-            if self._random is None:
-                self._random = random.Random(self._seed("random"))  # noqa: S311 - repeatable, not secret
-            return self._random
-
-    def _seed(self, wanted: str) -> int:
-        seed = self.header.seed
-        if seed is None:
-            self._refuse(wanted)
-            seed = secrets.randbelow(_SEEDS)
-            self.header = replace(self.header, seed=seed)
-        return seed
-
-    def _refuse(self, wanted: str) -> None:
-        if not self._draws:
-            raise CassetteError(
-                f"{self._name}: was recorded by a session that did not use {wanted}: record it again"
-            )
-
-
 VERSION: Final = 1
 """The version of the format; a file of another one is rejected."""
 
 _VCR_VERSION: Final = 1
 _Kind = TypeVar("_Kind")
-_Form = TypeVar("_Form", bound=Body)
 _RERECORD: Final = "record the session again"
 
-Interaction: TypeAlias = dict[str, Any]
-"""A ``request`` (method, uri, headers, body), its ``response`` (status, headers, body), and its ``error``."""
 
-
-def serialize(header: Header, interactions: Sequence[Interaction]) -> str:
+def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     """The text of a cassette, checked to read back the same.
 
     :raises CassetteError: if it would not
     """
-    plain = [_with_body_bytes(entry) for entry in interactions]
     writer = BodyWriter()
-    for interaction in plain:
-        writer.announce(interaction["request"]["body"])
+    for exchange in exchanges:
+        writer.announce(exchange.body)
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.stored,
-        "interactions": [_write_interaction(entry, writer, n) for n, entry in enumerate(plain)],
+        "interactions": [_written(exchange, writer, n) for n, exchange in enumerate(exchanges)],
         **({"blobs": writer.blobs} if writer.blobs else {}),
     }
     text = dump_yaml(tree, writer.anchors())
     header_read, read = document(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
-    for n, (before, after) in enumerate(zip(plain, map(_with_body_bytes, read), strict=True), 1):
-        if before != after:
+    for before, after in zip(exchanges, read, strict=True):
+        if replace(before, pieces=(before.body,)) != replace(after, pieces=(after.body,)):
             raise CassetteError(
-                f"interaction {n}: does not come back from YAML as it was; nothing was written. "
+                f"{before.name}: does not come back from YAML as it was; nothing was written. "
                 "This is a defect of toolreel: please report it with this interaction"
             )
     return text
 
 
-def in_one_piece(entry: Interaction) -> Interaction:
-    """The interaction with its request's body as bytes."""
-    request = entry["request"]
-    return {**entry, "request": {**request, "body": as_bytes(request["body"])}}
+def _written(exchange: Exchange, writer: BodyWriter, index: int) -> dict[str, Any]:
+    """An exchange as it is written; an empty body is left out."""
+    request: dict[str, Any] = {
+        "method": exchange.method,
+        "uri": exchange.url,
+        "headers": {name: [*values] for name, values in exchange.headers.items()},
+    }
+    if exchange.body:
+        request["body"] = writer.request(index)
+    parts = {"request": request}
+    if isinstance(answer := exchange.answer, StoredResponse):
+        status = {"code": answer.status, "message": answer.reason}
+        parts["response"] = {"status": status, "headers": by_name(answer.headers)}
+        if answer.body:
+            parts["response"]["body"] = body_form(answer.body)
+    if broke := exchange.broke:
+        parts["error"] = {"kind": broke.kind, "message": broke.message}
+    return parts
 
 
-def as_bytes(body: Body | None) -> bytes:
-    """A body in one piece."""
-    if isinstance(body, tuple):
-        return b"".join(body)
-    return body.encode() if isinstance(body, str) else body or b""
-
-
-def document(cassette_string: str) -> tuple[Header, list[Interaction]]:
-    """The header and the interactions in a text, with bodies of conversations in pieces.
+def document(text: str) -> tuple[Header, list[Exchange]]:
+    """The header and the exchanges in a text, with bodies of conversations in pieces.
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    tree = _parse_yaml(cassette_string)
-    if "blobs" in tree or BLOB_TAG in cassette_string:
-        resolved(tree["interactions"], tree.get("blobs", {}))
-    reader = BodyReader()
-    entries = _check_type(tree["interactions"], list, "interactions")
-    read = [_read_interaction(entry, reader, f"interaction {n}") for n, entry in enumerate(entries, 1)]
-    return header_of(tree), read
-
-
-def _parse_yaml(cassette_string: str) -> Mapping[str, Any]:
-    """The top of a file, checked."""
-    tree: Mapping[str, Any] = _check_type(load_yaml(cassette_string), dict, "the top of the file")
+    tree: Mapping[str, Any] = _check_type(load_yaml(text), dict, "the top of the file")
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
     check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     if tree.get("version") != _VCR_VERSION:
         known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
         raise CassetteError(f"version: {known}: {_RERECORD}")
-    return _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    if "blobs" in tree or BLOB_TAG in text:
+        resolved(tree["interactions"], tree.get("blobs", {}))
+    reader = BodyReader()
+    entries = _check_type(tree["interactions"], list, "interactions")
+    return header_of(tree), [_read_exchange(entry, reader, n) for n, entry in enumerate(entries, 1)]
 
 
-def _with_body_bytes(entry: Interaction) -> Interaction:
-    """An interaction in the form that is compared and written: bodies are bytes."""
-    whole = in_one_piece(entry)
-    if "response" not in entry:
-        return whole
-    return {**whole, "response": {**entry["response"], "body": as_bytes(entry["response"]["body"])}}
-
-
-def _write_interaction(entry: Interaction, writer: BodyWriter, index: int) -> Interaction:
-    """An interaction as it is written; an empty body is omitted."""
-    parts: Interaction = {part: dict(tree) for part, tree in entry.items()}
-    if parts["request"].pop("body"):
-        parts["request"]["body"] = writer.request(index)
-    if body := parts.get("response", {}).pop("body", b""):
-        parts["response"]["body"] = writer.response(body)
-    return parts
-
-
-def _read_interaction(entry: object, reader: BodyReader, place: str) -> Interaction:
-    parts = _check_mapping(entry, place, {"request"}, {"response", "error"})
-    if not parts.keys() & {"response", "error"}:
-        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    read = {"request": _read_request(parts["request"], reader, place)}
+def _read_exchange(entry: object, reader: BodyReader, number: int) -> Exchange:
+    place = f"interaction {number}"
+    parts = _check_mapping(entry, place, {"request"}, ("response", "error"))
+    request = _check_mapping(parts["request"], f"{place}: request", {"method", "uri", "headers"}, ("body",))
+    broke = _read_error(parts["error"], f"{place}: error") if "error" in parts else None
     if "response" in parts:
-        read["response"] = _read_response(parts["response"], reader, place)
-    if "error" in parts:
-        read["error"] = _read_error(parts["error"], f"{place}: error")
-    return read
+        answer: StoredResponse | Break = _read_response(parts["response"], broke, f"{place}: response")
+    elif broke:
+        answer = broke
+    else:
+        raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
+    pieces: tuple[bytes, ...] = ()
+    if "body" in request:
+        where = f"{place}: request.body"
+        pieces = reader.request(_check_type(request["body"], dict, where), where)
+    return Exchange(
+        number,
+        _check_type(request["method"], str, f"{place}: request.method"),
+        _check_type(request["uri"], str, f"{place}: request.uri"),
+        _read_headers(request["headers"], f"{place}: request.headers"),
+        pieces,
+        answer,
+    )
 
 
-def _read_request(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    request = _check_mapping(part, f"{place}: request", {"method", "uri", "headers"}, {"body"})
-    return {
-        "method": _check_type(request["method"], str, f"{place}: request.method"),
-        "uri": _check_type(request["uri"], str, f"{place}: request.uri"),
-        "body": _read_body(request, reader.request, f"{place}: request"),
-        "headers": _read_headers(request["headers"], f"{place}: request.headers"),
-    }
+def _read_response(part: object, broke: Break | None, place: str) -> StoredResponse:
+    response = _check_mapping(part, place, {"status", "headers"}, ("body",))
+    status = _check_mapping(response["status"], f"{place}.status", {"code", "message"})
+    headers = _read_headers(response["headers"], f"{place}.headers")
+    body = b""
+    if "body" in response:
+        body = BodyReader.response(_check_type(response["body"], dict, f"{place}.body"), f"{place}.body")
+    return StoredResponse(
+        _check_type(status["code"], int, f"{place}.status.code"),
+        _check_type(status["message"], str, f"{place}.status.message"),
+        tuple((name, value) for name, values in headers.items() for value in values),
+        body,
+        broke,
+    )
 
 
-def _read_response(part: object, reader: BodyReader, place: str) -> dict[str, Any]:
-    response = _check_mapping(part, f"{place}: response", {"status", "headers"}, {"body"})
-    status = _check_mapping(response["status"], f"{place}: response.status", {"code", "message"})
-    return {
-        "status": {
-            "code": _check_type(status["code"], int, f"{place}: response.status.code"),
-            "message": _check_type(status["message"], str, f"{place}: response.status.message"),
-        },
-        "headers": _read_headers(response["headers"], f"{place}: response.headers"),
-        "body": as_bytes(_read_body(response, reader.response, f"{place}: response")),
-    }
-
-
-def _read_error(part: object, place: str) -> dict[str, str]:
+def _read_error(part: object, place: str) -> Break:
     """The ``error`` of a failed exchange."""
     error = _check_mapping(part, place, {"kind", "message"})
-    failure = {key: _check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message")}
-    if failure["kind"] not in (*KINDS, CLOSED, CANCELLED):
+    kind, message = (_check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message"))
+    if kind not in (*KINDS, CLOSED, CANCELLED):
         raise CassetteError(
-            f"{place}.kind: expected the name of an httpx.TransportError, found {failure['kind']!r}: "
-            f"{_RERECORD}"
+            f"{place}.kind: expected the name of an httpx.TransportError, found {kind!r}: {_RERECORD}"
         )
-    return failure
-
-
-def _read_body(
-    part: Mapping[str, Any], read: Callable[[dict[str, Any], str], _Form], place: str
-) -> _Form | None:
-    if "body" not in part:
-        return None
-    return read(_check_type(part["body"], dict, f"{place}.body"), f"{place}.body")
+    return Break(kind, message)
 
 
 def _read_headers(headers: object, place: str) -> dict[str, list[str]]:
-    lists = {
-        name: _check_type(values, list, f"{place}.{name}")
-        for name, values in _check_type(headers, dict, place).items()
-    }
     return {
-        name: [_check_type(value, str, f"{place}.{name}") for value in values]
-        for name, values in lists.items()
+        name: [
+            _check_type(value, str, f"{place}.{name}")
+            for value in _check_type(values, list, f"{place}.{name}")
+        ]
+        for name, values in _check_type(headers, dict, place).items()
     }
 
 
 def _check_mapping(
-    value: object, place: str, needed: frozenset[str] | set[str], optional: Iterable[str] = ()
+    value: object, place: str, needed: set[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Check that a value is a mapping with these keys."""
     mapping = _check_type(value, dict, place)
@@ -362,3 +280,118 @@ _NAMES: Final[Mapping[type, str]] = {
     list: "a list",
     dict: "a mapping",
 }
+
+
+# A cassette file, replaced atomically: the old one stays until the new one is on disk.
+
+
+def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
+    """The header and the exchanges in a file.
+
+    :raises CassetteError: if it cannot be read or is invalid
+    :raises VaryError: if it has a rule that cannot be used
+    """
+    try:
+        return parse_cassette(path.read_bytes().decode(), path)
+    except FileNotFoundError as error:
+        raise CassetteError(f"{path}: there is no such cassette: record it first") from error
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CassetteError(
+            f"{path}: not UTF-8 at byte {error.start}, so no cassette: record again"
+        ) from error
+
+
+def parse_cassette(text: str, path: Path) -> tuple[Header, list[Exchange]]:
+    """The header and the exchanges in the text of a file, with the same errors."""
+    try:
+        return document(text)
+    except (CassetteError, UnicodeEncodeError) as error:
+        raise CassetteError(f"{path}: {error}") from error
+    except VaryError as error:
+        raise VaryError(f"{path}: {error}") from error
+
+
+def cassette_text(
+    header: Header,
+    exchanges: Sequence[Exchange],
+    known: Mapping[str, str],
+    rules: SecretRules | None = None,
+    write: Callable[[Header, Sequence[Exchange]], str] = serialize,
+) -> str:
+    """The text of a cassette in which secrets were searched.
+
+    :param known: secret values by name
+    :param rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
+    :raises SecretFound: if it would contain a secret
+    :raises CassetteError: if it would not be read back the same
+    """
+    exchanges = _with_masked_headers(exchanges, known, rules)
+    said = (("vary", text) for rule in header.vary for text in stored(rule).values())
+    for _, leak in leaks_at(said, known, rules):
+        raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
+    for exchange, place, leak in leaks_in_exchanges(exchanges, known, rules):
+        raise SecretFound(
+            f"{exchange.name}: {place}, line {leak.line} holds a secret "
+            f"({leak.kind}): {leak.excerpt!r}; nothing was written. "
+            "Keep it out of the session and record again, or, if it is none, allow it by a rule "
+            "(TOOLREEL_SECRETS)"
+        )
+    return write(header, exchanges)
+
+
+def leaks_in_exchanges(
+    exchanges: Sequence[Exchange], known: Mapping[str, str], rules: SecretRules | None
+) -> Iterator[tuple[Exchange, str, Leak]]:
+    """The secrets in exchanges, each with its place; what requests have in common is searched once."""
+    seen: set[str] = set()
+    beginnings = SharedBeginnings()
+    for exchange in exchanges:
+        answer = exchange.answer
+        texts = [*exchange.texts(), *request_texts("request.body", exchange.body, beginnings)]
+        if isinstance(answer, StoredResponse):
+            texts += body_texts("response.body", answer.body)
+        for place, leak in leaks_at(texts, known, rules, seen):
+            yield exchange, place, leak
+
+
+def _with_masked_headers(
+    exchanges: Sequence[Exchange], known: Mapping[str, str], rules: SecretRules | None
+) -> list[Exchange]:
+    """Mask secrets in headers of responses, which no program needs to find its next step."""
+
+    def masked(name: str, value: str) -> str:
+        line = f"{name}: {value}"
+        for _, secret in secrets_in(line, known, rules):
+            line = line.replace(secret, "REDACTED")
+        return line.removeprefix(f"{name}: ")
+
+    def without_secrets(answer: StoredResponse) -> StoredResponse:
+        headers = tuple((name, masked(name, value)) for name, value in answer.headers)
+        return replace(answer, headers=headers)
+
+    return [
+        replace(one, answer=without_secrets(one.answer)) if isinstance(one.answer, StoredResponse) else one
+        for one in exchanges
+    ]
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file atomically, once the new content is on disk.
+
+    :raises CassetteError: if it cannot be written; the old file stays
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()

@@ -1,44 +1,16 @@
-"""``use_cassette``: record the session of an HTTP client once, and replay it without a network.
-
->>> import httpx
->>> def ask(base_url):  # doctest: +SKIP
-...     with use_cassette("cassettes/question.yaml", mode="auto") as session:
-...         with httpx.Client(transport=session.transport()) as client:
-...             return client.post(f"{base_url}/chat/completions", json={...}).json()
-
-==========  ===============================================================================================
-``replay``  the default: answers from the file, no network; a request that is not in the file, or an
-            interaction that was not requested, raises ``ReplayMismatch``
-``record``  records a new session; the old file is replaced only if the session succeeds
-``auto``    ``replay`` if the file exists, else ``record``
-``extend``  replays the file, then continues over the network and records; saved if the session succeeds
-==========  ===============================================================================================
-
-A session succeeds if its block ends without an exception. Nothing is patched: sessions in different threads
-and tasks do not affect each other, and any number of clients may share a session.
-"""
+"""``use_cassette``: record the session of an HTTP client once, and replay it without a network."""
 
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
 from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._transports import (
-    AsyncExtendTransport,
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    ExtendTransport,
-    RecordTransport,
-    ReplayTransport,
-)
+from toolreel.cassette._transports import AsyncCassetteTransport, CassetteTransport
 from toolreel.cassette._vary import Vary
-from toolreel.http import AsyncPlainTransport, PlainTransport
 from toolreel_core._config_checks import check_choice
 
 try:
@@ -52,32 +24,14 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 """How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""
 
-Way: TypeAlias = Literal["replay", "record", "extend"]
-"""A mode after ``auto`` has been resolved."""
-
 MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
 
 
-def way_of(mode: Mode, *, there: bool) -> Way:
-    """Resolve ``auto``.
-
-    >>> way_of("auto", there=True), way_of("auto", there=False)
-    ('replay', 'record')
-    """
-    if mode == "auto":
-        return "replay" if there else "record"
-    return mode
-
-
-class Session:
+class Session(Recording):
     """One cassette in use, from :func:`use_cassette`; makes transports for HTTP clients.
 
     Give each client a transport of its own: ``httpx.Client(transport=session.transport())``.
     """
-
-    def __init__(self, recording: Recording, way: Way) -> None:
-        self.recording: Final = recording
-        self.way: Final = way
 
     @classmethod
     def of(
@@ -96,39 +50,10 @@ class Session:
         :raises ConfigError: if there is no such mode
         """
         check_choice("mode", mode, MODES)
-        way = way_of(mode, there=os.path.lexists(path))
-        opened = {"replay": Recording.load, "record": Recording.blank, "extend": Recording.extended}
-        return cls(opened[way](path, vary, shared), way)
-
-    @property
-    def fits(self) -> Mapping[Vary, int]:
-        """For each rule about what may vary, the number of requests so far that it fits."""
-        return self.recording.rules.fits
-
-    @property
-    def now(self) -> datetime:
-        """The time of the recording, in UTC and whole seconds; the same in each replay.
-
-        :raises CassetteError: in a replay of a session that didn't ask for it
-        """
-        return self.recording.frozen.now
-
-    def new_id(self, name: str = "") -> str:
-        """A new id, a UUID; a replay makes the same ids again.
-
-        :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
-            once, each with a name of its own, get the same ids in any order
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
-        """
-        return self.recording.frozen.new_id(name)
-
-    @property
-    def random(self) -> random.Random:
-        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
-
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
-        """
-        return self.recording.frozen.random
+        if mode == "auto":
+            mode = "replay" if os.path.lexists(path) else "record"
+        opened = {"replay": cls.load, "record": cls.blank, "extend": cls.extended}
+        return opened[mode](path, vary, shared)
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
@@ -136,17 +61,11 @@ class Session:
         :param inner: the transport to the network, unused in a replay. By default, requests go out as
             those of a plain ``httpx.Client`` do, through the proxy that the environment names
         """
-        if self.way == "replay":
-            return ReplayTransport(self.recording)
-        kind = RecordTransport if self.way == "record" else ExtendTransport
-        return kind(self.recording, inner or PlainTransport())
+        return CassetteTransport(self, inner)
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        if self.way == "replay":
-            return AsyncReplayTransport(self.recording)
-        kind = AsyncRecordTransport if self.way == "record" else AsyncExtendTransport
-        return kind(self.recording, inner or AsyncPlainTransport())
+        return AsyncCassetteTransport(self, inner)
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
@@ -159,23 +78,6 @@ class Session:
         from toolreel.cassette._httpx2 import AsyncHttpx2Transport
 
         return AsyncHttpx2Transport(self.async_transport(inner))
-
-    def finish(self) -> None:
-        """End the session, and check that every recorded interaction was requested.
-
-        :raises toolreel.ReplayMismatch: if one was not, or a request was not in the recording
-        """
-        self.recording.finish()
-
-    def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
-        """Write the file if anything was recorded; returns whether it was written.
-
-        :raises SecretFound: if the recording contains a secret; the old file stays
-        :raises CassetteError: if the file cannot be written
-        """
-        if self.recording.grown:
-            self.recording.save(known_secrets)
-        return self.recording.grown
 
 
 @contextmanager

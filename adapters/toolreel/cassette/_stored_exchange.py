@@ -10,11 +10,12 @@ An exchange that the client left early has such a key, too, with the kind :data:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final, Self
 
-from toolreel._secrets import shown_url
+from toolreel._secrets import scrubbed_url, shown_url
 
 KINDS: Final = (
     "CloseError",
@@ -57,17 +58,6 @@ class Break:
         bases = (base for base in type(error).__mro__ if base.__module__ == "httpx")
         return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
 
-    @classmethod
-    def found_in(cls, interaction: Mapping[str, Any]) -> Self | None:
-        """What ended an interaction; ``None`` if its response is complete."""
-        error = interaction.get("error")
-        return cls(error["kind"], error["message"]) if error else None
-
-    @property
-    def stored(self) -> dict[str, str]:
-        """The value of ``error`` in the file."""
-        return {"kind": self.kind, "message": self.message}
-
 
 REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
 """The only request headers that a cassette stores."""
@@ -98,15 +88,12 @@ def is_stored(header: str) -> bool:
     return _RESPONSE_HEADERS.fullmatch(header.lower()) is not None
 
 
-def _stored_headers(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The headers of a response that a cassette stores: cookies without values, URLs without secrets."""
-    given = [(name.lower(), value) for name, value in headers]
-    with_date = not _NEEDS_DATE.isdisjoint(name for name, _ in given)
-    stored: dict[str, list[str]] = {}
-    for name, value in given:
-        if is_stored(name) or (with_date and name == "date"):
-            stored.setdefault(name, []).append(_stored_value(name, value))
-    return stored
+def by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The values of each header, by its name in lower case."""
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        found.setdefault(name.lower(), []).append(value)
+    return found
 
 
 def _stored_value(name: str, value: str) -> str:
@@ -145,37 +132,67 @@ class StoredResponse:
 class Exchange:
     """One interaction of a cassette: the request, and the response or failure."""
 
-    number: int
+    number: int = field(compare=False)
     """Counted from 1."""
     method: str
     url: str
-    body: bytes
+    headers: Mapping[str, Sequence[str]]
+    """Those of the request that a cassette stores, by name."""
+    pieces: tuple[bytes, ...]
+    """The body of the request; those of a conversation share the pieces of their common messages."""
     answer: StoredResponse | Break
+
+    @property
+    def body(self) -> bytes:
+        """The body of the request."""
+        return b"".join(self.pieces)
 
     @property
     def name(self) -> str:
         """Its name in messages."""
         return f"interaction {self.number}"
 
+    @property
+    def broke(self) -> Break | None:
+        """What ended it before its response was complete."""
+        return self.answer if isinstance(self.answer, Break) else self.answer.broke
 
-def parts_of(answer: StoredResponse | Break) -> dict[str, dict[str, Any]]:
-    """The response and the error of an interaction, without headers that a cassette does not store."""
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The texts besides the bodies, each with its place."""
+        heads = [("request", self.headers)]
+        yield "request.uri", self.url
+        if self.broke:
+            yield "error.message", self.broke.message
+        if isinstance(self.answer, StoredResponse):
+            yield "response.status.message", self.answer.reason
+            heads.append(("response", by_name(self.answer.headers)))
+        for part, headers in heads:
+            for name, values in headers.items():
+                yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
+
+
+def stored_exchange(
+    number: int,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    answer: StoredResponse | Break,
+) -> Exchange:
+    """An exchange as a cassette stores it."""
+    kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
+    return Exchange(number, method, scrubbed_url(url), kept, (body,), stored_answer(answer))
+
+
+def stored_answer(answer: StoredResponse | Break) -> StoredResponse | Break:
+    """An answer with the headers that a cassette stores: cookies without values, URLs without secrets."""
     if isinstance(answer, Break):
-        return {"error": answer.stored}
-    response = {
-        "status": {"code": answer.status, "message": answer.reason},
-        "headers": _stored_headers(answer.headers),
-        "body": answer.body,
-    }
-    return {"response": response, **({"error": answer.broke.stored} if answer.broke else {})}
-
-
-def answer_in(interaction: Mapping[str, Any]) -> StoredResponse | Break:
-    """The answer of an interaction."""
-    broke = Break.found_in(interaction)
-    if broke and "response" not in interaction:
-        return broke
-    response = interaction["response"]
-    headers = [(name, value) for name, values in response["headers"].items() for value in values]
-    status = response["status"]
-    return StoredResponse(status["code"], status["message"], tuple(headers), response["body"], broke)
+        return answer
+    found = by_name(answer.headers)
+    with_date = not _NEEDS_DATE.isdisjoint(found)
+    kept = (
+        ((name, _stored_value(name, value)) for value in values)
+        for name, values in found.items()
+        if is_stored(name) or (with_date and name == "date")
+    )
+    return replace(answer, headers=tuple(chain.from_iterable(kept)))

@@ -1,12 +1,5 @@
 """httpx transports that record and replay HTTP sessions; nothing is patched.
 
->>> import httpx
->>> def session(path):  # doctest: +SKIP
-...     with recording(path) as tape:  # once, with the network
-...         client = httpx.Client(transport=RecordTransport(tape, httpx.HTTPTransport()))
-...     with replaying(path) as tape:  # ever after, without
-...         client = httpx.Client(transport=ReplayTransport(tape))
-
 A recording client gets the response as it came, with all of its headers. A replaying client gets the decoded
 body and the headers that a cassette stores. Bodies are read completely before the client sees them, except
 for event streams, which are passed on as they arrive; a replay delivers them event by event.
@@ -23,20 +16,18 @@ replay lets it wait again.
 from __future__ import annotations
 
 import codecs
-import os
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, cast
 
-from toolreel._internal import CassetteError, MissingExtra, log
+from toolreel._internal import MissingExtra, log
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
-from toolreel.http import CREDENTIALS, PACKAGES, BodyError, BoundedDecoder, UndecodableBody
+from toolreel.http import CREDENTIALS, BodyError, BoundedDecoder, UndecodableBody
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
@@ -67,14 +58,12 @@ def replayed(
     :param wait: lets the client wait, where the recorded one was cancelled
     :raises httpx.TransportError: the recorded exception, if there was no response
     :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
-    :raises CassetteError: if httpx cannot decode the body, since a package is missing
     """
     patience = _read_timeout(request)
     if isinstance(stored, Break):
         if stored.kind == CANCELLED:
             wait(patience)
         raise broken_off(stored, cassette)
-    refuse_unreadable(stored, cassette)
     stream = _Replayed(stored, cassette, patience, wait)
     return httpx.Response(
         stored.status,
@@ -157,21 +146,6 @@ def pieces_of(stored: StoredResponse) -> Iterator[bytes]:
     if is_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
     return iter((stored.body,))
-
-
-def refuse_unreadable(stored: StoredResponse, cassette: Path) -> None:
-    """Check that the package for the content encoding of a body is installed.
-
-    :raises CassetteError: names the missing package
-    """
-    encodings = [value for name, value in stored.headers if name == "content-encoding"]
-    for encoding in ",".join(encodings).lower().split(","):
-        packages = PACKAGES.get(encoding.strip(), ())
-        if packages and not any(find_spec(package) for package in packages):
-            raise CassetteError(
-                f"{cassette}: a response was recorded in the encoding {encoding.strip()!r}, which httpx "
-                f"decodes only with the package {packages[0]}: pip install {packages[0]}"
-            )
 
 
 class Taping:
@@ -349,139 +323,75 @@ BODY_LIMIT: Final = 64 * 2**20
 """Default maximum size of a recorded response body, in bytes, decoded."""
 
 
-@contextmanager
-def replaying(path: str | os.PathLike[str]) -> Generator[Recording]:
-    """Replay a cassette in a ``with`` block; its end checks that every interaction was requested.
+class CassetteTransport(httpx.BaseTransport):
+    """An httpx transport that answers from a recording, and records what it may record beyond that.
 
-    The check is skipped if the block raises.
-
-    :param path: the cassette, a YAML file
-    :raises CassetteError: if the file is missing, unreadable or invalid
-    :raises ReplayMismatch: at the end of the block, if an interaction was not requested, or a request was not
-        in the recording
-    """
-    tape = Recording.load(path)
-    yield tape
-    tape.finish()
-
-
-@contextmanager
-def recording(
-    path: str | os.PathLike[str], *, overwrite: bool = False, known_secrets: Mapping[str, str] | None = None
-) -> Generator[Recording]:
-    """Record a new cassette in a ``with`` block; it is saved at the end, even if the block raises.
-
-    If the block raises and saving fails too, the block's exception gets a note that says why.
-
-    :param path: the cassette to write, a YAML file; nothing is written if there was no request
-    :param overwrite: whether to replace an existing file
-    :param known_secrets: secret values by name, which must not be written; by default, those in the
-        environment variables of this process
-    :raises CassetteError: if the file exists and ``overwrite`` is not set, or it cannot be written
-    :raises SecretFound: if the recording contains a secret; nothing is written
-    """
-    if os.path.lexists(path) and not overwrite:
-        raise CassetteError(f"{os.fspath(path)}: exists already: delete it, or record with overwrite=True")
-    tape = Recording.blank(path)
-    try:
-        yield tape
-    except BaseException as failure:
-        try:
-            _save_recording(tape, known_secrets)
-        except CassetteError as refusal:
-            failure.add_note(f"The recording was not saved. {refusal}")
-        raise
-    _save_recording(tape, known_secrets)
-
-
-class ReplayTransport(httpx.BaseTransport):
-    """An httpx transport that answers from a recording, without a network.
-
-    :param recording: from :func:`replaying`
+    :param inner: sends the requests that are not answered from the recording; by default as a plain
+        ``httpx.Client`` does
+    :param limit: maximum size of a recorded response body, in bytes, decoded
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(
+        self, recording: Recording, inner: httpx.BaseTransport | None = None, *, limit: int = BODY_LIMIT
+    ) -> None:
         self._recording = recording
+        if inner is None:
+            from toolreel.http import PlainTransport
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response.
-
-        :raises toolreel.ReplayMismatch: if the request is not in the recording; shows the nearest one
-        """
-        body = request.read()
-        tape = self._recording
-        return replayed(tape.play(request.method, str(request.url), body), tape.path, request, tape.over.wait)
-
-
-class AsyncReplayTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`ReplayTransport`."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response.
-
-        :raises toolreel.ReplayMismatch: if the request is not in the recording; shows the nearest one
-        """
-        body = await request.aread()
-        tape = self._recording
-        return await areplayed(tape.play(request.method, str(request.url), body), tape.path, request)
-
-
-class RecordTransport(httpx.BaseTransport):
-    """An httpx transport that sends requests through another one, and records the responses.
-
-    :param recording: from :func:`recording`
-    :param inner: sends the requests, for example ``httpx.HTTPTransport()``
-    :param limit: maximum size of a response body, in bytes, decoded
-    """
-
-    def __init__(self, recording: Recording, inner: httpx.BaseTransport, *, limit: int = BODY_LIMIT) -> None:
-        self._recording = recording
+            inner = PlainTransport()
         self._inner = inner
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request, and record the exchange.
+        """The stored response, or a new one, which is recorded.
 
+        :raises toolreel.ReplayMismatch: if the recording has to have the request, and does not
         :raises TooLarge: if the body of the response exceeds the limit
         """
-        request.read()
-        taping = Taping(self._recording, request, self._limit)
+        tape = self._recording
+        stored = tape.play_on(request.method, str(request.url), request.read())
+        if stored:
+            return replayed(stored, tape.path, request, tape.over.wait)
+        taping = Taping(tape, request, self._limit)
         with taping.finish_recording():
             response = self._inner.handle_request(request)
             taping.answered(response)
         stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
         if taping.streamed:
             return _with_stream(response, stream)
-        with closing(stream):
-            return _with_stream(
-                response, httpx.ByteStream(b"".join(stream))
-            )  # the end of the body records it
+        with closing(stream):  # the end of the body records it
+            return _with_stream(response, httpx.ByteStream(b"".join(stream)))
 
     def close(self) -> None:
         """Close the inner transport."""
         self._inner.close()
 
 
-class AsyncRecordTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`RecordTransport`."""
+class AsyncCassetteTransport(httpx.AsyncBaseTransport):
+    """The async version of :class:`CassetteTransport`."""
 
     def __init__(
-        self, recording: Recording, inner: httpx.AsyncBaseTransport, *, limit: int = BODY_LIMIT
+        self, recording: Recording, inner: httpx.AsyncBaseTransport | None = None, *, limit: int = BODY_LIMIT
     ) -> None:
         self._recording = recording
+        if inner is None:
+            from toolreel.http import AsyncPlainTransport
+
+            inner = AsyncPlainTransport()
         self._inner = inner
         self._limit = limit
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request, and record the exchange.
+        """The stored response, or a new one, which is recorded.
 
+        :raises toolreel.ReplayMismatch: if the recording has to have the request, and does not
         :raises TooLarge: if the body of the response exceeds the limit
         """
-        await request.aread()
-        taping = Taping(self._recording, request, self._limit)
+        tape = self._recording
+        stored = tape.play_on(request.method, str(request.url), await request.aread())
+        if stored:
+            return await areplayed(stored, tape.path, request)
+        taping = Taping(tape, request, self._limit)
         with taping.finish_recording():
             response = await self._inner.handle_async_request(request)
             taping.answered(response)
@@ -503,41 +413,3 @@ def _with_stream(
     return httpx.Response(
         response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
     )
-
-
-def _save_recording(tape: Recording, known_secrets: Mapping[str, str] | None) -> None:
-    tape.end_exchanges()
-    if tape.total:
-        tape.save(known_secrets)
-
-
-class ExtendTransport(RecordTransport):
-    """An httpx transport that replays a recording to its end, then sends requests and records the responses.
-
-    :param recording: the cassette in use, such as ``Session.of(path, "extend").recording``
-    """
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or a new one if all interactions have been played.
-
-        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
-        """
-        tape = self._recording
-        stored = tape.play_on(request.method, str(request.url), request.read())
-        if stored:
-            return replayed(stored, tape.path, request, tape.over.wait)
-        return super().handle_request(request)
-
-
-class AsyncExtendTransport(AsyncRecordTransport):
-    """The async version of :class:`ExtendTransport`."""
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or a new one if all interactions have been played.
-
-        :raises toolreel.ReplayMismatch: if interactions are left, and none of them is for this request
-        """
-        stored = self._recording.play_on(request.method, str(request.url), await request.aread())
-        if stored:
-            return await areplayed(stored, self._recording.path, request)
-        return await super().handle_async_request(request)

@@ -156,10 +156,40 @@ def varied(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
     """A JSON value after the rules, and the rules that fit it."""
     used: list[Vary] = []
     for rule in rules:
-        applied = _Applied(rule)
-        tree = applied.to(tree, steps(rule.at or ""))
-        used += [rule] if applied.fits else []
+        found = list[Json]()
+        tree = _applied(rule, tree, steps(rule.at or ""), found)
+        used += [rule] if found else []
     return tree, tuple(used)
+
+
+def _applied(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) -> Json:
+    """The value with what is at a path replaced; what the rule fits is added to a list."""
+    if path:
+        step, rest = path[0], path[1:]
+        if isinstance(value, Mapping):
+            inner = {
+                key: _applied(rule, one, rest, found) if step in {_ANY, key} else one
+                for key, one in value.items()
+            }
+            return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
+        if isinstance(value, list):
+            items = [
+                _applied(rule, one, rest, found) if step in {_ANY, str(at)} else one
+                for at, one in enumerate(value)
+            ]
+            # An item that is left out keeps its place: the places behind it stay what they are.
+            return [None if one is _LEFT_OUT else one for one in items]
+        return value
+    if rule.pattern is None:
+        found.append(value)
+        return _LEFT_OUT if rule.becomes is None else rule.becomes
+    if isinstance(value, str):
+        changed, count = re.subn(rule.pattern, lambda _: rule.placeholder, value)
+        found += [value] * bool(count)
+        return changed
+    if isinstance(value, Mapping):
+        return {key: _applied(rule, one, (), found) for key, one in value.items()}
+    return [_applied(rule, one, (), found) for one in value] if isinstance(value, list) else value
 
 
 def _check_messages_remain(before: Json, after: Json, rules: Sequence[Vary]) -> None:
@@ -185,42 +215,6 @@ def _has_text(body: Json, key: str, nothing: Sequence[str | None]) -> bool:
 _NO_JSON: Final[Json] = "\0not JSON"
 _LEFT_OUT: Final[Json] = "\0left out"
 """Compared by identity."""
-
-
-class _Applied:
-    """One rule, applied to one value."""
-
-    def __init__(self, rule: Vary) -> None:
-        self.fits = False
-        self._placeholder = rule.placeholder
-        self._regex = None if rule.pattern is None else re.compile(rule.pattern)
-        self._ignores = rule.pattern is None and rule.becomes is None
-
-    def to(self, value: Json, path: Sequence[str]) -> Json:
-        """The value with what is at the path replaced."""
-        if not path:
-            return self._apply_below(value)
-        step, rest = path[0], path[1:]
-        if isinstance(value, Mapping):
-            inner = {key: self.to(one, rest) if step in {_ANY, key} else one for key, one in value.items()}
-            return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
-        if isinstance(value, list):
-            # An item that is left out keeps its place: the places behind it stay what they are.
-            items = [self.to(one, rest) if step in {_ANY, str(at)} else one for at, one in enumerate(value)]
-            return [None if one is _LEFT_OUT else one for one in items]
-        return value
-
-    def _apply_below(self, value: Json) -> Json:
-        if self._regex is None:
-            self.fits = True
-            return _LEFT_OUT if self._ignores else self._placeholder
-        if isinstance(value, str):
-            changed, count = self._regex.subn(lambda _: self._placeholder, value)
-            self.fits = self.fits or count > 0
-            return changed
-        if isinstance(value, Mapping):
-            return {key: self._apply_below(one) for key, one in value.items()}
-        return [self._apply_below(one) for one in value] if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=256)
@@ -271,38 +265,35 @@ def check_rest(rules: Sequence[Vary]) -> None:
             )
 
 
-_ASKED: Final = (
-    ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?"),
-    ("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?"),
-)
-"""Two conversations that have nothing in common but the shape: words as long, capitals, and marks."""
-
-
-def _sample_chat(texts: Sequence[str], *, parts: bool) -> Json:
-    roles = ("system", "user", "assistant", "user", "user")
-    contents: list[Json] = [[{"type": "text", "text": text}] if parts else text for text in texts]
-    return {
-        "model": "m",
-        "messages": [
-            {"role": role, "content": content} for role, content in zip(roles, contents, strict=True)
-        ],
-    }
-
-
 def _sample_bodies(texts: Sequence[str]) -> tuple[Json, ...]:
-    """Bodies with these texts: chat completions, responses, completions and embeddings, and a plain text."""
-    asked: list[Json] = [{"role": "user", "content": text} for text in texts]
+    """Bodies with these texts: chat completions, Responses, completions and embeddings."""
+    roles = ("system", "user", "assistant", "user", "user")
+    contents: list[list[Json]] = [[*texts], [[{"type": "text", "text": text}] for text in texts]]
+    chats: list[Json] = [
+        [{"role": role, "content": content} for role, content in zip(roles, said, strict=True)]
+        for said in contents
+    ]
     return (
-        _sample_chat(texts, parts=False),
-        _sample_chat(texts, parts=True),
+        *({"model": "m", "messages": chat} for chat in chats),
         {"model": "m", "input": texts[1]},
-        {"model": "m", "input": asked},
+        {"model": "m", "input": chats[0]},
         {"model": "m", "prompt": texts[1]},
-        {"model": "m", "instructions": texts[0], "input": list(texts)},
+        {"model": "m", "instructions": texts[0], "input": contents[0]},
     )
 
 
-PAIRS: Final = tuple(zip(*map(_sample_bodies, _ASKED), strict=True))
+# Two conversations that have nothing in common but the shape: words as long, capitals, and marks.
+PAIRS: Final = tuple(
+    zip(
+        _sample_bodies(
+            ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?")
+        ),
+        _sample_bodies(
+            ("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?")
+        ),
+        strict=True,
+    )
+)
 """Pairs of requests that ask for different things."""
 
 

@@ -1,19 +1,16 @@
 """The YAML of a cassette: written for people, read as untrusted input.
 
-The layout is PyYAML's, written in a tenth of the time: block style, keys in their order, texts of several
-lines as literal blocks, and aliases only where the caller names them. A test compares every style with
-PyYAML. The safe reader (:mod:`~toolreel._internal.safe_yaml`) accepts JSON's types and bytes, but no dates
-or merge keys.
+The layout is PyYAML's: block style, keys in their order, texts of several lines as literal blocks, and
+aliases only where the caller names them. The safe reader (:mod:`~toolreel._internal.safe_yaml`) accepts
+JSON's types and bytes, but no dates or merge keys.
 """
 
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from io import StringIO
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel.cassette._bodies import Mention
@@ -21,7 +18,7 @@ from toolreel.cassette._bodies import Mention
 try:
     import yaml
     from yaml.constructor import SafeConstructor
-    from yaml.emitter import Emitter
+    from yaml.emitter import ScalarAnalysis
     from yaml.resolver import Resolver
 
     from toolreel._internal import TAG, Rules, Scalar, YamlError, read_tree
@@ -32,19 +29,47 @@ except ImportError as error:
 BLOB_TAG: Final = "!blob"
 """The tag of what stands for an image, audio or a file."""
 
-_STRING_TAG: Final = "tag:yaml.org,2002:str"
-_BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _BREAKS: Final = frozenset("\n\x85\u2028\u2029")
-_ONE_LINE: Final = re.compile("[ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]+")
-"""Texts that can stand as they are, plain or in single quotes."""
-_NOT_PLAIN: Final = re.compile(
-    r"[#,\[\]{}&*!|>'\"%@` ]|[?-](?: |\Z)|---|\.\.\.|(?:[^: ]|:(?! |\Z)| (?!#|\Z))*+[: ]"
-)
-"""Texts that need quotes, because they would be read as something else."""
-_ESCAPED: Final = re.compile("[^ !#-\\[\\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
-"""Characters that are escaped in double quotes."""
-_LONGEST_KEY: Final = 122
-"""Maximum characters of a key that needs no question mark; PyYAML counts its tag, too."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's dumper, with literal blocks and named anchors."""
+
+    named: ClassVar[Mapping[int, str]] = {}
+    """The anchors by ``id`` of a collection."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return id(data) not in self.named
+
+    def generate_anchor(self, node: yaml.Node) -> str:
+        return next(self.named[key] for key, one in self.represented_objects.items() if one is node)
+
+    def choose_scalar_style(self) -> str:
+        style: str = super().choose_scalar_style()
+        is_mention = isinstance(self.event, yaml.ScalarEvent) and self.event.tag == BLOB_TAG
+        return "" if is_mention else style  # PyYAML would put a mention in quotes
+
+    def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
+        # PyYAML's blocks keep tabs and spaces before a line's end although it denies them, and its single
+        # quotes lose the line breaks of Unicode although it allows them.
+        analysis: ScalarAnalysis = super().analyze_scalar(scalar)
+        if not _BREAKS.isdisjoint(scalar):
+            analysis.allow_single_quoted = False
+            inside = scalar.replace("\n", "").replace("\t", "")
+            analysis.allow_block = scalar[0] != "\t" and inside.isprintable()
+        return analysis
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(f"{TAG}str", text, style="|" if "\n" in text else None)
+
+
+def _represent_mention(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(BLOB_TAG, str(text))
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(Mention, _represent_mention)
 
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
@@ -54,174 +79,14 @@ def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
         becomes an alias; every other object is written out each time
     :raises CassetteError: if it contains a value of another type
     """
-    writer = _Writer({key: anchors[key] for key in _mentioned_again(tree, anchors)})
+    kind = type("_Dumper", (_Dumper,), {"named": anchors})
     try:
-        writer.root(tree)
+        text: str = yaml.dump(
+            tree, Dumper=kind, allow_unicode=True, sort_keys=False, width=2**31, explicit_end=True
+        )
     except yaml.YAMLError as error:
         raise CassetteError(f"cannot be written as YAML: {' '.join(str(error).split())}") from error
-    return "".join([*writer.parts, "...\n"])
-
-
-def _mentioned_again(tree: object, named: Mapping[int, str]) -> list[int]:
-    """The ``id`` of each named collection that occurs more than once in a tree."""
-    again: list[int] = []
-    seen: set[int] = set()
-    pending = [tree]
-    while pending:
-        value = pending.pop()
-        if not isinstance(value, (list, dict)):
-            continue
-        if id(value) in named:
-            if id(value) in seen:
-                again.append(id(value))
-                continue
-            seen.add(id(value))
-        pending += value if isinstance(value, list) else value.values()
-    return again
-
-
-class _Writer:
-    """Writes one document."""
-
-    def __init__(self, anchors: Mapping[int, str]) -> None:
-        self.parts: list[str] = []
-        self._anchors = anchors
-        self._begun: set[int] = set()
-        self._scalars = _Scalars()
-
-    def root(self, tree: object) -> None:
-        """The document."""
-        if not self._is_scalar_or_empty(tree) and id(tree) not in self._anchors:
-            self._write_block(tree, 0, first="")
-        else:
-            self._write_node(tree, 0, at="", below=0)
-            self.parts[0] = self.parts[0].lstrip(" ")
-
-    def _is_scalar_or_empty(self, value: object) -> bool:
-        """Whether it is a scalar or an empty collection."""
-        return not isinstance(value, (list, dict)) or not value
-
-    def _write_node(self, value: Any, column: int, at: str, below: int) -> None:
-        """Write what follows a key or a dash, with its line break.
-
-        :param column: of the collection that it is in
-        :param at: the key or the dash
-        :param below: the column of a collection that begins in the next line
-        """
-        head = at
-        if id(value) in self._anchors:
-            if id(value) in self._begun:
-                self.parts.append(f"{at} *{self._anchors[id(value)]}\n")
-                return
-            self._begun.add(id(value))
-            head = f"{at} &{self._anchors[id(value)]}"
-        if not isinstance(value, (list, dict)):
-            self.parts.append(f"{head} {self._scalars.text(value, column + 2)}\n")
-        elif not value:
-            self.parts.append(f"{head} {'[]' if isinstance(value, list) else '{}'}\n")
-        else:
-            self.parts.append(f"{head}\n")
-            self._write_block(value, below)
-
-    def _write_item(self, value: object, column: int, at: str) -> None:
-        """Write what follows a dash or a question mark; a collection begins on the same line."""
-        if self._is_scalar_or_empty(value) or id(value) in self._anchors:
-            self._write_node(value, column, at, below=column + 2)
-        else:
-            self._write_block(value, column + 2, first=f"{at} ")
-
-    def _write_block(self, value: Any, column: int, first: str | None = None) -> None:
-        """Write the lines of a collection that is not empty.
-
-        :param first: what the first line begins with, instead of the indentation
-        """
-        pad = " " * column
-        if isinstance(value, list):
-            for item in value:
-                self._write_item(item, column, f"{pad if first is None else first}-")
-                first = None
-            return
-        for key, item in value.items():
-            begin = pad if first is None else first
-            first = None
-            if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and _BREAKS.isdisjoint(key):
-                below = column if isinstance(item, list) else column + 2
-                self._write_node(item, column, f"{begin}{self._scalars.text(key, column + 2)}:", below)
-            else:
-                self._write_item(key, column, f"{begin}?")
-                self._write_item(item, column, f"{pad}:")
-
-
-def _fits_a_block(text: str) -> bool:
-    """Whether a literal block keeps this text: nothing to escape, and no leading tab."""
-    return text[0] != "\t" and text.replace("\n", "").replace("\t", "").isprintable()
-
-
-class _Scalars:
-    """Writes scalars in the style that PyYAML would choose; a text in one line is looked at once.
-
-    Two things differ from PyYAML, whose blocks keep tabs and spaces before a line's end although it denies
-    them, and whose single quotes lose the line breaks of Unicode although it allows them.
-    """
-
-    def __init__(self) -> None:
-        self._pyyaml: Final[Any] = yaml.SafeDumper(StringIO(), allow_unicode=True)
-        self._known: dict[str, str] = {}
-
-    def text(self, value: object, column: int) -> str:
-        """A scalar as it is written.
-
-        :param column: of the lines of a literal block
-        """
-        if type(value) is str:
-            if "\n" in value:
-                return self._literal_block(value, column)
-            if value not in self._known:
-                self._known[value] = self._one_line(value)
-            return self._known[value]
-        if isinstance(value, Mention):
-            return f"{BLOB_TAG} {self._one_line(value)}"
-        node = self._pyyaml.represent_data(value)
-        if node.tag == _BINARY_TAG:
-            return f"!!binary {self._literal_block(node.value, column)}"
-        if isinstance(node, yaml.ScalarNode) and node.tag != _STRING_TAG:
-            return str(node.value)
-        raise yaml.representer.RepresenterError("cannot represent an object", value)
-
-    def _one_line(self, text: str) -> str:
-        if not _ONE_LINE.fullmatch(text):
-            return _escape_text(text) if text else "''"
-        if _NOT_PLAIN.match(text) or not self._is_text(text):
-            return "'" + text.replace("'", "''") + "'"
-        return text
-
-    def _is_text(self, text: str) -> bool:
-        """Whether it is read as a text without quotes."""
-        return text[0] not in Resolver.yaml_implicit_resolvers or (
-            self._pyyaml.resolve(yaml.ScalarNode, text, (True, False)) == _STRING_TAG
-        )
-
-    def _literal_block(self, text: str, column: int) -> str:
-        """A text of several lines as a literal block if possible, without its last line break."""
-        if not text or not _fits_a_block(text):
-            return _escape_text(text)
-        pad = " " * column
-        lines = (f"{pad}{line}" if line else "" for line in text.removesuffix("\n").split("\n"))
-        return "\n".join([f"|{self._pyyaml.determine_block_hints(text)}", *lines])
-
-
-def _escape_text(text: str) -> str:
-    return '"' + _ESCAPED.sub(_escape_character, text) + '"'
-
-
-def _escape_character(found: re.Match[str]) -> str:
-    letter = found[0]
-    if letter in Emitter.ESCAPE_REPLACEMENTS:
-        return f"\\{Emitter.ESCAPE_REPLACEMENTS[letter]}"
-    code = ord(letter)
-    if code <= 0xFF:
-        return f"\\x{code:02X}"
-    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+    return text
 
 
 TEXT_LIMIT: Final = 64 * 2**20

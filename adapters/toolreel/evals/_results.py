@@ -18,12 +18,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
-from toolreel._secrets import new_leaks, tree_texts
-from toolreel.cassette import Recording, replace_file
+from toolreel._secrets import leaks_at, tree_texts
+from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
@@ -38,6 +38,9 @@ from toolreel_core.evals import (
     record_tree,
     trials_of,
 )
+
+if TYPE_CHECKING:
+    from toolreel.cassette import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +267,7 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
     """The record, without any text that came from outside if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
-    if not any(new_leaks(texts, secrets)):
+    if not any(leaks_at(texts, secrets)):
         return record
 
     def withheld(verdict: Verdict) -> Verdict:
@@ -294,13 +297,15 @@ def _storage_errors(path: Path) -> Generator[None]:
         raise ResultsError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def recording_of(folder: Path, name: str) -> Recording:
+def recording_of(folder: Path, name: str) -> Session:
     """The recording of a run, for a replay.
 
     :param name: the path of the cassette, relative to the directory of the results
     :raises CassetteError: if there is none, or it cannot be read or trusted
     """
-    return Recording.load(_recording_path(folder, name))
+    from toolreel.cassette import Session  # imports httpx
+
+    return Session.load(_recording_path(folder, name))
 
 
 def _recording_path(folder: Path, name: str) -> Path:

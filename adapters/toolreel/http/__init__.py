@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
         DEADLINE,
-        PACKAGES,
         BodyError,
         BoundedDecoder,
         Exchange,
-        Incoming,
-        Intake,
         Stalled,
         TooLarge,
         UndecodableBody,

@@ -16,7 +16,7 @@ import httpx
 from toolreel._internal import CassetteError
 from toolreel._secrets import Secret, scrubbed_url
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import Break, Exchange, Recording, RecordTransport, StoredResponse, replayed
+from toolreel.cassette import Break, CassetteTransport, Exchange, Recording, StoredResponse, replayed
 from toolreel.http import (
     AUTHORIZATION,
     CONNECTIONS,
@@ -112,7 +112,7 @@ def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
     return form_of(url), body
 
 
-class ProbeTransport(RecordTransport):
+class ProbeTransport(CassetteTransport):
     """Answers from earlier ones, then over the network; records both, in the order of the requests."""
 
     def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers) -> None:

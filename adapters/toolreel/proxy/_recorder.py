@@ -16,7 +16,7 @@ import httpx
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import (
     RERECORD,
-    AsyncRecordTransport,
+    AsyncCassetteTransport,
     Break,
     Exchange,
     Recording,
@@ -152,7 +152,7 @@ class Recorder:
     ) -> httpx.AsyncBaseTransport:
         """What performs the exchanges of a request."""
         if conversation is not None:
-            inner = AsyncRecordTransport(
+            inner = AsyncCassetteTransport(
                 conversation.recording, inner, limit=self._settings.limits.response_bytes
             )
         return (

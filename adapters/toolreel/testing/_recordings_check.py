@@ -11,21 +11,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
-from toolreel._secrets import (
-    SecretRules,
-    SharedBeginnings,
-    interaction_texts,
-    leaks,
-    leaks_at,
-    line_texts,
-    rules_in,
-)
-from toolreel.cassette import CassetteFile, Recording, in_one_piece
+from toolreel._secrets import SecretRules, leaks, leaks_at, line_texts, rules_in
+from toolreel.cassette import Exchange, Recording, StoredResponse, leaks_in_exchanges, read_cassette
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
@@ -252,11 +244,11 @@ class _Checker:
 
     def check(self, group: Group) -> CheckedRecording:
         """Check one recording."""
-        interactions = self._check_cassette(group.cassette) if group.has_cassette else []
-        if interactions:
+        exchanges = self._check_cassette(group.cassette) if group.has_cassette else []
+        if exchanges:
             self._check_rules(group.cassette)
         journals = [read for path in group.journals if (read := self._check_journal(path))]
-        readable = interactions is not None and len(journals) == len(group.journals)
+        readable = exchanges is not None and len(journals) == len(group.journals)
         if journals and readable:
             self._rehearse(group, journals)
         if group.has_cassette and not group.journals:
@@ -272,8 +264,8 @@ class _Checker:
         return CheckedRecording(
             group.cassette if group.has_cassette else None,
             group.journals,
-            len(interactions or ()),
-            _oldest_reply(interactions or ()),
+            len(exchanges or ()),
+            _oldest_reply(exchanges or ()),
         )
 
     def leaks_in(self, path: Path) -> Iterator[str]:
@@ -284,12 +276,12 @@ class _Checker:
     def _add_finding(self, path: Path, kind: Kind, text: str) -> None:
         self.findings.append(Finding(path, kind, text))
 
-    def _check_cassette(self, path: Path) -> list[dict[str, Any]] | None:
-        """The interactions of a cassette; ``None`` if it cannot be read."""
+    def _check_cassette(self, path: Path) -> list[Exchange] | None:
+        """The exchanges of a cassette; ``None`` if it cannot be read."""
         text = _raw_text(path)
-        interactions = None
+        exchanges = None
         try:
-            interactions = [in_one_piece(entry) for entry in CassetteFile().load(path)]
+            _, exchanges = read_cassette(path)
         except ToolreelError as error:
             version = _CASSETTE_VERSION.search(text)
             kind: Kind = "unreadable"
@@ -300,16 +292,11 @@ class _Checker:
                 kind = "version"
                 why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
             self._add_finding(path, kind, why)
-        seen: set[str] = set()
-        beginnings = SharedBeginnings()
-        found = [
-            f"interaction {number}: {place}: {leak.kind}"
-            for number, entry in enumerate(interactions or (), 1)
-            for place, leak in leaks_at(interaction_texts(entry, beginnings), self.known, self.rules, seen)
-        ]
+        leaking = leaks_in_exchanges(exchanges or (), self.known, self.rules)
+        found = [f"{exchange.name}: {place}: {leak.kind}" for exchange, place, leak in leaking]
         for leak in found or self.leaks_in(path):  # comments and unreadable files are scanned as text
             self._add_finding(path, "leak", leak)
-        return interactions
+        return exchanges
 
     def _check_rules(self, path: Path) -> None:
         """Look for rules in a cassette that fit none of its requests."""
@@ -382,9 +369,9 @@ def _raw_text(path: Path) -> str:
         return ""
 
 
-def _oldest_reply(interactions: Iterable[dict[str, Any]]) -> datetime | None:
+def _oldest_reply(exchanges: Iterable[Exchange]) -> datetime | None:
     """The time of the oldest reply, in UTC; a cassette has no other date."""
-    bodies = (entry["response"]["body"] for entry in interactions if "response" in entry)
+    bodies = (one.answer.body for one in exchanges if isinstance(one.answer, StoredResponse))
     times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
     return datetime.fromtimestamp(min(times), UTC) if times else None
 

@@ -195,7 +195,7 @@ class Reel:
     @property
     def fits(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
-        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
+        return self._session.rules.fits if self._session else dict.fromkeys(self._shared, 0)
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -246,7 +246,7 @@ class Reel:
         for journal in self._journals:
             journal.check(whole=False)
         if self._session:
-            self._session.recording.check()
+            self._session.check()
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -278,7 +278,7 @@ class Reel:
         for journal in self._journals:
             journal.refuse_secrets(self._known_secrets)
         written: tuple[Path, ...] = ()
-        if self._session is not None and self._session.recording.grown:
+        if self._session is not None and self._session.grown:
             self._session.save(self._known_secrets)
             written = (self.files.cassette,)
         else:
@@ -294,7 +294,7 @@ class Reel:
         """Whether the live server refused a request that had no key."""
         if not self.recording or self.live.api_key_env or self._session is None:
             return False
-        answers = (exchange.answer for exchange in self._session.recording.exchanges)
+        answers = (exchange.answer for exchange in self._session.exchanges)
         return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
 
     def close(self) -> None:
@@ -331,7 +331,7 @@ class Reel:
 
     def replayed_tape(self) -> Recording | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
-        return self._open_session().recording if self.files.cassette.exists() else None
+        return self._open_session() if self.files.cassette.exists() else None
 
     def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
         """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
@@ -398,7 +398,7 @@ class Reel:
         if not isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
         if isinstance(performer, Rehearsal):
-            performer.skip_message()
+            performer.next_message()
         with naming_exchange(talk.journal):
             done = speak(run, content, performer, journal=talk.journal, observe=observe)
             return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
@@ -410,7 +410,7 @@ class Reel:
         if isinstance(performer, Ports | Rehearsal):
             raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
         if isinstance(performer, AsyncRehearsal):
-            performer.skip_message()
+            performer.next_message()
         with naming_exchange(talk.journal):
             async with self._opened(performer) as live:
                 done = await aspeak(run, content, live, journal=talk.journal, observe=observe)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from base64 import b64encode
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from tests.adapters.cassette.test_serializer import cassette, interaction, serialize, stored
+from tests.adapters.cassette.test_serializer import cassette, exchange, stored
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel import Audio, File, Image
 from toolreel._internal import CassetteError
-from toolreel._secrets import SharedBeginnings, body_texts, interaction_texts, leaks, leaks_at
-from toolreel.cassette import document, drift, export_cassette, import_cassette
+from toolreel._secrets import body_texts, leaks, leaks_at
+from toolreel.cassette import (
+    document,
+    drift,
+    export_cassette,
+    import_cassette,
+    leaks_in_exchanges,
+    serialize,
+)
 from toolreel_core._conversation import Blob, Message, Part, user_message, wire_tree
 from toolreel_core._jsontext import Json, canonical
 
@@ -30,7 +36,7 @@ def body(*messages: Message) -> str:
 
 
 LOOK = user_message(["Look:", Image.from_bytes(CAT)])
-TEXT = serialize(cassette(interaction(body(LOOK)), interaction(body(LOOK, user_message("And?"), LOOK))))
+TEXT = cassette(exchange(body(LOOK)), exchange(body(LOOK, user_message("And?"), LOOK)))
 
 
 def test_a_blob_stands_once_behind_the_conversation_that_mentions_it() -> None:
@@ -50,9 +56,9 @@ def test_a_blob_stands_once_behind_the_conversation_that_mentions_it() -> None:
 def test_any_mix_of_parts_comes_back(said: list[list[Part]]) -> None:
     messages = [user_message(parts) for parts in said]
     bodies = [body(*messages[:count]) for count in range(1, len(messages) + 1)]
-    text = serialize(cassette(*map(interaction, bodies)))
+    text = cassette(*map(exchange, bodies))
     assert [request.decode() for request, _ in stored(text)] == bodies
-    assert serialize(document(text)[1]) == text
+    assert serialize(*document(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -65,7 +71,7 @@ def test_any_mix_of_parts_comes_back(said: list[list[Part]]) -> None:
     ],
 )
 def test_the_same_bytes_stand_once_whatever_they_are(parts: list[Part]) -> None:
-    text = serialize(cassette(interaction(body(user_message(parts)))))
+    text = cassette(exchange(body(user_message(parts))))
     assert "".join(text.split()).count(BASE64) == 1
     assert text.count("!blob ") == len(parts)
 
@@ -83,7 +89,7 @@ def test_the_same_bytes_stand_once_whatever_they_are(parts: list[Part]) -> None:
 def test_what_is_no_long_base64_stands_where_it_is(url: str) -> None:
     content: list[Json] = [{"type": "image_url", "image_url": {"url": url}}]
     request = canonical({"messages": [{"role": "user", "content": content}]})
-    text = serialize(cassette(interaction(request)))
+    text = cassette(exchange(request))
     assert "blob" not in text
     assert stored(text)[0][0] == request.encode()
 
@@ -91,7 +97,7 @@ def test_what_is_no_long_base64_stands_where_it_is(url: str) -> None:
 def test_a_text_that_reads_like_a_mention_is_a_text() -> None:
     text = f"data:image/png;base64,{Blob.of(CAT).digest}"
     request = body(user_message([text, Image.from_bytes(CAT)]), user_message(text))
-    assert stored(serialize(cassette(interaction(request)))) == [(request.encode(), b"")]
+    assert stored(cassette(exchange(request))) == [(request.encode(), b"")]
 
 
 @pytest.mark.parametrize(
@@ -130,10 +136,10 @@ def test_stock_vcrpy_gets_whole_bodies_and_gives_them_back(tmp_path: Path) -> No
 
 def test_a_known_key_in_a_picture_is_not_written() -> None:
     leaking = user_message([Image.from_bytes(CAT + b"3f2a90bc71d4")])
-    entry: dict[str, Any] = interaction(body(leaking).encode(), b"")
-    texts = list(interaction_texts(entry, SharedBeginnings()))
-    assert [leak.kind for _, leak in leaks_at(texts, {"MY_KEY": "3f2a90bc71d4"})] == ["value of MY_KEY"]
-    assert list(leaks_at(texts, {"MY_KEY": "another-3f2a90"})) == []
+    exchanges = [exchange(body(leaking))]
+    found = leaks_in_exchanges(exchanges, {"MY_KEY": "3f2a90bc71d4"}, None)
+    assert [leak.kind for _, _, leak in found] == ["value of MY_KEY"]
+    assert list(leaks_in_exchanges(exchanges, {"MY_KEY": "another-3f2a90"}, None)) == []
 
 
 def test_patterns_of_keys_are_not_looked_for_in_megabytes_of_base64() -> None:

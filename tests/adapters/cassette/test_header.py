@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import CassetteError, SecretFound, VaryError
-from toolreel.cassette import FrozenValues, Header, Recording, StoredResponse, Vary, header_of
+from toolreel.cassette import Header, Recording, StoredResponse, Vary, header_of
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 URL = "https://a.test/v1/chat/completions"
@@ -68,12 +68,12 @@ def test_a_cassette_that_needs_no_header_has_none(tmp_path: Path) -> None:
 
 def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
     tape = saved(path := tmp_path / "a.yaml")
-    now, ids = tape.frozen.now, [tape.frozen.new_id(name) for name in ("", "", "order")]
-    drawn = [tape.frozen.random.random(), tape.frozen.random.random()]
+    now, ids = tape.now, [tape.new_id(name) for name in ("", "", "order")]
+    drawn = [tape.random.random(), tape.random.random()]
     assert abs(datetime.now(UTC) - now) < timedelta(hours=1)
     assert now.microsecond == 0
     tape.save({})
-    again = Recording.load(path).frozen
+    again = Recording.load(path)
     # In another order: each name has ids of its own.
     assert [again.new_id(name) for name in ("order", "", "")] == [ids[2], ids[0], ids[1]]
     assert (again.now, [again.random.random(), again.random.random()]) == (now, drawn)
@@ -82,13 +82,13 @@ def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
 
 
 def test_two_recordings_draw_different_ids() -> None:
-    one, other = (FrozenValues(Header(), draws=True, name="a") for _ in range(2))
+    one, other = (Recording.blank("a") for _ in range(2))
     assert one.new_id("") != other.new_id("")
 
 
 def test_a_replay_draws_nothing_that_was_not_recorded(tmp_path: Path) -> None:
     saved(path := tmp_path / "a.yaml").save({})
-    frozen = Recording.load(path).frozen
+    frozen = Recording.load(path)
     for wanted, act in (
         ("now", lambda: frozen.now),
         ("new_id()", lambda: frozen.new_id("")),

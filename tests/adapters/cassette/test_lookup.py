@@ -24,9 +24,7 @@ def test_the_endpoint_is_compared_and_not_where_it_is_mounted(url: str, compared
     assert endpoint(url) == compared
 
 
-BODY = st.lists(st.sampled_from([b"a", b"b", b"ab", b"c" * 40_000, b"c" * 40_000 + b"d"]), max_size=6).map(
-    tuple
-)
+BODY = st.lists(st.sampled_from([b"a", b"b", b"ab", b"c"]), max_size=6).map(tuple)
 KEY = st.tuples(st.sampled_from(["POST /a", "GET /a"]), BODY)
 
 
@@ -48,30 +46,3 @@ def test_a_request_gets_the_first_that_says_the_same_however_both_are_parted(
             unplayed.play(expected)
             del left[expected]
         assert unplayed.left == tuple(left)
-
-
-def conversation(turns: int) -> list[RequestKey]:
-    """Requests that share their blocks with those before them."""
-    blocks = tuple(b"%6d" % number * 9_000 for number in range(turns))
-    return [("POST /a", (b"{", *blocks[:turn], b"open", b"}")) for turn in range(turns)]
-
-
-def test_a_block_that_was_found_to_be_the_recorded_one_may_still_stand_in_another_place() -> None:
-    recorded, asked = conversation(4), conversation(4)
-    unplayed = Unplayed(recorded)
-    for index in range(3):
-        assert unplayed.find(asked[index]) == index
-        unplayed.play(index)
-    name, (head, first, second, third, *rest) = asked[3]
-    assert unplayed.find((name, (head, second, first, third, *rest))) is None
-    assert unplayed.find((name, (head, first, second, third, *rest))) == 3
-
-
-def test_one_byte_in_the_last_of_many_blocks_is_another_request() -> None:
-    recorded, asked = conversation(6), conversation(6)
-    unplayed = Unplayed(recorded)
-    for index in range(5):
-        unplayed.play(index)
-    name, (*blocks, last, opened, foot) = asked[5]
-    assert unplayed.find((name, (*blocks, last[:-1] + b"x", opened, foot))) is None
-    assert unplayed.find((name, (*blocks, last, opened, foot))) == 5

@@ -123,12 +123,8 @@ def test_finishing_brings_up_a_miss_that_somebody_swallowed(tmp_path: Path) -> N
 def test_a_recording_is_either_filled_or_played(tmp_path: Path) -> None:
     blank, tape = Recording.blank(tmp_path / "b"), recorded(tmp_path / "a", ("POST", CHAT, b"1"))
     assert (blank.replays, tape.replays) == (False, True)
-    with pytest.raises(CassetteError, match=r"is being recorded: play it under replaying\(\)"):
-        blank.play("POST", CHAT, b"1")
-    with pytest.raises(CassetteError, match=r"is being replayed: add to it under recording\(\)"):
+    with pytest.raises(CassetteError, match="is being replayed, so nothing can be recorded in it"):
         tape.append("POST", CHAT, {}, b"1", OK)
-    with pytest.raises(CassetteError, match="there is nothing new to save"):
-        tape.save()
 
 
 def test_a_miss_in_a_long_recording_looks_at_the_next_ones_only(tmp_path: Path) -> None:

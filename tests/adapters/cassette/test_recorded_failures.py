@@ -15,7 +15,7 @@ from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
-from toolreel.cassette import KINDS, Break, Session, recording, use_cassette
+from toolreel.cassette import KINDS, Break, Session, use_cassette
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE: Final = 1.0
@@ -157,8 +157,8 @@ def failing(error: BaseException) -> httpx.MockTransport:
 
 
 def test_what_no_far_side_has_done_is_not_recorded(path: Path) -> None:
-    with recording(path) as tape:
-        transport = Session(tape, "record").transport(failing(KeyboardInterrupt()))
+    with use_cassette(path, "record") as session:
+        transport = session.transport(failing(KeyboardInterrupt()))
         with httpx.Client(transport=transport) as client, pytest.raises(KeyboardInterrupt):
             client.get("http://a.test")
     assert not path.exists()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,51 +9,53 @@ from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TEXT, TREE
 from toolreel._internal import CassetteError
-from toolreel.cassette import Header, document, dump_yaml, in_one_piece
+from toolreel.cassette import Exchange, Header, StoredResponse, document, dump_yaml, serialize
 from toolreel.cassette import _serializer as cassette_format
-from toolreel.cassette import serialize as written
-from toolreel_core._jsontext import Json, JsonText, canonical
+from toolreel_core._jsontext import Json, canonical
 
 URL = "https://api.test/v1/chat/completions"
 
 
-def interaction(request: str | bytes | None, response: str | bytes = "") -> dict[str, Any]:
-    return {
-        "request": {"method": "POST", "uri": URL, "headers": {"accept": ["*/*"]}, "body": request},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": response},
-    }
+def as_bytes(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body
 
 
-def serialize(interactions: list[dict[str, Any]]) -> str:
-    return written(Header(), interactions)
+def exchange(request: str | bytes, response: str | bytes = "") -> Exchange:
+    answer = StoredResponse(200, "OK", (), as_bytes(response))
+    return Exchange(1, "POST", URL, {"accept": ["*/*"]}, (as_bytes(request),), answer)
 
 
-def cassette(*interactions: dict[str, Any]) -> list[dict[str, Any]]:
-    return [*interactions]
+def cassette(*exchanges: Exchange) -> str:
+    return serialize(Header(), exchanges)
 
 
 def stored(text: str) -> list[tuple[bytes, bytes]]:
-    """The bodies in a file, as bytes."""
-    entries = [in_one_piece(entry) for entry in document(text)[1]]
-    return [(entry["request"]["body"], entry["response"]["body"]) for entry in entries]
+    """The bodies in a file."""
+    exchanges = document(text)[1]
+    answers = [one.answer for one in exchanges]
+    return [
+        (one.body, answer.body)
+        for one, answer in zip(exchanges, answers, strict=True)
+        if isinstance(answer, StoredResponse)
+    ]
 
 
-def conversation(turns: int, *, reminder: bool = False) -> list[dict[str, Any]]:
+def conversation(turns: int, *, reminder: bool = False) -> list[Exchange]:
     tools: list[Json] = [{"type": "function", "function": {"name": "look_up", "description": "d" * 200}}]
     messages: list[Json] = [{"role": "system", "content": "Be brief."}]
-    entries = []
+    exchanges = []
     for turn in range(turns):
         messages = [*messages, {"role": "user", "content": f"question {turn}?"}]
         last: list[Json] = [{"role": "user", "content": f"{turns - turn} turns left"}] if reminder else []
         body = canonical({"model": "m", "messages": [*messages, *last], "tools": tools})
-        entries.append(interaction(body, canonical({"id": turn, "usage": {"total_tokens": turn}})))
+        exchanges.append(exchange(body, canonical({"id": turn, "usage": {"total_tokens": turn}})))
         messages = [*messages, {"role": "assistant", "content": f"answer {turn}."}]
-    return cassette(*entries)
+    return exchanges
 
 
 def test_a_session_is_a_page_to_read() -> None:
     assert (
-        serialize(conversation(2))
+        cassette(*conversation(2))
         == f"""\
 toolreel: 1
 version: 1
@@ -124,7 +126,7 @@ BODY = st.one_of(
     TEXT,
     st.binary(max_size=20),
     st.sampled_from(
-        [None, "null", '{"a":1,"a":2}', '{"a":"\\ud800"}', "1e999", '{"messages":[[1],2]}', "9" * 5_000]
+        ["null", '{"a":1,"a":2}', '{"a":"\\ud800"}', "1e999", '{"messages":[[1],2]}', "9" * 5_000]
     ),
 )
 MESSAGES = st.lists(st.sampled_from([{"role": "user"}, "a", 1, 1.0, True, [[]]]), max_size=6)
@@ -136,26 +138,18 @@ CHAT = st.builds(
 
 
 @given(bodies=st.lists(st.tuples(BODY | CHAT, BODY), max_size=6))
-def test_every_cassette_comes_back_as_it_was(
-    bodies: list[tuple[str | bytes | None, str | bytes | None]],
-) -> None:
-    text = serialize(cassette(*(interaction(asked, answered or "") for asked, answered in bodies)))
-
-    def plain(body: str | bytes | None) -> bytes:
-        return body.encode() if isinstance(body, str) else body or b""
-
-    assert stored(text) == [(plain(asked), plain(answered)) for asked, answered in bodies]
-    assert written(*document(text)) == text
+def test_every_cassette_comes_back_as_it_was(bodies: list[tuple[str | bytes, str | bytes]]) -> None:
+    text = cassette(*(exchange(*both) for both in bodies))
+    assert stored(text) == [(as_bytes(asked), as_bytes(answered)) for asked, answered in bodies]
+    assert serialize(*document(text)) == text
 
 
 def test_a_body_is_a_tree_or_a_text_or_bytes_and_left_out_when_it_is_empty() -> None:
-    text = serialize(
-        cassette(
-            interaction('{"a":[1,2.5,"x"]}', "null"),
-            interaction('{"a": 1}', '{\n  "a": 1\n}\n'),
-            interaction(b"\xff\x00", "data: 1\n\ndata: [DONE]\n"),
-            interaction(None, ""),
-        )
+    text = cassette(
+        exchange('{"a":[1,2.5,"x"]}', "null"),
+        exchange('{"a": 1}', '{\n  "a": 1\n}\n'),
+        exchange(b"\xff\x00", "data: 1\n\ndata: [DONE]\n"),
+        exchange(b""),
     )
     assert "body:\n      json:\n        a:\n        - 1\n        - 2.5\n        - x\n" in text
     assert "body:\n      json: null\n" in text
@@ -164,21 +158,19 @@ def test_a_body_is_a_tree_or_a_text_or_bytes_and_left_out_when_it_is_empty() -> 
     assert "body:\n      binary: !!binary |\n        /wA=\n" in text
     assert "body:\n      text: |\n        data: 1\n\n        data: [DONE]\n" in text
     assert text.count("body:") == 6
-    bodies = [entry["request"]["body"] for entry in document(text)[1]]
-    assert bodies == ['{"a":[1,2.5,"x"]}', '{"a": 1}', b"\xff\x00", None]
-    assert [isinstance(body, JsonText) for body in bodies] == [True, False, False, False]
+    assert [body for body, _ in stored(text)] == [b'{"a":[1,2.5,"x"]}', b'{"a": 1}', b"\xff\x00", b""]
 
 
 def test_a_body_whose_messages_begin_with_a_list_is_a_text_in_a_request_and_a_tree_in_a_response() -> None:
     body = '{"messages":[["a"],"b"]}'
-    text = serialize(cassette(interaction(body, body)))
+    text = cassette(exchange(body, body))
     assert f"text: '{body}'" in text
     assert "messages:\n        - - a\n        - b\n" in text
     assert stored(text) == [(body.encode(), body.encode())]
 
 
 def test_every_message_stands_exactly_once() -> None:
-    text = serialize(conversation(30, reminder=True))
+    text = cassette(*conversation(30, reminder=True))
     assert {text.count(f"question {turn}?") for turn in range(30)} == {1}
     assert {text.count(f"answer {turn}.") for turn in range(29)} == {1}
     assert text.count("Be brief.") == text.count("name: look_up") == 1
@@ -194,7 +186,7 @@ def test_small_or_different_values_are_no_aliases_and_anchors_tell_apart_what_di
         {"stop": ["x"]},
         {"stop": ["x"]},
     ]
-    text = serialize(cassette(*(interaction(canonical(body)) for body in bodies)))
+    text = cassette(*(exchange(canonical(body)) for body in bodies))
     anchors = {line.split("&")[1] for line in text.splitlines() if "&" in line}
     assert len(anchors) == 2
     assert {text.count(f"*{anchor}") for anchor in anchors} == {1}
@@ -202,7 +194,7 @@ def test_small_or_different_values_are_no_aliases_and_anchors_tell_apart_what_di
 
 
 def test_a_key_that_cannot_be_an_anchor_gives_a_plain_one() -> None:
-    text = serialize(cassette(*[interaction(canonical({"ä ö": ["x" * 80]}))] * 2))
+    text = cassette(*[exchange(canonical({"ä ö": ["x" * 80]}))] * 2)
     assert "&value-" in text
 
 
@@ -210,10 +202,10 @@ def test_what_would_not_come_back_is_not_written(monkeypatch: pytest.MonkeyPatch
     dump = dump_yaml
     monkeypatch.setattr(cassette_format, "dump_yaml", lambda *of: dump(*of).replace("lossless", "lossy"))
     with pytest.raises(CassetteError, match="interaction 2: does not come back from YAML as it was"):
-        serialize(cassette(interaction("a"), interaction("lossless")))
+        cassette(exchange("a"), replace(exchange("lossless"), number=2))
 
 
-GOOD = serialize(cassette(interaction('{"a":1}', "plain")))
+GOOD = cassette(exchange('{"a":1}', "plain"))
 
 
 @pytest.mark.parametrize(

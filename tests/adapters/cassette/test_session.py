@@ -178,7 +178,7 @@ def test_a_transport_of_ones_own_goes_to_the_network(path: Path) -> None:
             assert word(client2.post(NOWHERE, json={}).json()) == "by another way"
     with use_cassette(path, "extend") as session, httpx.Client(transport=session.transport(inner)) as client:
         assert [word(client.post(NOWHERE, json={}).json()) for _ in range(3)] == ["by another way"] * 3
-        assert session.recording.total == 3
+        assert session.total == 3
 
 
 def test_a_mode_that_does_not_exist_is_named(path: Path) -> None:

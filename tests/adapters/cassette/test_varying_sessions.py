@@ -49,7 +49,7 @@ def test_what_may_vary_is_no_difference_and_the_file_stays(tmp_path: Path, send:
             "reply 0",
             "reply 1",
         ]
-        assert session.fits == {NOW: 2}
+        assert session.rules.fits == {NOW: 2}
     assert path.read_bytes() == before
 
 

@@ -46,7 +46,7 @@ from toolreel import (
 )
 from toolreel._driver import STOPPED, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import Recording, RecordTransport, recording
+from toolreel.cassette import Recording, use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
@@ -134,8 +134,8 @@ def http(_: Path) -> Generator[Endpoint]:
 def recorded(path: Path) -> Generator[Endpoint]:
     with (
         served_loosely() as url,
-        recording(path) as tape,
-        HttpEndpoint(url, transport=RecordTransport(tape, httpx.HTTPTransport())) as endpoint,
+        use_cassette(path, "record") as session,
+        HttpEndpoint(url, transport=session.transport(httpx.HTTPTransport())) as endpoint,
     ):
         yield endpoint
 

@@ -22,14 +22,7 @@ from tests.patience import NEVER
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
 from toolreel._driver import AsyncEndpoint, Endpoint, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import (
-    AsyncRecordTransport,
-    AsyncReplayTransport,
-    RecordTransport,
-    ReplayTransport,
-    recording,
-    replaying,
-)
+from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation import UserMessage
@@ -80,10 +73,10 @@ async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
 def recorded(scene: Scene) -> Generator[Endpoint]:
     with (
         serving(*(answer for _, answer in scene.script)) as server,
-        recording(scene.cassette) as tape,
+        use_cassette(scene.cassette, "record") as session,
         HttpEndpoint(
             server.url,
-            transport=RecordTransport(tape, httpx.HTTPTransport()),
+            transport=session.transport(httpx.HTTPTransport()),
             on_delta=scene.heard.append,
         ) as endpoint,
     ):
@@ -93,8 +86,11 @@ def recorded(scene: Scene) -> Generator[Endpoint]:
 
 @asynccontextmanager
 async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server, recording(scene.cassette) as tape:
-        transport = AsyncRecordTransport(tape, httpx.AsyncHTTPTransport())
+    with (
+        serving(*(answer for _, answer in scene.script)) as server,
+        use_cassette(scene.cassette, "record") as session,
+    ):
+        transport = session.async_transport(httpx.AsyncHTTPTransport())
         async with AsyncHttpEndpoint(
             server.url, transport=transport, on_delta=scene.heard.append
         ) as endpoint:
@@ -111,8 +107,8 @@ def record(scene: Scene) -> None:
 @contextmanager
 def replayed(scene: Scene) -> Generator[Endpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        transport = ReplayTransport(tape)
+    with use_cassette(scene.cassette) as session:
+        transport = session.transport()
         with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 
@@ -120,15 +116,15 @@ def replayed(scene: Scene) -> Generator[Endpoint]:
 @contextmanager
 def taped(scene: Scene) -> Generator[Endpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        yield TapedEndpoint(tape, on_delta=scene.heard.append)
+    with use_cassette(scene.cassette) as session:
+        yield TapedEndpoint(session, on_delta=scene.heard.append)
 
 
 @asynccontextmanager
 async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
     record(scene)
-    with replaying(scene.cassette) as tape:
-        transport = AsyncReplayTransport(tape)
+    with use_cassette(scene.cassette) as session:
+        transport = session.async_transport()
         async with AsyncHttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
             yield endpoint
 

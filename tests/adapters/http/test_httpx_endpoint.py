@@ -19,7 +19,7 @@ from tests.servers.chat_server import (
     serving,
 )
 from toolreel._internal import EndpointConfigError
-from toolreel.cassette import RecordTransport, recording
+from toolreel.cassette import CassetteTransport, use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
@@ -54,13 +54,13 @@ def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
 
 
 def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
-    with serving(Answer(bytes(LIMIT + 1))) as server, recording(tmp_path / "a.yaml") as tape:
-        transport = RecordTransport(tape, httpx.HTTPTransport(), limit=LIMIT)
+    with serving(Answer(bytes(LIMIT + 1))) as server, use_cassette(tmp_path / "a.yaml", "record") as session:
+        transport = CassetteTransport(session, httpx.HTTPTransport(), limit=LIMIT)
         with HttpEndpoint(server.url, transport=transport) as endpoint:
             event = endpoint.send(asking())
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.status) == ("too_large", None)
-    assert tape.total == 0
+    assert session.total == 0
 
 
 @each

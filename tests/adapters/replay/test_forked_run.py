@@ -13,7 +13,7 @@ from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Changes, Stop, Underway, beginning, counterfactual, fork
+from toolreel._replay import Changes, Stop, Underway, beginning, fork
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
@@ -148,15 +148,15 @@ FENCED = '```json\n{"name": "add", "arguments": {"a": 2, "b": 40}}\n```'
 
 
 def test_a_run_that_ends_earlier_leaves_events_unused() -> None:
-    told = counterfactual(RUN, Changes(config={"max_turns": 1}))
-    assert (told.was, told.now) == (Completed("It is 43."), MaxTurns(1))
-    assert (told.carried, told.stop) == (2, None)
+    told = fork(RUN, 0, Changes(config={"max_turns": 1}))
+    assert told.outcome == MaxTurns(1)
+    assert (len(told.answered), told.stop) == (2, None)
 
 
 def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None:
     source = recorded([saying(FENCED)], adding(accept_suspected_calls=True))
-    told = counterfactual(source, Changes(config={"text_dialects": ["json_fenced"]}))
-    assert (told.was, told.now) == (Completed(FENCED), None)
+    told = fork(source, 0, Changes(config={"text_dialects": ["json_fenced"]}))
+    assert told.outcome is None
     assert told.stop == Stop(
         2, 'the record has no event 2; the run is in phase AwaitingTools and wants add({"a":2,"b":40})'
     )
@@ -164,8 +164,8 @@ def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None
 
 def test_a_call_that_is_no_longer_heard_stops_at_its_recorded_result() -> None:
     source = recorded([calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")])
-    told = counterfactual(source, Changes(config={"max_tool_calls_per_turn": 1}))
-    assert told.carried == 2
+    told = fork(source, 0, Changes(config={"max_tool_calls_per_turn": 1}))
+    assert len(told.answered) == 2
     assert told.stop == Stop(
         3,
         'the record answers add({"a":2,"b":2}); the run is in phase AwaitingReply and wants a request with '
@@ -177,14 +177,12 @@ def test_results_go_to_the_calls_that_they_were_given_to_wherever_those_stand_no
     both = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2}))
     source = recorded([both, saying("2 and 4.")])
     reading = PythonTools([Tool.of(add, read_only=True)]).surface
-    told = counterfactual(source, Changes(tools=reading, config={"parallel_tools": True}))
-    back = counterfactual(told.forked.recorded, Changes(tools=ADDING.tools, config={"parallel_tools": False}))
+    told = fork(source, 0, Changes(tools=reading, config={"parallel_tools": True}))
+    back = fork(told.recorded, 0, Changes(tools=ADDING.tools, config={"parallel_tools": False}))
     for each in (told, back):
-        assert (each.now, each.carried) == (Completed("2 and 4."), 4)
-        assert [event.output for event in each.forked.recorded.events if isinstance(event, ToolReturned)] == [
-            "2",
-            "4",
-        ]
+        assert (each.outcome, len(each.answered)) == (Completed("2 and 4."), 4)
+        results = (event for event in each.recorded.events if isinstance(event, ToolReturned))
+        assert [event.output for event in results] == ["2", "4"]
 
 
 def test_late_answers_to_calls_that_were_never_made_are_left_out() -> None:
@@ -201,9 +199,9 @@ def test_late_answers_to_calls_that_were_never_made_are_left_out() -> None:
     for ref, effect in run.wanted.items():
         journal.record(effect, ToolReturned(ref, "2"))
     stopped = parse_journal(journal.text)
-    assert counterfactual(stopped, Changes()).carried == 4
-    told = counterfactual(stopped, Changes(config={"parallel_tools": False}))
-    assert (told.now, told.carried, told.stop) == (Cancelled("enough"), 3, None)
+    assert len(fork(stopped, 0).answered) == 4
+    told = fork(stopped, 0, Changes(config={"parallel_tools": False}))
+    assert (told.outcome, len(told.answered), told.stop) == (Cancelled("enough"), 3, None)
 
 
 def test_an_answer_that_came_after_the_end_is_none_to_a_run_that_goes_on() -> None:
@@ -211,8 +209,8 @@ def test_an_answer_that_came_after_the_end_is_none_to_a_run_that_goes_on() -> No
     journal = MemoryJournal(plan)
     journal.record(None, ToolReturned(7, "{}"))
     over = parse_journal(journal.text)
-    assert counterfactual(over, Changes()).carried == 1
-    told = counterfactual(over, Changes(config={"context_window_tokens": None}))
+    assert len(fork(over, 0).answered) == 1
+    told = fork(over, 0, Changes(config={"context_window_tokens": None}))
     assert told.stop == Stop(
         1,
         "the record has an answer that came after its end; the run is in phase AwaitingReply and wants a "

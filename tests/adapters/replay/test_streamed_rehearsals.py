@@ -16,7 +16,7 @@ from tests.servers.chat_server import streaming as pieces
 from toolreel import AsyncPorts, LoopConfig, Plan, Ports, PythonTools, astream, stream
 from toolreel._driver import ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import RecordTransport, recording, replaying
+from toolreel.cassette import use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, parse_journal
 from toolreel.stream_events import StreamEvent, TextDelta
@@ -69,12 +69,12 @@ def test_a_cassette_shows_it_too(tmp_path: Path) -> None:
     wanted, shown = plan(), list[StreamEvent]()
     journal = MemoryJournal(wanted)
     answers: list[Answer] = [replying(ASKS), pieces(streaming("Three ", "pins."))]
-    with serving(*answers) as server, recording(tmp_path / "tape.yaml") as tape:
-        endpoint = HttpEndpoint(server.url, transport=RecordTransport(tape, httpx.HTTPTransport()))
+    with serving(*answers) as server, use_cassette(tmp_path / "tape.yaml", "record") as session:
+        endpoint = HttpEndpoint(server.url, transport=session.transport(httpx.HTTPTransport()))
         with endpoint:
             shown += stream(wanted, Ports(endpoint, TOOLS), journal=journal)
-    with replaying(tmp_path / "tape.yaml") as tape:
-        rehearsal = Rehearsal(parse_journal(journal.text), endpoint=TapedEndpoint(tape), tools=TOOLS)
+    with use_cassette(tmp_path / "tape.yaml") as session:
+        rehearsal = Rehearsal(parse_journal(journal.text), endpoint=TapedEndpoint(session), tools=TOOLS)
         assert list(stream(wanted, rehearsal)) == shown
 
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets import SecretRules, key_as_secret, known_secrets, leaks, secrets_sent, spellings
+from toolreel._secrets import (
+    SecretRules,
+    key_as_secret,
+    known_secrets,
+    leaks,
+    scrubbed_url,
+    secrets_sent,
+    spellings,
+)
 
 VALUE = "s3cr3t/with+signs"
 
@@ -81,3 +89,20 @@ def test_however_short_a_value_is_looking_for_it_ends(value: str, text: str) -> 
     """One byte in Base64 may be no character at all, which is found everywhere, for ever."""
     assert min(map(len, spellings(value))) >= len(value)
     assert all(leak.kind == "value of K" for leak in leaks(text, {"K": value}, SecretRules()))
+
+
+@pytest.mark.parametrize(
+    ("url", "stored"),
+    [
+        ("https://user:pw@api.test:8443/v1?b=2&a=1", "https://api.test:8443/v1?b=2&a=1"),
+        (
+            "https://a/b?API-Key=1&access_token=2&sig=3&X-Amz-Credential=4&apiKeyId=5&api%5Fkey=",
+            "https://a/b?API-Key=REDACTED&access_token=REDACTED&sig=REDACTED&X-Amz-Credential=REDACTED"
+            "&apiKeyId=REDACTED&api%5Fkey=REDACTED",
+        ),
+        ("https://a/b?monkey=1&keys=2&key&token_limit=5", "https://a/b?monkey=1&keys=2&key&token_limit=5"),
+        ("https://a/b#token=1", "https://a/b"),
+    ],
+)
+def test_a_url_is_stored_without_its_secrets(url: str, stored: str) -> None:
+    assert scrubbed_url(url) == stored

@@ -21,7 +21,7 @@ from toolreel._cli import EndedRun, LiveSession, LiveTarget
 from toolreel._internal import SecretFound
 from toolreel._replay import replay
 from toolreel._secrets import spellings
-from toolreel.cassette import RecordTransport, recording
+from toolreel.cassette import use_cassette
 from toolreel.testing import calling, saying
 from toolreel.tools import Tool
 from toolreel_core import Plan
@@ -91,8 +91,8 @@ def test_what_says_who_a_client_is_is_dropped_or_masked_and_the_session_kept(
     secret = in_header(planted.secret)
     said = {"set-cookie": f"id={secret}", "x-key": secret, "x-request-id": in_header(planted.text)}
     provider.script = [replying(saying("fine"), headers=said)] * 4
-    with recording(path, known_secrets={}) as tape:
-        client = httpx.Client(transport=RecordTransport(tape, network))
+    with use_cassette(path, "record", known_secrets={}) as session:
+        client = httpx.Client(transport=session.transport(network))
         ask = server.url + "/v1/chat/completions"
         body = {"messages": [{"role": "user", "content": "hi"}]}
         for headers in (
@@ -110,8 +110,8 @@ def refused(path: Path, network: httpx.HTTPTransport, url: str, *bodies: bytes, 
     """Why a session with these requests was not saved."""
 
     def record() -> None:
-        with recording(path, overwrite=True, known_secrets=known) as tape:
-            client = httpx.Client(transport=RecordTransport(tape, network), headers={"x-api-key": OWN})
+        with use_cassette(path, "record", known_secrets=known) as session:
+            client = httpx.Client(transport=session.transport(network), headers={"x-api-key": OWN})
             for body in bodies:
                 client.post(url + "/v1/chat/completions", content=body)
 
@@ -256,8 +256,8 @@ def test_a_key_that_the_server_tells_back_is_masked_in_a_cassette(
     form: str, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
     provider.script = [replying({"error": f"Incorrect key: {form}"}, 401, {"retry-after": form})]
-    with recording(tmp_path / "a.yaml", known_secrets={}) as tape:
-        client = httpx.Client(transport=RecordTransport(tape, network), headers={"x-api-key": OWN})
+    with use_cassette(tmp_path / "a.yaml", "record", known_secrets={}) as session:
+        client = httpx.Client(transport=session.transport(network), headers={"x-api-key": OWN})
         client.post(server.url + "/v1/chat/completions", content=messages())
     assert "Incorrect key: [value of the header x-api-key]" in (tmp_path / "a.yaml").read_text("utf-8")
     assert on_disk(tmp_path, OWN) == []
@@ -268,8 +268,11 @@ def test_a_client_that_fails_on_its_way_leaves_nothing_with_a_secret(
 ) -> None:
     planted = KINDS["an OpenAI key"]
     provider.script = [replying(saying(planted.text))]
-    with suppress(ZeroDivisionError), recording(tmp_path / "a.yaml", known_secrets={}) as tape:
-        client = httpx.Client(transport=RecordTransport(tape, network))
+    with (
+        suppress(ZeroDivisionError),
+        use_cassette(tmp_path / "a.yaml", "record", known_secrets={}) as session,
+    ):
+        client = httpx.Client(transport=session.transport(network))
         client.post(server.url + "/v1/chat/completions", content=messages())
         raise ZeroDivisionError
     assert [*tmp_path.iterdir()] == []
@@ -283,8 +286,8 @@ def test_what_only_looks_like_a_secret_is_recorded(
         replying(saying("\n".join(INNOCENT))),
         *(replying(calling(("shell", {"command": text}))) for text in INNOCENT),
     ]
-    with recording(path, known_secrets={}) as tape:
-        client = httpx.Client(transport=RecordTransport(tape, network), headers={"authorization": "Bearer x"})
+    with use_cassette(path, "record", known_secrets={}) as session:
+        client = httpx.Client(transport=session.transport(network), headers={"authorization": "Bearer x"})
         for text in ("", *INNOCENT):
             client.post(
                 server.url + "/v1/chat/completions", content=messages({"role": "user", "content": text})

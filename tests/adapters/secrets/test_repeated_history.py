@@ -39,13 +39,3 @@ def test_a_body_is_what_was_left_out_and_what_is_left(
         assert {**tree, "messages": messages} == parse(JsonText(body.decode()))
         known.learn(body, same, tree, new)
         last = messages
-
-
-def test_only_what_is_new_is_left_of_a_body_that_goes_on() -> None:
-    first: dict[str, Json] = {"model": "m", "messages": [{"role": "user"}]}
-    known = SharedBeginnings()
-    known.learn(canonical(first).encode(), 0, first, [{"role": "user"}])
-    longer = b'{"model":"m","messages":[{"role":"user"},{"role":"tool"}],"n":1}'
-    assert known.without(longer) == (b'{"model":"m","messages":[{"role":"tool"}],"n":1}', 1)
-    assert known.without(canonical(first).encode()) == (b'{"model":"m","messages":[]}', 1)
-    assert known.without(b'{"model":"other","messages":[{"role":"user"}]}')[1] == 0

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
-from toolreel._secrets import Leak, known_secrets, leaks
+from toolreel._secrets import Leak, known_secrets, leaks, leaks_at, read_rules, tree_texts
+
+_WORDS = [
+    *(planted.text for planted in KINDS.values()),
+    *(text for text in INNOCENT if len(text) < 1_000),
+    *("quiet-horse/ÄB 17", "api_key", "password: ", "token=", "\n", "sk-", "\u017fk-", "\u212aey: "),
+]
+"""Whole secrets, what is none, and halves of them."""
 
 LABELS = {
     "an OpenRouter key": "API key",
@@ -134,3 +144,20 @@ def test_no_document_or_code_of_this_project_looks_like_a_leak() -> None:
     code, corpora = (ROOT / "domain").rglob("*.py"), (ROOT / "tests" / "corpora").rglob("*.jsonl")
     for path in (*ROOT.glob("*.md"), *code, *corpora):
         assert leaks(path.read_text("utf-8"), {}) == (), path
+
+
+@given(st.lists(st.sampled_from(_WORDS), max_size=6))
+def test_texts_that_are_looked_at_together_have_the_leaks_of_each(texts: list[str]) -> None:
+    known = {"STAFF": "quiet-horse/ÄB 17"}
+    alone = [leak for text in dict.fromkeys(texts) for _, leak in leaks_at([("", text)], known)]
+    assert {leak.kind for _, leak in leaks_at((("", text) for text in texts), known)} == {
+        leak.kind for leak in alone
+    }
+
+
+def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text('[patterns]\n"staff number" = "\\\\AEMP-[0-9]{6}\\\\Z"\n', encoding="utf-8")
+    rules = read_rules(path)
+    ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {}, rules)
+    assert (place, leak.kind) == ("[1]", "staff number")

@@ -42,7 +42,7 @@ def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_pat
         ("cassettes", "journal", str(session)),
         ("cassettes", "journal", str(session), *WORKSPACE, "--json"),
         ("cassettes", "journal", str(session), "--out", "again"),
-        ("cassettes", "journal", copy, "--compare", "conversation", "--preset", "qwen2_5_coder", "--json"),
+        ("cassettes", "journal", copy, "--preset", "qwen2_5_coder", "--json"),
         ("cassettes", "journal", "nothing.yaml"),
     ]
     shown, real, saved, inferred, nothing = said_by_each(commands, tmp_path)

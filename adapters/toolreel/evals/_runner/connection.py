@@ -105,7 +105,7 @@ def replay_context(
         raise CassetteError(
             f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
         )
-    session = Session(recording_of(folder, name), "replay")
+    session = recording_of(folder, name)
     with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
         yield offline_context(endpoint, attempts)
         session.finish()

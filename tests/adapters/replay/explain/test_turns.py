@@ -120,59 +120,10 @@ def test_an_empty_answer_that_was_asked_for_again_is_a_turn_of_its_own() -> None
     assert second.remarks == ("an empty reply; the model is asked again",)
 
 
-def test_what_else_the_loop_decided_is_told() -> None:
-    config = LoopConfig(tool_use_mode="enforced", nudge_no_tool_calls=1, max_tool_calls_per_turn=1)
-    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
-    twice = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 1, "b": 2}))
-    first, second, _ = told(saying("Done."), twice, saying("2"), plan=plan)
-    asked = (
-        "the model is asked to call a tool (no_tool_calls): You have not called a tool yet. "
-        "The tools are: add, divide. Call the one that you need now."
-    )
-    assert first.remarks == (asked,)
-    assert second.remarks == ("ignored: add; max_tool_calls_per_turn allows no more calls in a reply",)
-
-
-def test_checks_of_an_answer_and_calls_that_were_done_are_told() -> None:
-    config = LoopConfig(final_check=1, claim_check=True, repeated_effects="refuse")
-    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
-    adds = calling(("add", {"a": 1, "b": 1}))
-    first, second, third, _ = told(adds, adds, saying("2"), saying("2."), plan=plan)
-    assert [call.name for turn in (first, second) for call in turn.calls] == ["add", "add"]
-    assert second.remarks == ("add has succeeded before with these arguments; it was not run again",)
-    (check,) = third.remarks
-    asked = "before its answer is final, the model is asked what is still to be done"
-    assert check.startswith(f"{asked}: Check this before it is final.")
-    claims, _, _ = told(saying("I have added them."), saying("No."), saying("No."), plan=plan)
-    (claim,) = claims.remarks
-    assert claim.startswith("the answer claims what no call has done; the model is asked again: ")
-
-
-def test_tools_that_a_model_was_not_offered_are_told() -> None:
-    config = LoopConfig(constrained_calls="response_format", withhold_repeated=1)
-    plan = Plan.of(model="m", messages="Go.", tools=BOTH.tools, config=config)
-    adds = calling(("add", {"a": 1, "b": 1}))
-    _, _, third = told(adds, adds, saying("2"), plan=plan)
-    assert third.remarks == ("not offered, since the model repeats itself: add",)
-
-
-def test_a_model_that_goes_in_circles_is_told() -> None:
-    *_, last = told(*[calling(("add", {"a": 1, "b": 1}))] * 3, saying("2"))[:3]
-    assert last.remarks == ("add has had the same result 3 times; the model was warned",)
-
-
 def test_a_run_that_rests_is_told_as_far_as_it_has_come() -> None:
     guarded = replace(PLAN.tools.definitions[0], needs_approval=True)
     (turn,) = told(SUM[0], plan=Plan.of(model="m", messages="Go.", tools=[guarded]))
     assert (turn.calls, turn.approvals) == ((), ("add",))
-
-
-def test_a_server_that_takes_no_tools_is_told() -> None:
-    config = LoopConfig(fallback_without_tools=True)
-    plan = Plan.of(model="m", messages="Go.", tools=PLAN.tools, config=config)
-    refused = Lost("status", "HTTP 404: No endpoints found that support tool use", 404)
-    (turn,) = told(refused, saying("Hm."), plan=plan)
-    assert turn.remarks[1].startswith("the server takes no tools, so the run goes on without: HTTP 404")
 
 
 def test_calls_that_were_cancelled_are_told_as_such() -> None:
