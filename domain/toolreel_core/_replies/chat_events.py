@@ -74,11 +74,11 @@ class ChatEvents(Events):
                 delta, message = _NOTHING, whole
         # Calls may be next to a delta without any, in its choice or in the chunk.
         misplaced = None if delta.get("tool_calls") else mine.get("tool_calls") or event.get("tool_calls")
-        begun = not self.misplaced and any(each.get("tool_calls") for each in self.deltas)
-        if misplaced and begun:
+        apart = self.misplaced
+        if misplaced and not apart and any(each.get("tool_calls") for each in self.deltas):
             message = {**message, "tool_calls": misplaced}  # inside a delta before: here they are said again
         elif misplaced:
-            delta = {**delta, "tool_calls": misplaced}
+            delta, apart = {**delta, "tool_calls": misplaced}, True
         shown = deltas_of(delta)
         if message:
             told = self.kinds.union(each.kind for each in shown)
@@ -96,7 +96,7 @@ class ChatEvents(Events):
             choice={**self.choice, **ended},
             deltas=self.deltas.append(delta) if delta else self.deltas,
             message={**self.message, **{key: value for key, value in message.items() if value}},
-            misplaced=self.misplaced or bool(misplaced and not begun),
+            misplaced=apart,
             spelled=self.spelled or isinstance(mine.get("delta"), Mapping),
             kinds=self.kinds.union(each.kind for each in shown),
             others=self.others or len(choices) > len(first),
@@ -113,7 +113,7 @@ class ChatEvents(Events):
         return not _CALLS.isdisjoint({*said, self.choice.get("finish_reason")})
 
     def body(self) -> Tree:
-        """The body as if it had not been streamed."""
+        """The body as if it had not been streamed, without an error."""
         message = joined(self.deltas, self.message)
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
@@ -122,8 +122,7 @@ class ChatEvents(Events):
         further: list[Json] = [{"index": 1, **announced}] if self.others else []
         began = bool(self.deltas or self.message or self.choice)
         listed = [choice, *further] if began else []
-        error: Tree = {"error": self.failure} if self.failure else {}
-        return {"object": "chat.completion", **error, **self.head, "choices": listed}
+        return {"object": "chat.completion", **self.head, "choices": listed}
 
 
 def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:

@@ -233,3 +233,9 @@ class Translated(NamedTuple):
     """What has to go back with the message in the form that it came in: a JSON object."""
     paused: bool = False
     """Whether the server has paused its turn, and goes on when the message is sent back."""
+
+
+def completion(head: Tree, content: str, finish: Json, *, role: Json = "assistant", **parts: Json) -> Tree:
+    """A chat completion with one message, which has those of the parts that are not empty."""
+    message: Tree = {"role": role, "content": content, **{key: part for key, part in parts.items() if part}}
+    return {**head, "choices": [{"index": 0, "message": message, "finish_reason": finish}]}

@@ -23,7 +23,15 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import Assembly, BlockEvents, Delta, Translated, number_in, type_of
+from toolreel_core._replies.event_assembly import (
+    Assembly,
+    BlockEvents,
+    Delta,
+    Translated,
+    completion,
+    number_in,
+    type_of,
+)
 from toolreel_core._settings import MESSAGES_BLOCKS
 
 _HEAD: Final = ("id", "model", "provider", "error")
@@ -59,15 +67,10 @@ def chat_of_message(body: Json) -> Translated:
             calls.append({"id": block.get("id"), "type": "function", "function": function})
         elif kind in texts and isinstance(said := block.get(kind), str):
             texts[kind].append(said)
-    text, thinking = "".join(texts["text"]), "".join(texts["thinking"])
-    message: dict[str, Json] = {"role": body.get("role", "assistant"), "content": text}
-    if thinking:
-        message["thinking"] = thinking
-    if calls:
-        message["tool_calls"] = calls
+    text, refusal = "".join(texts["text"]), ""
     if body.get("stop_reason") == "refusal":
         why = as_tree(body.get("stop_details")).get("explanation")
-        message["refusal"] = text or (why if isinstance(why, str) and why.strip() else _REFUSED)
+        refusal = text or (why if isinstance(why, str) and why.strip() else _REFUSED)
     head = {key: body[key] for key in _HEAD if body.get(key)}
     usage: Tree = {}
     if isinstance(counts := body.get("usage"), Mapping):
@@ -84,10 +87,16 @@ def chat_of_message(body: Json) -> Translated:
         }
     reason = body.get("stop_reason")
     finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
-    choice: Tree = {"index": 0, "message": message, "finish_reason": finish}
-    return Translated(
-        {**head, **usage, "choices": [choice]}, carried_in_messages(blocks), paused=reason == _PAUSED
+    chat = completion(
+        {**head, **usage},
+        text,
+        finish,
+        role=body.get("role", "assistant"),
+        thinking="".join(texts["thinking"]),
+        tool_calls=calls,
+        refusal=refusal,
     )
+    return Translated(chat, carried_in_messages(blocks), paused=reason == _PAUSED)
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
@@ -192,9 +201,8 @@ class MessageEvents(BlockEvents):
         return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
 
     def body(self) -> Tree:
-        """The body as if it had not been streamed."""
-        failure: Tree = {"error": self.failure} if self.failure else {}
-        return {"role": "assistant", **self.head, "content": [*self.assembly.values()], **failure}
+        """The body as if it had not been streamed, without an error."""
+        return {"role": "assistant", **self.head, "content": [*self.assembly.values()]}
 
     def _begin_block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         block = tree_at(event, "content_block")

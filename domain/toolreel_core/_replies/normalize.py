@@ -28,7 +28,7 @@ from toolreel_core._replies.reply import (
 from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import MARKED
+from toolreel_core._text_calls import MARKED, has_think_tags, is_plain
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
@@ -167,11 +167,8 @@ def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], readi
         choice, calls=said.calls, content=said.content, refusal=refusal, oddities=structured.oddities
     )
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
-    if said.content:
-        # What searches texts is slow to import, and a reply with calls seldom has one.
-        from toolreel_core._text_calls import has_think_tags  # noqa: PLC0415 - see above
-
-        odd = (*odd, "THINK_TAGS_IN_CONTENT") if has_think_tags(said.content) else odd
+    if said.content and has_think_tags(said.content):
+        odd = (*odd, "THINK_TAGS_IN_CONTENT")
     return Reply(
         verdict.calls,
         said.content,
@@ -196,8 +193,10 @@ class _Said(NamedTuple):
 
 def _without_end_markers(said: _Said) -> _Said:
     """A text without calls, minus what is left at its end of a template's markup or a call's."""
-    if said.calls or not said.content or not _UNREAD.isdisjoint(said.codes):
+    ends_in_markup = said.content.rstrip().endswith((">", "]"))
+    if said.calls or not ends_in_markup or not _UNREAD.isdisjoint(said.codes):
         return said
+    # Decoders take longer to import than most programs take to start, and few answers have any markup.
     from toolreel_core._text_calls import without_end_markers  # noqa: PLC0415 - as below
 
     content = without_end_markers(said.content)
@@ -225,12 +224,8 @@ _CODES: Final[Mapping[Rejection, WarningCode]] = {
 def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Reading) -> _Said:
     """The text of a message without structured calls, separated from the calls written in it."""
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
-    # Decoders take longer to import than most programs take to start, and few answers have any markup.
-    if dialects and content:
-        from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
-
-        if not (_MARKED.issuperset(dialects) and is_plain(content)):
-            return _calls_in_text(content, reasoning, finish, dialects, reading)
+    if dialects and content and not (_MARKED.issuperset(dialects) and is_plain(content)):
+        return _calls_in_text(content, reasoning, finish, dialects, reading)
     if dialects and reading.config.dialects_in_reasoning and reasoning and not content:
         # Some models write their calls at the end of their reasoning (opencode#6883).
         thought = _calls_in_text(reasoning, "", finish, dialects, reading)
@@ -293,8 +288,6 @@ def _with_call_ids(
 
 
 def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
-    from toolreel_core._text_calls import is_plain  # noqa: PLC0415 - as above
-
     suspects: Mapping[WarningCode, tuple[str, Made | None]] = {
         "TEXT_CALL_SUSPECTED": (content, reading.made),
         "TEXT_CALL_IN_REASONING": (reasoning, None),

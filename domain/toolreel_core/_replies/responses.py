@@ -22,7 +22,14 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._replies.event_assembly import BlockEvents, Delta, Translated, number_in, type_of
+from toolreel_core._replies.event_assembly import (
+    BlockEvents,
+    Delta,
+    Translated,
+    completion,
+    number_in,
+    type_of,
+)
 from toolreel_core._settings import RESPONSES_ITEMS
 
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
@@ -53,17 +60,15 @@ def chat_of_response(body: Json) -> Translated:
         for item in items
         if _item_type(item) == "reasoning"
     )
-    thinking = "".join(thoughts)
-    message: dict[str, Json] = {"role": "assistant", "content": _joined_texts(texts)}
-    if thinking:
-        message["thinking"] = thinking
-    if calls:
-        message["tool_calls"] = calls
-    if refusal := _joined_texts(refusals):
-        message["refusal"] = refusal
-    head = {key: body[key] for key in _HEAD if body.get(key)}
-    choice: Tree = {"index": 0, "message": message, "finish_reason": _finish_reason(body, called=bool(calls))}
-    return Translated({**head, "choices": [choice]}, carried_in_responses(items))
+    chat = completion(
+        {key: body[key] for key in _HEAD if body.get(key)},
+        _joined_texts(texts),
+        _finish_reason(body, called=bool(calls)),
+        thinking="".join(thoughts),
+        tool_calls=calls,
+        refusal=_joined_texts(refusals),
+    )
+    return Translated(chat, carried_in_responses(items))
 
 
 def whole_items(body: Tree) -> list[Tree]:
@@ -214,13 +219,12 @@ class ResponseEvents(BlockEvents):
         return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
 
     def body(self) -> Tree:
-        """The body as if it had not been streamed."""
-        failure: Tree = {"error": self.failure} if self.failure else {}
+        """The body as if it had not been streamed, without an error."""
         streamed = [*map(_joined_item, self.assembly.values())]
         said = items_of(self.head, "output")
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
         output = said if _count_calls_and_text(said) >= _count_calls_and_text(streamed) else streamed
-        return {**self.head, "output": output or streamed, **failure}
+        return {**self.head, "output": output or streamed}
 
     def _add_delta(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")

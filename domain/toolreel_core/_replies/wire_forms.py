@@ -173,7 +173,7 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     if is_stream(body):
         stream = stream_in(form).feed(body)[0].close()[0]
         own, codes = stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
-    chat, carry, paused = _chat_of_body(own, form)
+    chat, carry, paused = _FORMS[form][1](own)
     return ReadAsChat(chat, codes, carry, paused, None if is_chat else own)
 
 
@@ -200,20 +200,16 @@ def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) ->
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
-    choices = choices_of(as_tree(_chat_of_body(read(body).value_or(""), form).body))
+    choices = choices_of(as_tree(_FORMS[form][1](read(body).value_or("")).body))
     return deltas_of(delta_of(choices[0])) if choices else ()
 
 
-def _chat_of_body(body: Json, form: WireForm) -> Translated:
-    match form:
-        case "chat_completions":
-            return Translated(body)
-        case "messages":
-            return chat_of_message(body)
-        case "responses":
-            return chat_of_response(body)
-        case _:
-            assert_never(form)
+_FORMS: Final = {
+    "chat_completions": (ChatEvents, Translated),
+    "messages": (MessageEvents, chat_of_message),
+    "responses": (ResponseEvents, chat_of_response),
+}
+"""What joins the events of a stream of each form, and what translates a body."""
 
 
 _CUT_SHORT: Final = "the stream ended before the reply was complete"
@@ -274,12 +270,13 @@ class Stream:
         events, body = closed.events, closed.events.body()
         # ``[DONE]`` completes a chat completion without a finish reason.
         complete = events.complete or (closed.done and isinstance(events, ChatEvents))
-        if not events.failure and not complete:
-            return {**body, "error": {"code": STREAM_CUT, "message": _CUT_SHORT}}
+        error = events.failure
+        if not error and not complete:
+            error = {"code": STREAM_CUT, "message": _CUT_SHORT}
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
-        if not events.failure and closed.lost and events.calls():
-            return {**body, "error": {"code": STREAM_CUT, "message": _LOST}}
-        return body
+        elif not error and closed.lost and events.calls():
+            error = {"code": STREAM_CUT, "message": _LOST}
+        return {**body, "error": error} if error else body
 
     def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
         at = self
@@ -308,12 +305,4 @@ class Stream:
 
 def stream_in(form: WireForm) -> Stream:
     """An empty stream of this form."""
-    match form:
-        case "chat_completions":
-            return Stream()
-        case "messages":
-            return Stream(MessageEvents())
-        case "responses":
-            return Stream(ResponseEvents())
-        case _:
-            assert_never(form)
+    return Stream(_FORMS[form][0]())

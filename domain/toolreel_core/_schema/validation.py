@@ -123,6 +123,7 @@ _KEYWORDS: Final[Mapping[str, tuple[Callable[[_Tree], bool], Callable[[_Tree, _T
     ),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), (_is(bool), _accepts)),
     "default": (_is(object), _accepts),
+    "$defs": (lambda _: False, _accepts),  # at the root alone, where it is looked at apart
     "examples": (_is(list), _accepts),
     "$schema": (lambda draft: draft == _DRAFT, _accepts),
     "type": (_are_types, _has_type),
@@ -212,30 +213,33 @@ def fits_common(schema: JsonText, value: Json) -> bool:
 
 
 def _fits(schema: _Tree, value: _Tree, parts: Tree) -> bool:
-    if isinstance(schema, bool):
+    if schema is True or schema is False:
         return schema
     for keyword, rule in schema.items():
+        inner: list[tuple[_Tree, _Tree]] = []
+        fits = True
         match keyword:
             case "$ref":
-                fits = _fits(parts[rule.removeprefix(_DEFS)], value, parts)
+                inner = [(parts[rule.removeprefix(_DEFS)], value)]
             case "items":
-                fits = not isinstance(value, list) or all(_fits(rule, item, parts) for item in value)
+                inner = [(rule, item) for item in value] if isinstance(value, list) else []
             case "properties":
                 members = value if isinstance(value, dict) else {}
-                fits = all(_fits(rule[name], each, parts) for name, each in members.items() if name in rule)
+                inner = [(rule[name], each) for name, each in members.items() if name in rule]
             case "additionalProperties":
                 named, members = schema.get("properties", {}), value if isinstance(value, dict) else {}
-                fits = all(_fits(rule, each, parts) for name, each in members.items() if name not in named)
+                inner = [(rule, each) for name, each in members.items() if name not in named]
             case "allOf":
-                fits = all(_fits(part, value, parts) for part in rule)
+                inner = [(part, value) for part in rule]
             case "anyOf":
                 fits = any(_fits(part, value, parts) for part in rule)
-            case "$defs":
-                fits = True
             case _:
                 fits = _KEYWORDS[keyword][1](rule, value)
         if not fits:
             return False
+        for part, each in inner:
+            if not _fits(part, each, parts):
+                return False
     return True
 
 

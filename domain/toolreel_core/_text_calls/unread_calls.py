@@ -297,9 +297,6 @@ def looks_like_a_call(
 
 def has_markup(outside: str) -> bool:
     """Whether a text that is not quoted has the markup of a call, or the end of one."""
-    marked = "<" in outside or "[" in outside or ("=" in outside and "to=" in outside) or "✿" in outside
-    if not marked:
-        return False
     # Closing tags at the end of a plain answer are noise.
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
@@ -312,7 +309,7 @@ def without_end_markers(text: str) -> str:
 
     One that stands in a sentence is what the answer is about.
     """
-    return _split_end_markers(text)[0] if text.rstrip().endswith((">", "]")) else text
+    return _split_end_markers(text)[0]
 
 
 def names_a_tool(text: str, known: Collection[str]) -> bool:
