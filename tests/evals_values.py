@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from toolreel_core._plan import Preset, Presets
 from toolreel_core.evals import Case, EvalPlan, Options, Scenario
 
-__all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario"]
+__all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario", "worked"]
+
+
+def worked(about: str) -> list[Any]:
+    """The rows of worked.jsonl that a test is about."""
+    text = Path(__file__).with_name("domain").joinpath("evals/worked.jsonl").read_text("utf-8")
+    return [each["row"] for each in map(json.loads, text.splitlines()) if each["about"] == about]
+
 
 MENDING: Final = "assistant_function_call_to_tool_calls"
 

@@ -24,7 +24,8 @@ def check(*arguments: object) -> Result:
 
 def test_a_new_scenario_holds_as_it_stands_and_proves_every_check(tmp_path: Path) -> None:
     path = tmp_path / "my" / "refund.toml"
-    said = new("refund", "--out", path)
+    path.parent.mkdir()
+    said = new(path)
     assert (said.exit_code, said.stdout.splitlines()[0].endswith("is written.")) == (0, True)
     found = check(path)
     assert found.exit_code == 0
@@ -34,7 +35,6 @@ def test_a_new_scenario_holds_as_it_stands_and_proves_every_check(tmp_path: Path
         "  skipping: pass_unexercised in all 20 trials",
         "  bad: fail in all 20 trials",
     ]
-    assert json.loads(new("other", "--out", tmp_path / "other.toml", "--json").stdout)["scenario"] == "other"
 
 
 def test_a_file_is_never_overwritten_and_a_name_is_checked(
@@ -49,7 +49,7 @@ def test_a_file_is_never_overwritten_and_a_name_is_checked(
     assert new("mine/later.toml").exit_code == 0
     assert 'name = "later"' in Path("mine/later.toml").read_text()
     assert "did you mean refund.toml?" in check("refund").stderr
-    assert "cannot be written" in new("x", "--out", "refund.toml/x.toml").stderr
+    assert "cannot be written" in new("refund.toml/x.toml").stderr
 
 
 @pytest.mark.parametrize(

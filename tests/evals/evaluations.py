@@ -124,12 +124,11 @@ class Seen:
 
 
 def evaluated(
-    plan: EvalPlan, out: Path, seen: Seen | None = None, *, pauses: list[float] | None = None, **how: bool
+    plan: EvalPlan, out: Path, seen: Seen | None = None, *, pauses: list[float] | None = None
 ) -> EvaluationOutcome:
     """Make the runs of a plan that are missing; nobody waits for a provider to recover.
 
     :param pauses: gets what would have been waited for
-    :param how: switches of ``evaluate``
     """
     watching = seen or Seen()
     connection = replace(
@@ -138,7 +137,7 @@ def evaluated(
         pause=(pauses if pauses is not None else []).append,
     )
     with closing(connection):
-        return evaluate(plan, out, connection, new_header(plan, _THEN), watching, watching.stop, **how)
+        return evaluate(plan, out, connection, new_header(plan, _THEN), watching, watching.stop)
 
 
 def scripted(out: Path, *models: str, **changes: object) -> EvalPlan:

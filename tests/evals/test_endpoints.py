@@ -113,14 +113,6 @@ def test_endpoints_are_compared_by_trial_and_shown_in_tables(
     assert summed["endpoints"] == {"one": one.url, "other": other.url}
 
 
-def test_an_endpoint_can_be_added_later(one: Provider, other: Provider, tmp_path: Path) -> None:
-    whole = at(one, other)
-    first = {name: each for name, each in whole.endpoints.items() if name == "one"}
-    assert evaluated(replace(whole, options=replace(whole.options, endpoints=first)), tmp_path).made == 4
-    assert other.came == 0
-    assert evaluated(whole, tmp_path).made == 4
-
-
 def test_a_slow_endpoint_does_not_slow_the_other(one: Provider, other: Provider, tmp_path: Path) -> None:
     """Each has a limit of its own, and both are asked in turn."""
     other.down = True
@@ -140,14 +132,6 @@ def test_runs_of_another_server_are_not_mixed_in(one: Provider, other: Provider,
         "evaluate into another directory, or give each server a table [endpoints.NAME]"
     )
     assert other.came == 0
-
-
-def test_another_server_under_the_same_name_is_refused_too(
-    one: Provider, other: Provider, tmp_path: Path
-) -> None:
-    evaluated(at(one, other), tmp_path)
-    with pytest.raises(ResultsError, match=r"the endpoint 'one' was at http"):
-        evaluated(at(other, one), tmp_path)
 
 
 def test_what_the_provider_failed_may_be_repeated_elsewhere(

@@ -77,7 +77,7 @@ def unplaced(found: dict[str, Any]) -> dict[str, Any]:
 def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:
     count = models * len(SCENARIOS) * trials
     with provider() as calm:
-        evaluated(plan_of_many(calm.url, models, trials), out / "calm", cassettes=False)
+        evaluated(plan_of_many(calm.url, models, trials), out / "calm")
         requests = calm.came
     started = subprocess.Popen(
         [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

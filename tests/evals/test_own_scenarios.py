@@ -109,7 +109,7 @@ def test_a_plan_names_files_beside_itself_and_groups(tmp_path: Path) -> None:
         (["my/none.toml"], "there is no such scenario file"),
         (["my/*.tml"], "no file fits 'my/\\*.tml'"),
         (["./x.txt"], "a scenario file ends in .toml, .jsonl, .py"),
-        (["reserve.toml", "!reserve_lamps"], "leaves none"),
+        (["reserve.toml", "!reserve_lamps"], "no scenario or group is left by"),
         (["reserve.toml", "again.toml"], "there are two scenarios 'reserve_lamps'"),
         (["built_in.toml"], "'happy_path' is a built-in scenario"),
         (["broken.toml"], "broken.toml: tool.reserve.efect: there is no key|did you mean 'effect'"),

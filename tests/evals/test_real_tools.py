@@ -28,7 +28,7 @@ from toolreel.evals import (
     replays,
     rerun,
 )
-from toolreel.evals._runner import real_tools
+from toolreel.evals._runner import scenario_files
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
 
@@ -241,7 +241,7 @@ def test_signatures_streams_and_mcp_are_run_for_real_and_replayed_without_the_se
 def test_without_the_extra_the_plan_is_refused_with_both_remedies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(real_tools, "find_spec", lambda name: None if name == "mcp" else find_spec(name))
+    monkeypatch.setattr(scenario_files, "find_spec", lambda name: None if name == "mcp" else find_spec(name))
     with pytest.raises(
         MissingExtra, match=r"'toolreel\[mcp\]', or leave the scenario out with '!mcp_parcels'"
     ):

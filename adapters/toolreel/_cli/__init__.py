@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._cli.evals.group import eval_command
-    from toolreel._cli.evals.report import report_command
     from toolreel._cli.evals.run import run_command
     from toolreel._cli.evals.scenario import check_command, from_command, new_command
-    from toolreel._cli.evals.summarize import compare_command, summarize_command
+    from toolreel._cli.evals.summarize import compare_command, report_command, summarize_command
     from toolreel._cli.live_run import LiveSession
     from toolreel._cli.main import LazyCommand, toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, LiveTarget, parse_settings

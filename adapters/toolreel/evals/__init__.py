@@ -22,17 +22,15 @@ trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.evals._catalogue import (
-        built_in,
-        built_in_scenarios,
-        groups,
-        select_scenarios,
+    from toolreel.evals._replay import (
+        Replayed,
+        promote,
+        promoted_verdict,
+        rejudged,
+        replays,
+        rerun,
+        write_replayed,
     )
-    from toolreel.evals._configuration_differences import (
-        strategy_differences,
-    )
-    from toolreel.evals._regression_test import promote, promoted_verdict
-    from toolreel.evals._replay import Replayed, rejudged, replays, rerun, write_replayed
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
@@ -40,16 +38,17 @@ if TYPE_CHECKING:
         case_study_tables,
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
-    from toolreel.evals._report.page import report_page
-    from toolreel.evals._report.rejudged_tables import rejudged_lines, rejudged_tables, rejudged_tree
+    from toolreel.evals._report.page import report_page, run_data, transcript_of
     from toolreel.evals._report.rendering import TextTable, as_markdown, as_text, shortened
-    from toolreel.evals._report.run_data import run_data, transcript_of
     from toolreel.evals._report.tables import (
         comparison_lines,
         comparison_tables,
         comparison_tree,
         gate_table,
         head_lines,
+        rejudged_lines,
+        rejudged_tables,
+        rejudged_tree,
         summary_tables,
     )
     from toolreel.evals._results import (
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from toolreel.evals._runner.evaluation import (
         EvaluationOutcome,
         ExistingRuns,
+        Spending,
         Watcher,
         ended_in_threads,
         evaluate,
@@ -73,8 +73,15 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._runner.joining import join_results
     from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
-    from toolreel.evals._runner.scenario_files import paths_of, read_scenarios, scenario
-    from toolreel.evals._runner.spending import Spending
+    from toolreel.evals._runner.scenario_files import (
+        built_in,
+        built_in_scenarios,
+        groups,
+        paths_of,
+        read_scenarios,
+        scenario,
+        select_scenarios,
+    )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
     from toolreel.evals._scenario_of_session import scenario_of_session, scenario_text
     from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
@@ -107,14 +114,13 @@ if TYPE_CHECKING:
         plan_results,
         power_sentence,
     )
-    from toolreel.evals._summary.summary_files import summary_trees, write_summaries
+    from toolreel.evals._summary.summary_files import summary_trees, write_summaries, write_trials
     from toolreel.evals._summary.totals import (
         Total,
         answer,
         findings_of,
         warnings,
     )
-    from toolreel.evals._summary.trial_table import write_trials
 else:
     from toolreel._internal import MissingExtra
     from toolreel_core._lazy_names import face

@@ -24,7 +24,6 @@ from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import taken
 from toolreel._secrets import leaks_at, tree_texts
 from toolreel.cassette import replace_file
-from toolreel.evals._catalogue import groups
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
@@ -49,15 +48,12 @@ class Header:
     """What an evaluation was begun with."""
 
     plan: Tree
-    """The plan, in the form of :meth:`~toolreel_core.evals._plan.eval_plan.EvalPlan.tree`."""
     created: str = ""
     """When, as ``2026-11-22T08:30:00Z``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Of toolreel and of what it runs on, by name."""
     catalogue: str = ""
-    """The digest of all scenarios, presets, models and sampling profiles."""
     taxonomy: int = 1
-    """The version of the categories."""
     shard: str = ""
     """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
@@ -171,7 +167,7 @@ class Results:
 
 def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
     """The table of all trials of a plan, of which there are these records."""
-    controls = [*groups()["control"], *(each.name for each in plan.scenarios if each.control)]
+    controls = [each.name for each in plan.scenarios if each.control]
     return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 
@@ -245,7 +241,6 @@ class Journal:
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
-    """Each whole line, with where it begins and what errors call it."""
     offset = 0
     try:
         with path.open("rb") as file:
@@ -310,30 +305,14 @@ def recording_of(folder: Path, name: str) -> Session:
     """
     from toolreel.cassette import Session  # imports httpx
 
-    path = folder / name
-    try:
-        return Session.of_text(recording_bytes(folder, name).decode(), path)
-    except UnicodeDecodeError as error:
-        raise CassetteError(
-            f"{path}: not UTF-8 at byte {error.start}, so no cassette: record again"
-        ) from error
+    return Session.load(_recording_path(folder, name))
 
 
-def recording_bytes(folder: Path, name: str) -> bytes:
-    """The recording of a run as it is in its file.
-
-    :raises CassetteError: if there is none, or the name leads out of the directory
-    """
+def _recording_path(folder: Path, name: str) -> Path:
     # The name is from a journal, which may come from anywhere.
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
         raise CassetteError(f"{folder}: the recording {name!r} would be outside of it; restore the journal")
-    path = folder / name
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise CassetteError(f"{path}: there is no such cassette: record it first") from None
-    except OSError as error:
-        raise CassetteError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return folder / name
 
 
 def copy_recordings(source: Path, names: Iterable[str], target: Path) -> None:
@@ -342,4 +321,9 @@ def copy_recordings(source: Path, names: Iterable[str], target: Path) -> None:
     :raises CassetteError: if one is missing, or cannot be written
     """
     for name in filter(None, names):
-        replace_file(target / name, recording_bytes(source, name))
+        path = _recording_path(source, name)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise CassetteError(f"{path}: cannot be read: {error.strerror or error}") from None
+        replace_file(target / name, content)

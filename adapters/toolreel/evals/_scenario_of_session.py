@@ -28,9 +28,7 @@ _READING: Final = re.compile(
 )
 """Names of tools that only read, as far as a name can say it."""
 _NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?!\w)")
-"""A number on its own, which an answer may have taken from a result."""
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
-"""Characters that a scenario's name cannot have."""
 
 
 class _Call(NamedTuple):
@@ -226,9 +224,7 @@ def scenario_text(tree: Tree, comments: Sequence[str]) -> str:
 
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-"""A key that TOML takes without quotes."""
 _WIDTH: Final = 100
-"""Characters of a list in one line."""
 
 
 def _toml_lines(tree: Tree) -> Iterator[str]:

@@ -42,7 +42,6 @@ def write_new(path: Path, text: str) -> None:
 
 
 SEEDS: Final = 20
-"""Trials that a proof draws."""
 _REAL_SEEDS: Final = 2
 """Those of a scenario with real tools, which may start a server each time."""
 _WANTED: Final[Mapping[Kind, Result]] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
@@ -56,7 +55,6 @@ class ScriptProof:
     kind: Kind
     wanted: Result
     verdicts: tuple[Verdict, ...]
-    """One a seed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import ceil, comb, sqrt
 from statistics import fmean, harmonic_mean
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -36,6 +35,7 @@ try:
     import numpy as np
     from scipy import stats
     from scipy.optimize import root_scalar
+    from scipy.special import ndtri
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
@@ -46,7 +46,6 @@ Bounds: TypeAlias = tuple[float, float]
 Name = TypeVar("Name", bound=Hashable)
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
-"""How likely the mean of all clusters is at most this."""
 _EDGE: Final = 1e-12
 _DIGITS: Final = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
@@ -134,7 +133,6 @@ def _low_end(values: Sequence[float], alpha: float) -> float:
 
 
 def _scenario_means(cells: Iterable[tuple[str, float]]) -> list[float]:
-    """The mean of each scenario over its cells."""
     groups: dict[str, list[float]] = {}
     for scenario, value in cells:
         groups.setdefault(scenario, []).append(value)
@@ -148,7 +146,7 @@ def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
 
     :param runs: need not be a whole number, where it says how many a mean is worth
     """
-    z = _normal_quantile(alpha)
+    z = -float(ndtri(alpha / 2))
     rate, squared = passed / runs, z * z
     scale = 1 + squared / runs
     centre = (rate + squared / (2 * runs)) / scale
@@ -158,19 +156,12 @@ def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
     return low, 1.0 if passed == runs else min(1.0, centre + reach)
 
 
-@lru_cache(maxsize=256)
-def _normal_quantile(alpha: float) -> float:
-    """Beyond which the normal distribution has half of alpha; SciPy takes longer for it than for all else."""
-    return float(stats.norm.isf(alpha / 2))
-
-
 @dataclass(frozen=True, slots=True)
 class Rate:
     """A measured rate, with its interval at 95 %."""
 
     passed: int
     of: int
-    """Valid runs."""
     low: float
     high: float
     rate: float
@@ -199,27 +190,20 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
     for one in trials:
         if one.valid:
             cells.setdefault(one.cell, []).append(passes(one))
-    return _rate_of(tuple((cell.scenario, cell.model, sum(each), len(each)) for cell, each in cells.items()))
-
-
-@lru_cache(maxsize=1024)
-def _rate_of(cells: tuple[tuple[str, str, int, int], ...]) -> Rate | None:
-    """Cached, since pages, tables and gates show the same totals, and bounds take their time."""
     if not cells:
         return None
-    scenarios, models = ({cell[axis] for cell in cells} for axis in (0, 1))
-    means = _scenario_means((scenario, passed / runs) for scenario, _, passed, runs in cells)
-    rate, these = fmean(means), "this model" if len(models) == 1 else "these models"
-    if len(scenarios) > 1:
+    means = _scenario_means((cell.scenario, fmean(each)) for cell, each in cells.items())
+    rate, these = fmean(means), "this model" if len({cell.model for cell in cells}) == 1 else "these models"
+    if len(means) > 1:
         about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
         low, high = mean_bounds(means)
     else:
         about = f"Wilson: about this scenario, on {these}"
         # Of as many runs as would give a rate that is as sure as the mean of these cells.
-        runs = len(cells) * harmonic_mean([cell[3] for cell in cells])
+        runs = len(cells) * harmonic_mean(map(len, cells.values()))
         low, high = wilson_bounds(rate * runs, runs)
-    passed, of = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
-    return Rate(passed, of, low, high, rate, about, len(scenarios))
+    passed, of = sum(map(sum, cells.values())), sum(map(len, cells.values()))
+    return Rate(passed, of, low, high, rate, about, len(means))
 
 
 def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
@@ -246,7 +230,6 @@ class PairedCell(NamedTuple):
     model: str
     """Empty if the models are what is compared."""
     both: int
-    """Both passed."""
     lost: int
     """The first passed and the second did not."""
     gained: int
@@ -288,7 +271,6 @@ class Difference:
     """What it would be if the second side had lost all that the first passes, and that were everything."""
     scenarios: int
     runs: int
-    """Of each side."""
     comparisons: int = 1
 
 
@@ -303,21 +285,18 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
     >>> f"{found.difference:.2f} {found.low:.3f} {found.high:.3f} {found.p_value:.3f}"
     '0.80 -0.027 0.892 0.059'
     """
-    given = tuple(sorted(cell for cell in cells if cell.runs))
-    return _cached_difference(given, about) if given else None
-
-
-@lru_cache(maxsize=2048)
-def _cached_difference(cells: tuple[PairedCell, ...], about: About) -> Difference:
+    given = sorted(cell for cell in cells if cell.runs)
+    if not given:
+        return None
+    lost = [cell.all_lost for cell in given]
     if about == SAMPLE:
-        values = scenario_shares(cells)
+        values = scenario_shares(given)
         low, high = (2 * bound - 1 for bound in mean_bounds(values))
-        mean, p_value = 2 * fmean(values) - 1, mean_p(values)
-        smallest = mean_p(scenario_shares([cell.all_lost for cell in cells]))
+        mean, p_value, smallest = 2 * fmean(values) - 1, mean_p(values), mean_p(scenario_shares(lost))
     else:
-        mean, low, high = _stratified_interval(cells, ALPHA)
-        p_value, smallest = _stratified_p(cells), _stratified_p([cell.all_lost for cell in cells])
-    scenarios, runs = len({cell.scenario for cell in cells}), sum(cell.runs for cell in cells)
+        mean, low, high = _stratified_interval(given, ALPHA)
+        p_value, smallest = _stratified_p(given), _stratified_p(lost)
+    scenarios, runs = len({cell.scenario for cell in given}), sum(cell.runs for cell in given)
     return Difference(about, mean, low, high, p_value, smallest, scenarios, runs)
 
 
@@ -350,7 +329,6 @@ def _stratified_interval(cells: Sequence[PairedCell], alpha: float) -> tuple[flo
 
 
 def _stratified_p(cells: Sequence[PairedCell]) -> float:
-    """The level at which the interval ends at 0."""
     found = _stratified_interval(cells, ALPHA)[0]
     if found == 0:
         return 1.0
@@ -449,17 +427,11 @@ def power(
     :param pairs: of each cluster
     :param spread: standard deviation of the true differences among clusters
     """
-    quantiles = _normal_draws(clusters)
+    quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
     drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])
     shares = _COARSE.share_below(values, np.ones(values.shape[1]), 0.5)
     return float((shares <= ALPHA / 2).mean())
-
-
-@lru_cache(maxsize=16)
-def _normal_draws(clusters: int) -> _Floats:
-    found: _Floats = np.random.default_rng(clusters).standard_normal((800, clusters))
-    return found
 
 
 def detectable(clusters: int, pairs: float) -> float | None:

@@ -52,6 +52,7 @@ from toolreel_core.evals._plan.configuration import (
     harness_preset,
     keys_between,
     strategies_of,
+    tree_changes,
     with_keys,
 )
 from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
@@ -66,6 +67,7 @@ from toolreel_core.evals._plan.eval_plan import (
     Shard,
     check_cost_cap,
     estimate_cost,
+    strategy_differences,
 )
 from toolreel_core.evals._plan.filters import (
     comma_separated,
@@ -82,7 +84,7 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.keys import Setting, json_object
+from toolreel_core.evals._plan.keys import Setting
 from toolreel_core.evals._plan.options import (
     OTHER_VARIABLES,
     SETTINGS,
@@ -126,7 +128,6 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.draws import drawn, escaped, filled
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -140,6 +141,9 @@ from toolreel_core.evals._scenarios.scenario import (
 )
 from toolreel_core.evals._scenarios.scenario_file import (
     check_scenario_name,
+    drawn,
+    escaped,
+    filled,
     parameters_of,
     rows_of,
     scenario_of,
@@ -166,7 +170,6 @@ from toolreel_core.evals._scenarios.world import (
     alike,
     failure,
     has_arguments,
-    steps,
     success,
     with_value,
 )
@@ -178,7 +181,6 @@ from toolreel_core.evals._trials import (
     copies,
     harness_percentile,
     incompleteness,
-    nearest_rank,
     trials_of,
 )
 from toolreel_core.evals._verdicts import (
@@ -238,7 +240,6 @@ __all__ = [
     "evidence_of",
     "exercise",
     "judge",
-    "nearest_rank",
     "outcome",
     "record_line",
     "record_of",

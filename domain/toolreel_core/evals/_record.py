@@ -28,9 +28,7 @@ class SentRequest:
 
     turn: int
     ms: int
-    """Milliseconds until the reply was complete."""
     status: int | None
-    """The HTTP status, where there was one."""
     failure: str = ""
     """The kind of a failure on the wire, such as ``timeout``."""
     finish: str = ""
@@ -76,19 +74,15 @@ class Record:
     cell: Cell
     trial: int
     version: int
-    """Of the scenario."""
     configuration: JsonText
     """The effective configuration, whole, in the form of :attr:`Configuration.text`."""
     digest: str
-    """Of the effective configuration."""
     tools_sent: bool
     verdict: Verdict
     loop: str
-    """The name of the loop's outcome."""
     final: str
     """The final text; empty if there is none."""
     world: Json
-    """The contents of the world at the end."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]

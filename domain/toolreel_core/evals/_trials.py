@@ -3,9 +3,7 @@
 Summaries, comparisons, gates, pages and exports are functions of such rows; a group of them is a filter. The
 rows are in the order of the plan, whatever the order of the records was.
 
-Percentiles are not interpolated: each is a measured value. The two functions differ where ``percent`` of the
-values is a whole number: of twenty values, the 95th percentile by nearest rank is the 19th, while the
-reference takes the 20th, which is the maximum.
+Percentiles are those of the reference harness: not interpolated, each is a measured value.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, canonical, chain
 from toolreel_core.evals._plan.eval_plan import Cell
@@ -37,8 +35,6 @@ class Trial:
     """Why it did not pass, is void or unsupported, such as ``task.outcome:draft``; empty for a pass."""
     control: bool = False
     """Whether it is a plain conversation, which is counted apart."""
-    planned: bool = True
-    """Whether the plan asks for it; others are in the figures, and fill no gap."""
     lacking: bool = True
     """Whether it has to be made, or made again: it is missing, void and not accepted, or unsupported where
     the same cell took tools."""
@@ -58,7 +54,6 @@ class Trial:
     cost: float = 0.0
     """As far as it is known, in the provider's currency."""
     unpriced: int = 0
-    """Answered requests without a reported cost."""
     ms: int = 0
     """Of all attempts."""
     last_ms: int = 0
@@ -69,9 +64,7 @@ class Trial:
     text_calls: bool = False
     """Whether calls were to be read from text."""
     version: int = 0
-    """Of the scenario."""
     digest: str = ""
-    """Of the effective configuration."""
     key: str = ""
     cassette: str = ""
     server: str = ""
@@ -103,10 +96,9 @@ def trials_of(
     """The table of an evaluation.
 
     :param records: one of each run, in any order
-    :param planned: the cells of the plan, in its order, each with the trials that it needs; what it does
-        not ask for comes after, by name
+    :param planned: the cells of the plan, in its order, each with the trials that it needs
     """
-    plain, places = frozenset(controls), {cell: place for place, cell in enumerate(planned)}
+    plain = frozenset(controls)
     rows = {
         (cell, trial): Trial(cell, trial, control=cell.scenario in plain)
         for cell, trials in planned.items()
@@ -114,18 +106,16 @@ def trials_of(
     }
     for record in records:
         at = record.cell, record.trial
-        rows[at] = _trial_of(record, options, control=record.cell.scenario in plain, planned=at in rows)
+        if at in rows:
+            rows[at] = _trial_of(record, options, control=rows[at].control)
     took_tools = {one.cell for one in rows.values() if one.valid}
-    order = sorted(rows, key=lambda at: (places.get(at[0], len(places)), *at[0].axes, at[1]))
     return tuple(
-        replace(one, lacking=True)
-        if one.outcome == "unsupported" and one.planned and one.cell in took_tools
-        else one
-        for one in map(rows.__getitem__, order)
+        replace(one, lacking=True) if one.outcome == "unsupported" and one.cell in took_tools else one
+        for one in rows.values()
     )
 
 
-def _trial_of(record: Record, options: Options, *, control: bool, planned: bool) -> Trial:
+def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
     verdict, sent = record.verdict, [each for attempt in record.attempts for each in attempt.asked]
     last = record.attempts[-1]
     accepted = verdict.result == "void" and verdict.category in options.accept_void
@@ -135,9 +125,8 @@ def _trial_of(record: Record, options: Options, *, control: bool, planned: bool)
         verdict.result,
         verdict.category,
         control,
-        planned,
-        lacking=planned and verdict.result == "void" and not accepted,
-        accepted=accepted and planned,
+        lacking=verdict.result == "void" and not accepted,
+        accepted=accepted,
         reason=next(iter(verdict.reasons), ""),
         hint=record.error_hint,
         status=record.error_status,
@@ -274,7 +263,7 @@ def copies(trials: Iterable[Trial]) -> tuple[int, int]:
 
 def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
     """What an evaluation lacks, in a sentence; empty if nothing."""
-    asked = [one for one in trials if one.planned]
+    asked = [*trials]
     lacking = Counter(one.outcome for one in asked if one.lacking)
     if lacking:
         refused = f", refused tools that other trials were given: {lacking['unsupported']}"
@@ -291,7 +280,7 @@ def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
 
 def acceptance(trials: Iterable[Trial], options: Options) -> str:
     """How many void runs are accepted, in a sentence; empty where none is to be."""
-    categories, asked = options.accept_void, [one for one in trials if one.planned]
+    categories, asked = options.accept_void, [*trials]
     if not categories:
         return ""
     accepted = sum(one.accepted for one in asked)
@@ -301,19 +290,6 @@ def acceptance(trials: Iterable[Trial], options: Options) -> str:
         f"{accepted} of {len(asked)} runs void and accepted ({', '.join(categories)}): "
         f"{covered:.1f} % covered, {enough} min_coverage ({100 * options.min_coverage:.1f} %)"
     )
-
-
-_Number = TypeVar("_Number", int, float)
-
-
-def nearest_rank(values: Iterable[_Number], percent: int) -> _Number | None:
-    """The smallest value that is at least ``percent`` (1 to 100) % of the values; ``None`` if there are none.
-
-    >>> nearest_rank(range(1, 21), 95)
-    19
-    """
-    ordered = sorted(values)
-    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
 
 
 def harness_percentile(values: Iterable[int], percent: int) -> int:

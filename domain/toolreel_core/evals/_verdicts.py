@@ -38,7 +38,6 @@ from toolreel_core._replies import ProblemCode, bare_error, error_in
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY: Final = 1
-"""Version of the categories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,7 @@ class Category:
     """Such as ``loop.max_turns``; for a check, ``task.outcome`` or ``task.exercise``, to which records
     add the check, as in ``task.outcome:draft``."""
     alias: str
-    """What the reference calls it, or would."""
     result: Literal["fail", "pass_unexercised", "unsupported", "void"]
-    """What it makes of a run."""
     about: str
 
 
@@ -94,7 +91,6 @@ _ALL: Final = (
 )
 
 CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}
-"""All of them, by name, in the order of their families."""
 
 _STATUSES: Final[Mapping[int, str]] = {
     401: "transport.auth",
@@ -187,7 +183,6 @@ class Verdict:
     category: str = ""
     """A category of the failure taxonomy, such as ``loop.max_turns``; empty for a pass."""
     reasons: tuple[str, ...] = ()
-    """In words for a person."""
 
     @property
     def valid(self) -> bool:
@@ -330,9 +325,7 @@ class Retries:
     """How often a run may still be retried."""
 
     empties: int = 1
-    """After an empty final text."""
     voids: int = 3
-    """After a failure of the provider."""
 
 
 def remaining_retries(verdict: Verdict, final: str, retries: Retries) -> Retries | None:

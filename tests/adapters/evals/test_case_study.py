@@ -126,8 +126,7 @@ def test_other_scenarios_and_strategies_have_rows_and_columns_of_their_own(tmp_p
     ("options", "problem"),
     [
         (["--case-study"], "no run has been made yet"),
-        (["--case-study", "--open"], "--case-study prints tables; leave out"),
-        (["--case-study", "--transcripts", "3"], "--case-study prints tables; leave out"),
+        (["--case-study", "--out", "x.html"], "--case-study prints tables; leave out"),
         (["--markdown", "page.md"], "--markdown needs --case-study"),
     ],
 )

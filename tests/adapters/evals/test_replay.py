@@ -19,7 +19,6 @@ from tests.evals.evaluations import plan_at, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from tests.samples import complaint
 from toolreel._cli import eval_command
-from toolreel._internal import ResultsError
 from toolreel.evals import Results, evaluate, promoted_verdict
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core.evals import Kind
@@ -206,30 +205,11 @@ def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_is_undeci
     assert rejudged(written, "reads", "deaf") == parted
 
 
-def test_options_and_the_way_that_calls_are_written_are_none(recording: Recording) -> None:
-    kinds = ("good", "bad", "skipping")
-    folder = recording(kinds=kinds, scenarios=["happy_path", "type_error_recovery"], trials=3)
-    found = rejudged(folder, "raw", "production")
-    assert "unchanged" in found
-    assert not any(each.endswith(("options", "tools")) for each in found)
-
-
 @pytest.mark.parametrize("strategy", ON_THE_MODEL)
 def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, plain: Path) -> None:
     """Its recorded replies are those to another question, so nothing is known before the model is asked."""
     kind = "tools" if strategy in {"shown", "held"} else "options"
     assert rejudged(plain, "raw", strategy) == [f"it parts from the recording at request 1 by {kind}"] * 2
-
-
-def without_cassette(line: str) -> str:
-    return json.dumps({name: value for name, value in json.loads(line).items() if name != "cassette"})
-
-
-def test_what_was_not_recorded_is_undecided(tmp_path: Path, written: Path) -> None:
-    (tmp_path / "header.json").write_text((written / "header.json").read_text())
-    lines = (written / "journal.jsonl").read_text().splitlines()
-    (tmp_path / "journal.jsonl").write_text("\n".join(map(without_cassette, lines)))
-    assert {*rejudged(tmp_path, "raw", "reads")} == {"the run was not recorded"}
 
 
 def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path) -> None:
@@ -320,7 +300,7 @@ def test_a_failure_becomes_a_test_that_documents_it_and_is_turned_around(
 
 def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(quoted: Path, tmp_path: Path) -> None:
     key = key_of(quoted, "raw")
-    assert said("promote", quoted, key, "--to", tmp_path, "--json").exit_code == 0
+    assert said("promote", quoted, key, "--to", tmp_path).exit_code == 0
     name = f"other_script_raw_{key[:8]}"
     assert (tmp_path / f"test_{name}.py").exists()
     assert promoted_verdict(tmp_path / name).result == "pass"
@@ -348,8 +328,3 @@ def test_a_promoted_run_is_not_judged_by_replies_to_something_else(
 def test_a_key_names_one_run(quoted: Path, tmp_path: Path) -> None:
     assert "4 runs have a key that begins with ''" in said("promote", quoted, "", "--to", tmp_path).stderr
     assert "0 runs have a key that begins with 'x'" in said("promote", quoted, "x", "--to", tmp_path).stderr
-
-
-def test_what_was_promoted_and_damaged_says_so(tmp_path: Path) -> None:
-    (tmp_path / "header.json").write_text('{"toolreel_evaluation": 2}')
-    assert "version 2" in complaint(ResultsError, lambda: promoted_verdict(tmp_path))

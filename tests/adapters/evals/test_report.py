@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import html
 import json
 import re
 from dataclasses import replace
@@ -68,15 +67,6 @@ def test_elements_nest(page: str) -> None:
     Nested(page)
 
 
-def test_a_policy_allows_no_script_and_no_style_but_the_pages_own(page: str) -> None:
-    policy = page.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
-    assert re.fullmatch(
-        r"default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; "
-        r"form-action 'none'; require-trusted-types-for 'script'",
-        html.unescape(policy),
-    )
-
-
 def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
     """An element of the page's data."""
     text = page.partition(f' id="{ident}">')[2].partition("</script>")[0]
@@ -85,8 +75,8 @@ def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
 
 def told(page: str, key: str) -> dict[str, Any]:
     """The transcript of a run, as the page's script reads it."""
-    ((cell, told),) = [(run[0], run[7]) for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
-    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]] if told else {}
+    (cell,) = [run[0] for run in data_of(page, "run-index")["runs"] if run[2] == key[:12]]
+    found: dict[str, Any] = data_of(page, f"cell-{cell}")[key[:12]]
     return found
 
 
@@ -100,7 +90,7 @@ def test_the_same_results_give_the_same_bytes(results: Results, page: str) -> No
 
 
 def test_each_cell_of_the_heat_map_has_its_rate_and_leads_to_its_runs(page: str) -> None:
-    """Scenarios stand under their pack; the control, which all pass, is in no mean of it."""
+    """Scenarios stand under their pack."""
     table = page.partition('<table class="heat"')[2].partition("</table>")[0]
     head, *rows = [
         re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.replace("<wbr>", "").split("<tr>")[1:]
@@ -109,7 +99,6 @@ def test_each_cell_of_the_heat_map_has_its_rate_and_leads_to_its_runs(page: str)
     assert [row[0] for row in rows] == [
         *("pack reference", "happy_path", "partial_success_failure", "chat_only"),
     ]
-    assert rows[0][1:4] == ["mean 100%", "mean 100%", "mean 0%"]
     skipping = rows[2][5]
     assert "100% (34.2 to 100 %): 2 passed without the hard part" in skipping
     assert re.match(r'<a href="#cell=[0-9a-f]{12}">', skipping)
@@ -145,22 +134,7 @@ def test_runs_of_one_task_that_went_otherwise_are_listed_in_pairs(tmp_path: Path
     assert re.search(r'href="#runs=[0-9a-f]{12},[0-9a-f]{12}"', pairs)
 
 
-def test_some_runs_alone_can_be_told_the_failures_first(
-    results: Results, trials: tuple[Trial, ...], page: str
-) -> None:
-    failed = {one.key[:12] for one in trials if one.outcome == "fail"}
-    some = report_page(results, len(failed))
-    chosen = {run[2] for run in data_of(some, "run-index")["runs"] if run[7]}
-    assert chosen == failed
-    assert f"Of 36 runs, {len(failed)} are told turn by turn, failures first." in some
-    assert len(some) < len(page)
-    assert "All runs are told turn by turn." in page
-
-
-def test_texts_are_shortened_until_all_runs_fit(
-    results: Results, trials: tuple[Trial, ...], plan: EvalPlan
-) -> None:
-    assert 'id="cell-' not in report_page(results, 0), "no transcripts can be asked for"
+def test_texts_are_shortened_until_all_runs_fit(trials: tuple[Trial, ...], plan: EvalPlan) -> None:
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 4_000)))
     long: Json = {"opening": [["user", {"cut": text, "more": 5_000}]]}
     elements, longest = run_data(trials, plan, {one.key: long for one in trials}, "results", limit=80_000)
@@ -191,20 +165,3 @@ def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
     page = report_page(Results.open(recorded(tmp_path, plan_with("m", scenarios=["happy_path"]), [])))
     Nested(page)
     assert "Incomplete (runs not made: 1, void: 0)" in page
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize(("mode", "ink"), [(0, "#1b1f24"), (1, "#e8ecf1")], ids=["light", "dark"])
-def test_every_rate_can_be_read(mode: int, ink: str, page: str) -> None:
-    shades = re.findall(r"td\.heat\d+\{background:(#[0-9a-f]{6})\}", page)
-    assert len(shades) == 22
-    for shade in shades[11 * mode : 11 * mode + 11]:
-        dark, light = sorted((luminance(ink), luminance(shade)))
-        assert (light + 0.05) / (dark + 0.05) >= 7

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.servers.chat_server import replying, serving
 from toolreel import FileJournal, LoopConfig, Plan, Ports, PythonTools, run, speak, tool
 from toolreel._cli import check_command, from_command
 from toolreel._internal import EvalPlanError
-from toolreel.cassette import use_cassette
 from toolreel.evals import (
     Results,
     evaluate,
@@ -79,9 +74,8 @@ def test_a_session_without_tools_makes_no_scenario(tmp_path: Path) -> None:
 def test_a_cassette_of_another_client_needs_no_journal(tmp_path: Path) -> None:
     folder = CASSETTES / "evals" / "weak" / "cassettes"
     cassette = next(path for path in sorted(folder.rglob("one_after_another*.yaml")) if "/raw/" in str(path))
-    said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps", "--json")
+    said = made(cassette, "--out", tmp_path / "it.toml", "--name", "lamps")
     assert said.exit_code == 0, said.stderr
-    assert json.loads(said.stdout)["scenario"] == "lamps"
     proof = check(tmp_path / "it.toml")
     assert proof.exit_code == 1
     assert "good: fail" in proof.stdout, "its answer looks like a call"
@@ -186,42 +180,6 @@ def test_a_name_is_checked(tmp_path: Path) -> None:
         run(silent, Ports(ScriptedEndpoint([saying("x")]), tools), journal=journal)
     with pytest.raises(EvalPlanError, match="the user said nothing"):
         scenario_of_session(tmp_path / "it.journal.jsonl")
-
-
-PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
-LOOK: Json = {
-    "type": "function",
-    "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}},
-}
-
-
-def talk(client: httpx.Client, url: str, content: Json) -> None:
-    """One tool loop of a client that is not toolreel."""
-    messages: list[Json] = [{"role": "user", "content": content}]
-    for _ in range(2):
-        asked = {"model": "m", "messages": messages, "tools": [LOOK]}
-        message = client.post(f"{url}/chat/completions", json=asked).json()["choices"][0]["message"]
-        messages.append(message)
-        messages += [
-            {"role": "tool", "tool_call_id": call["id"], "content": '{"seen": 4}'}
-            for call in message.get("tool_calls") or ()
-        ]
-
-
-def test_the_last_run_with_tools_is_taken_or_the_one_that_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "any.yaml"
-    picture: Json = {"type": "image_url", "image_url": {"url": PIXEL}}
-    replies = [calling(("look", {"at": "it"})), saying("There are 4.")]
-    with (
-        serving(*map(replying, (*replies, *replies))) as server,
-        use_cassette(path, mode="record") as session,
-        httpx.Client(transport=session.transport(httpx.HTTPTransport())) as client,
-    ):
-        talk(client, server.url, "How many?")
-        talk(client, server.url, [{"type": "text", "text": "And here?"}, picture])
-    last, _ = scenario_of_session(path, "last")
-    first, _ = scenario_of_session(path, "first", number=1)
-    assert (first["user"], last["user"]) == (["How many?"], ["And here?"])
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -49,7 +49,7 @@ def judged(out: Path) -> tuple[GateResult, ...]:
 
 def test_a_row_has_the_fields_of_the_reference(tmp_path: Path) -> None:
     records = [
-        *runs("raw", "pffff"),
+        *runs("raw", "pff"),
         *runs("raw", "p", "chat_only"),
         replace(runs("production", "x")[0], cassette="cassettes/x.yaml"),
         record("void", cell(strategy="production"), 2, status=429, hint="Z: slow down", asked=()),
@@ -61,11 +61,11 @@ def test_a_row_has_the_fields_of_the_reference(tmp_path: Path) -> None:
         "trials": 3,
     }
     tree, results, _ = summed(recorded(tmp_path, plan_with(CELL.model, **axes), records))
-    assert (tree["runs"], tree["ok"], tree["valid"], tree["void"]) == (9, 3, 7, 1)
-    assert (tree["complete"], tree["missing"]) == (False, 5), "surplus trials fill no gap"
+    assert (tree["runs"], tree["ok"], tree["valid"], tree["void"]) == (7, 3, 5, 1)
+    assert (tree["complete"], tree["missing"]) == (False, 5)
     raw, production = tree["models"]
     assert (raw["model"], raw["model_base"], raw["strategy"]) == ("vendor/model:raw", "vendor/model", "raw")
-    assert (raw["runs"], raw["ok"], raw["tool_runs"], raw["tool_ok"]) == (6, 2, 5, 1)
+    assert (raw["runs"], raw["ok"], raw["tool_runs"], raw["tool_ok"]) == (4, 2, 3, 1)
     assert (raw["control_runs"], raw["control_ok"], raw["control_ok_rate"]) == (1, 1, 1.0)
     assert (production["control_ok_rate"], production["control_ms_p95"]) == (None, 0)
     passed, void, unsupported = production["run_results"]
@@ -79,7 +79,7 @@ def test_a_row_has_the_fields_of_the_reference(tmp_path: Path) -> None:
     assert unsupported["error_category"] == "NO_TOOL_USE_ENDPOINT"
     by_scenario, by_strategy = (read(results.path / name) for name in FILES[1:])
     assert by_scenario["happy_path"]["errors"] == {
-        "ASSERTION_FAILED": 4,
+        "ASSERTION_FAILED": 2,
         "NO_TOOL_USE_ENDPOINT": 1,
         "RATE_LIMIT": 1,
     }
@@ -304,13 +304,13 @@ def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str
 @pytest.mark.parametrize(
     ("gate", "axes", "told"),
     [
-        (REGRESSION, {}, "can never be decided: production must not be significantly worse than raw"),
-        ({**REGRESSION, "margin": 0.1}, {}, "can never be decided: production must be shown to be at most"),
-        ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is und"),
+        (REGRESSION, {}, r"green in 0 % .*such as: production must not be significantly worse than raw"),
+        ({**REGRESSION, "margin": 0.1}, {}, r"green in 0 % .*such as: production must be shown to be at mo"),
+        ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is not"),
         ({**REGRESSION, "about": "these-scenarios"}, {}, r"green in (9\d|100) %"),
-        ({"metric": "lower_bound", "at_least": 0.85}, {}, "can never pass: lower_bound of all runs has to"),
+        ({"metric": "lower_bound", "at_least": 0.85}, {}, "green in 0 % .*such as: lower_bound of all runs"),
         ({"metric": "rate", "at_least": 0.5}, {}, r"green in (9\d|100) %"),
-        ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "can never be decided"),
+        ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "green in 0 %"),
     ],
 )
 def test_before_the_runs_each_gate_is_told_its_fate(

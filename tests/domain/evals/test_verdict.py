@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.evals_values import worked
 from toolreel_core._conversation import UserMessage
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import Json
 from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
@@ -261,48 +260,6 @@ def test_other_categories_have_an_alias_of_their_own() -> None:
     assert alias_of("wire.history_refused", 413) == "REQUEST_TOO_LARGE"
 
 
-JSON: st.SearchStrategy[Json] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["error", "metadata", "raw", "message", "provider_name"]), inner, max_size=3
-        )
-    ),
-)
-
-
-def from_provider(raw: Json, name: Json = "Acme") -> Json:
-    return {"error": {"metadata": {"provider_name": name, "raw": raw}}}
-
-
-@pytest.mark.parametrize(
-    ("body", "hint"),
-    [
-        (from_provider('{"error":{"message":"No."}}'), "Acme: No."),
-        (from_provider({"error": {"message": "No."}}), "Acme: No."),
-        (from_provider('{"message":"Top."}'), "Acme: Top."),
-        (from_provider('{"error":"Bare."}'), "Acme: Bare."),
-        (from_provider('{"code":7}'), 'Acme: {"code":7}'),
-        (from_provider('"quoted"'), 'Acme: "quoted"'),
-        (from_provider("plain words"), "Acme: plain words"),
-        (from_provider("[1]"), "Acme: [1]"),
-        (from_provider(None), "Acme"),
-        (from_provider(7), "Acme"),
-        (from_provider("No.", name=7), "No."),
-        (from_provider("", name=" "), ""),
-        (canonical(from_provider("No.")), "Acme: No."),
-        ({"error": "No."}, ""),
-        ("<html>", ""),
-        (None, ""),
-        ([], ""),
-    ],
-)
+@pytest.mark.parametrize(("body", "hint"), worked("hint"))
 def test_a_hint_is_provider_and_message_as_far_as_they_are_there(body: Json, hint: str) -> None:
     assert provider_hint(body) == hint
-
-
-@given(JSON)
-def test_any_body_has_a_hint(body: Json) -> None:
-    assert isinstance(provider_hint(body), str)
-    assert isinstance(provider_hint(from_provider(body)), str)

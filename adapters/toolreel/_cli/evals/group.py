@@ -11,10 +11,10 @@ from toolreel._cli.main import LazyCommand, LazyGroup
 _COMMANDS: Final = (
     LazyCommand("bisect", "evals.replay", "Find the settings that turn lost runs into won ones."),
     LazyCommand("compare", "evals.summarize", "Compare two evaluations, or two strategies of one."),
-    LazyCommand("export", "evals.report", "Write an evaluation in another program's format."),
+    LazyCommand("export", "evals.summarize", "Write the runs for another program."),
     LazyCommand("promote", "evals.replay", "Make a regression test of a recorded run."),
     LazyCommand("replay", "evals.replay", "Replay recorded runs, and judge them again."),
-    LazyCommand("report", "evals.report", "Show the results as one HTML page."),
+    LazyCommand("report", "evals.summarize", "Show the results as one HTML page."),
     LazyCommand("run", "evals.run", "Make the runs of a plan, or those that are missing."),
     LazyCommand(
         "scenario", "evals.scenario", "Write scenarios of your own, prove them, make them of recordings."

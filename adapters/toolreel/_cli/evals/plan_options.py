@@ -14,11 +14,11 @@ import click
 
 from toolreel._cli.console import complain
 from toolreel._cli.errors import USAGE
-from toolreel._cli.options import catalogue_option, header_option, parse_settings
+from toolreel._cli.options import header_option, parse_settings
 from toolreel._internal import EvalPlanError
-from toolreel_core._errors import ConfigError, ToolreelError
+from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Tree, merged
-from toolreel_core.evals import SETTINGS, Setting, comma_separated, json_object
+from toolreel_core.evals import SETTINGS, Setting
 
 _Result = TypeVar("_Result")
 
@@ -26,9 +26,8 @@ _Result = TypeVar("_Result")
 _FLAGS: Final = {
     f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
 }
-"""By the names of their parameters."""
 _NUMBERS: Final = {"count": int, "number": float, "seconds": float}
-_OTHERS: Final = ("plan_path", "plan_settings", "plan_headers", "catalogues")
+_OTHERS: Final = ("plan_path", "plan_settings", "plan_headers")
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -40,7 +39,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     @wraps(command)
     def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
         given = {setting: options.pop(name) for name, setting in _FLAGS.items()}
-        path, settings, variables, catalogues = (options.pop(name) for name in _OTHERS)
+        path, settings, variables = (options.pop(name) for name in _OTHERS)
         try:
             from toolreel.evals import planned
 
@@ -56,7 +55,6 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
                 reduce(merged, (tables, headers, _of_flags(given))),
                 environ=os.environ,
                 flags={setting.path: setting.option for setting in _FLAGS.values()},
-                catalogues=catalogues,
             )
         except ToolreelError as error:
             complain(str(error))
@@ -74,7 +72,6 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
             metavar="KEY=VALUE",
             help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
         ),
-        catalogue_option,
     ]
     decorated: Callable[..., _Result] = with_plan
     for decorate in reversed(decorators):  # so that help lists them in this order
@@ -88,37 +85,18 @@ def _option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], C
         switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
         return click.option(switch, name, **typed)
     # Words may come in one option or in several: otherwise all but the last would be lost.
-    typed["multiple"] = setting.kind in {"words", "names"}
-    if setting.choices:
-        typed["type"] = click.Choice(setting.choices)
-    elif number := _NUMBERS.get(setting.kind):
+    typed["multiple"] = setting.kind == "words"
+    if number := _NUMBERS.get(setting.kind):
         typed["type"] = number
     else:
-        typed["metavar"] = setting.metavar or ("JSON" if setting.kind == "object" else "WORDS")
+        typed["metavar"] = setting.metavar or "WORDS"
     return click.option(setting.option, name, **typed)
 
 
 def _of_flags(given: Mapping[Setting, Any]) -> Tree:
     tree: Tree = {}
-    # Whole objects first, so that the options of single keys override them.
-    for setting in sorted(given, key=lambda setting: setting.kind != "object"):
-        value = given[setting]
-        if value is None or value == ():
-            continue
-        match setting.kind:
-            case "names":
-                value = [*value]
-            case "words" if setting.path[0] == "request_overrides":  # sent as it is, so a list
-                words = comma_separated(",".join(value))
-                value = [] if setting.option == "--transforms" and words == ("none",) else [*words]
-            case "words":
-                value = ",".join(value)
-            case "object":
-                try:
-                    value = json_object(value)
-                except ConfigError as error:
-                    raise EvalPlanError(f"{setting.option}: {error}") from None
-            case _:
-                pass
-        tree = merged(tree, setting.placed(value))
+    for setting, value in given.items():
+        if value not in (None, ()):
+            text = ",".join(value) if isinstance(value, tuple) else value
+            tree = merged(tree, setting.placed(setting.parsed(text) if isinstance(text, str) else text))
     return tree

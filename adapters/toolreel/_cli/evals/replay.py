@@ -9,7 +9,7 @@ import click
 
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, reporting, say
-from toolreel._cli.evals.summarize import show_tables
+from toolreel._cli.evals.summarize import folder_argument, show_tables
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Results,
@@ -30,10 +30,6 @@ _REPLAY_EPILOG: Final = (
 )
 _PROMOTE_EPILOG: Final = (
     "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
-)
-
-folder_argument = click.argument(
-    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 
 
@@ -131,7 +127,6 @@ def bisect_command(folder: Path, keys: tuple[str, ...], first: str, second: str,
 def _rejudge(
     results: Results, keys: tuple[str, ...], strategy: str, first: str = "", *, as_machine: bool
 ) -> int:
-    """Show recorded replies under another strategy."""
     with err.status("Replaying the runs"):
         found = [*rejudged(results, plan_of_header(results.header), strategy, first, keys)]
     tree = rejudged_tree(found, strategy, first)
@@ -152,9 +147,8 @@ def _rejudge(
     help="Directory of the test; created if it does not exist.",
 )
 @click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
-@json_option
 @reporting
-def promote_command(folder: Path, key: str, target: Path, name: str, as_machine: bool) -> int:
+def promote_command(folder: Path, key: str, target: Path, name: str) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. The test is written beside an evaluation of the run alone.
@@ -165,8 +159,6 @@ def promote_command(folder: Path, key: str, target: Path, name: str, as_machine:
     """
     results = Results.open(folder)
     test, verdict = promote(results, plan_of_header(results.header), key, target, name)
-    if as_machine:
-        return say({"test": str(test), "result": verdict.result, "category": verdict.category})
     out.print(printable(f"{test} asserts: {verdict.result} {verdict.category}".rstrip()))
     out.print(printable(f"pytest {test}"))
     return 0

@@ -1,40 +1,176 @@
-"""``toolreel eval run``: make the runs of a plan that are missing."""
+"""``toolreel eval run``: make the runs of a plan that are missing, and show their progress on stderr."""
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Final
 
 import click
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
-from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.console import err, labelled, out, printable, withhold
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
 from toolreel._cli.evals.plan_options import plan_options
-from toolreel._cli.evals.progress import EvaluationProgress, connect_with_notices
+from toolreel._cli.options import NO_PRESETS
 from toolreel._internal import MissingExtra, counted
-from toolreel._secrets import shown_url
-from toolreel.evals import sharded, strategy_differences
+from toolreel._secrets import key_notice, shown_url
+from toolreel.evals import sharded
 from toolreel_core.evals import (
     CONTROL_RUN,
     TOOL_RUN,
     Endpoint,
     Estimate,
     EvalPlan,
+    Record,
     acceptance,
     estimate_cost,
     incompleteness,
     kind_of,
+    strategy_differences,
 )
 
 if TYPE_CHECKING:
-    from toolreel.evals import EvaluationOutcome
+    from toolreel.evals import Connection, EvaluationOutcome, ExistingRuns, Spending
+
+
+def connect_with_notices(plan: EvalPlan) -> Connection:
+    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
+
+    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
+        scripts
+    """
+    from toolreel.evals import connect
+
+    connection = connect(plan)
+    withhold(connection.secrets)
+    if all(map(kind_of, plan.models)):
+        return connection
+    keys = [each.api_key_env for each in plan.endpoints.values()]
+    keys += [name for each in plan.endpoints.values() for _, name in each.headers_env]
+    for name in dict.fromkeys(keys):
+        if notice := key_notice(name, os.environ.get(name, "")):
+            err.print(notice, style="yellow")
+    unnamed = not all(each.provider for each in plan.endpoints.values())
+    if unnamed and any(each.defaults for each in plan.strategies):
+        err.print(NO_PRESETS, style="yellow")
+    return connection
+
+
+_WORDS: Final = {
+    "pass": "OK",
+    "pass_unexercised": "OK*",
+    "fail": "FAIL",
+    "unsupported": "UNSUPPORTED",
+    "void": "VOID",
+}
+_REASON_LENGTH: Final = 120
+
+
+class EvaluationProgress:
+    """Watches an evaluation of a plan.
+
+    :param lines: whether each run has a line, on a terminal too
+    :param quiet: whether nothing is shown at all but what Ctrl-C does
+    """
+
+    def __init__(self, plan: EvalPlan, *, lines: bool, quiet: bool = False) -> None:
+        self._total, self._max_cost = plan.count, plan.budget.max_cost
+        self._quiet = quiet
+        self._lines = (lines or not err.is_terminal) and not quiet
+        self._results: Counter[str] = Counter()
+        self.interrupted = False
+        self._spending: Spending | None = None
+        columns = (
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            # On a narrow terminal only its end is cut.
+            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
+        )
+        shown = err.is_terminal and not err.is_dumb_terminal and not quiet
+        self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not shown)
+        self._task = self._bar.add_task("waiting for the first run", total=self._total)
+
+    def found(self, found: ExistingRuns, /) -> None:
+        """Print how many runs exist already."""
+        self._spending = found.spending
+        self._bar.update(self._task, completed=len(found.ended))
+        if not self._quiet and (found.ended or found.void):
+            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
+            parts += [f"{found.void} are void and made again"] if found.void else []
+            err.print("; ".join(parts))
+
+    def ended(self, record: Record, /) -> None:
+        """Count a run, and print its result."""
+        cell, verdict = record.cell, record.verdict
+        self._results[verdict.result] += 1
+        if self._lines:
+            done = int(self._bar.tasks[0].completed) + 1
+            names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
+            why = ": ".join((verdict.category, *verdict.reasons[:1]))
+            why = why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
+            style = {"pass": "green", "fail": "red", "void": "yellow"}.get(verdict.result, "")
+            line = (
+                f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
+                f"trial {record.trial} {record.ms} ms  {why}"
+            )
+            err.print(printable(line.rstrip()), style=style)
+        self._bar.update(self._task, advance=1, description=self.status_text)
+
+    @contextmanager
+    def watching(self) -> Generator[Event]:
+        """Show the progress; Ctrl-C sets the event and lets runs in flight end, a second one aborts them."""
+        stop = Event()
+
+        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            stop.set()
+            self.interrupted = True
+            err.print(
+                "Stopping: what is under way still ends; Ctrl-C again gives it up. "
+                "The same command goes on from there."
+            )
+
+        before = signal.signal(signal.SIGINT, interrupted)
+        try:
+            with self._bar:
+                yield stop
+        except KeyboardInterrupt:
+            err.print("Given up; every run that had ended is kept.")
+            sys.exit(INTERRUPTED)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @property
+    def status_text(self) -> str:
+        """Counts, and what all runs have cost, those made before too."""
+        counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
+        cost = self._spending.cost if self._spending else 0
+        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
+        return counts + (f", cost {cost:.6g}{limit}" if cost else "")
 
 
 _DIGEST = 12
-"""Hexadecimal digits of a digest that are printed."""
 
 
 def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
@@ -89,7 +225,6 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
 
 
 def _server(endpoint: Endpoint) -> str:
-    """Where requests would go, and with which key."""
     header = endpoint.api_key_header
     where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
@@ -130,11 +265,8 @@ _EPILOG = (
     "130 stopped with Ctrl-C."
 )
 _SHOWN = 3
-"""Failures that are listed."""
 _DETAILS = 2
 """The verbosity from which each run has a line."""
-_KEY = 12
-"""Hexadecimal digits of a key that identify a run."""
 
 
 @click.command("run", epilog=_EPILOG)
@@ -150,13 +282,11 @@ _KEY = 12
     is_flag=True,
     help="Show the runs, configurations, estimated cost and power of the plan; nothing is sent.",
 )
-@click.option("--no-cassettes", is_flag=True, help="Record no cassettes; these runs cannot be replayed.")
 @click.option(
     "--shard",
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A line for each run, on a terminal too.")
 @plan_options
 @json_option
 @reporting
@@ -164,9 +294,7 @@ def run_command(
     plan: EvalPlan,
     folder: Path | None,
     dry_run: bool,
-    no_cassettes: bool,
     shard: str | None,
-    verbose: bool,
     as_machine: bool,
 ) -> int:
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
@@ -189,9 +317,9 @@ def run_command(
     level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
-    progress = EvaluationProgress(plan, lines=verbose or level >= _DETAILS, quiet=not level)
+    progress = EvaluationProgress(plan, lines=level >= _DETAILS, quiet=not level)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
-        outcome = evaluate(plan, folder, connection, None, progress, stop, cassettes=not no_cassettes)
+        outcome = evaluate(plan, folder, connection, None, progress, stop)
     try:
         from toolreel.evals import Results, write_summaries
 
@@ -211,7 +339,6 @@ def run_command(
                 "complete": outcome.complete,
                 "shard": str(plan.shard or ""),
                 "stopped": outcome.stopped,
-                "first_failed": [record.key for record in progress.failed],
             }
         )
     else:
@@ -224,7 +351,6 @@ def run_command(
 
 
 def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress, *, quiet: bool) -> None:
-    """What the evaluation came to, and what can be done next."""
     if outcome.stopped:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
     for why in outcome.without_cassette[:_SHOWN]:
@@ -246,10 +372,3 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
     if outcome.plan.shard:
         following = f"toolreel eval summarize {place} ... --out DIR  # with the other shards"
     labelled(out, "next", following)
-    failed = [
-        f"toolreel eval replay {place} {record.key[:_KEY]}  # {record.cell.model}, {record.cell.scenario}: "
-        f"{record.verdict.category}"
-        for record in progress.failed[:_SHOWN]
-    ]
-    if failed:
-        labelled(out, "failed", "\n".join(failed))

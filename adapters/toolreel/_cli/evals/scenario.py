@@ -27,17 +27,8 @@ from toolreel_core._jsontext import Json
 
 @click.command("new", short_help="Write a commented scenario to start from.")
 @click.argument("name", metavar="NAME")
-@click.option(
-    "--out",
-    "path",
-    default=None,
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where to write it; NAME.toml by default.",
-)
-@json_option
 @reporting
-def new_command(name: str, path: Path | None, as_machine: bool) -> int:
+def new_command(name: str) -> int:
     """Write NAME.toml: a scenario with everything that one can have, explained line by line.
 
     NAME may be the file itself, such as scenarios/refund.toml. It passes `toolreel eval scenario check` as it
@@ -46,12 +37,8 @@ def new_command(name: str, path: Path | None, as_machine: bool) -> int:
     \b
     toolreel eval scenario new refund
     """
-    if name.endswith(".toml"):
-        path, name = path or Path(name), Path(name).stem
-    file = path or Path(f"{name}.toml")
-    write_new(file, template(name))
-    if as_machine:
-        return say({"scenario": name, "file": str(file)})
+    file = Path(name if name.endswith(".toml") else f"{name}.toml")
+    write_new(file, template(file.stem))
     place = quote(str(file))
     out.print(printable(f"{file} is written."))
     labelled(
@@ -127,7 +114,6 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
 )
 @preset_options
 @settings_option("How the replies of a cassette without a journal are read; may be repeated.")
-@json_option
 @reporting
 def from_command(
     recording: Path,
@@ -136,7 +122,6 @@ def from_command(
     number: int | None,
     presets: PresetChoice,
     settings: tuple[str, ...],
-    as_machine: bool,
 ) -> int:
     """Make a scenario of RECORDING: a cassette (NAME.yaml, of any client) or a journal (NAME.journal.jsonl).
 
@@ -155,8 +140,6 @@ def from_command(
     file = path or Path(f"{tree['name']}.toml")
     about = (f"Made of {recording.name}, without what is null, and without images and files of the user.",)
     write_new(file, scenario_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
-    if as_machine:
-        return say({"scenario": tree["name"], "file": str(file), "decide": [*decisions]})
     out.print(printable(f"{file} is written."))
     for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")

@@ -8,9 +8,9 @@ const explorer = (() => {
     number, name, values: Object.fromEntries(axes.map((axis, at) => [axis, values[at]])), runs: [],
   }));
   const valuesOf = Object.fromEntries(axes.map((axis) => [axis, [...new Set(cells.map((cell) => cell.values[axis]))]]));
-  const runs = index.runs.map(([cell, trial, name, result, category, reason, hint, told, recorded], number) => {
+  const runs = index.runs.map(([cell, trial, name, result, category, reason, hint, recorded], number) => {
     const run = {
-      number, name, trial, result, told, recorded, cell: cells[cell],
+      number, name, trial, result, recorded, cell: cells[cell],
       category: index.texts[category], reason: index.texts[reason], hint: index.texts[hint],
     };
     run.words = [name, ...Object.values(run.cell.values), result, index.results[result], run.category, run.reason]
@@ -108,8 +108,7 @@ const explorer = (() => {
   };
 
   const toldOf = async (run) => {
-    const all = run.told ? await packed(`cell-${run.cell.number}`) : null;
-    return all?.[run.name] ?? { problem: "it is not among the transcripts of this page; its command replays it" };
+    return (await packed(`cell-${run.cell.number}`))[run.name];
   };
   const verdictOf = (run) => [
     el("p", {}, resultOf(run), run.category ? ` ${run.category}` : null),

@@ -17,7 +17,7 @@ from toolreel._secrets import shown_url
 from toolreel.evals._replay import rerun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._summary.trial_table import trial_row
+from toolreel.evals._summary.summary_files import trial_row
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core.evals import (
@@ -30,7 +30,6 @@ from toolreel_core.evals import (
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-"""Characters that are replaced in file names."""
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:

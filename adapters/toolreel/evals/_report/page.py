@@ -7,13 +7,16 @@ results give the same bytes.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, groupby
+from pathlib import Path
 from typing import Final
 
-from toolreel._internal import asset, framed
+from toolreel._driver import describe_outcome
+from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
+from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
-from toolreel.evals._configuration_differences import strategy_differences
+from toolreel.evals._replay import rerun
 from toolreel.evals._report.rendering import (
     Content,
     Link,
@@ -23,37 +26,149 @@ from toolreel.evals._report.rendering import (
     percent,
     without_usual,
 )
-from toolreel.evals._report.run_data import LONGEST, cell_name, run_data, transcript_of
-from toolreel.evals._report.tables import flips_table, head_lines, split_words, summary_tables
+from toolreel.evals._report.tables import RESULTS, flips_table, head_lines, split_words, summary_tables
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
 from toolreel.evals._summary.gates import GateResult, plan_results
 from toolreel.evals._summary.totals import (
+    AXES,
     answer,
-    counted,
     findings_of,
     grouped,
     pairs_of,
     warnings,
 )
-from toolreel_core._jsontext import Json
+from toolreel_core._conversation import shown_content, wire_tree
+from toolreel_core._errors import ToolreelError
+from toolreel_core._jsontext import Json, Tree, as_tree, chain
+from toolreel_core._protocol import ReplyRead
 from toolreel_core.evals import (
+    Cell,
     EvalPlan,
+    ObservedTurn,
+    Record,
     Trial,
     acceptance,
     incompleteness,
+    strategy_differences,
 )
 
+LONGEST: Final = 4_000
+
+
+def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
+    """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
+    try:
+        rerun_of = rerun(record, plan, folder)
+    except ToolreelError as error:
+        # Files are named from the results on: where these are is no matter of a page that is passed on.
+        problem = str(error).replace(f"{folder}/", "")
+        empty: dict[str, Json] = {"opening": [], "turns": [], "ending": "", "attempt": 1}
+        return as_tree(shortened({**empty, "problem": problem}, LONGEST))
+    ended, evidence = rerun_of.run, rerun_of.evidence
+    words, _ = describe_outcome(evidence.outcome)
+    answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
+    seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
+    whole: dict[str, Json] = {
+        "opening": [[wire_tree(each)["role"], shown_content(each)] for each in ended.state.plan.messages],
+        "turns": [_turn_data(turn, seen.get(turn.number)) for turn in story(ended)],
+        "ending": f"{evidence.outcome.name}: {words}",
+        "attempt": len(record.attempts),
+        "problem": "",
+    }
+    return as_tree(shortened(whole, LONGEST))
+
+
+def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
+    """One request and what came of it, what the loop mended and decided, and what the user said before it."""
+    calls: list[Json] = [
+        {
+            **{name: getattr(call, name) for name in ("name", "arguments", "ok", "result")},
+            "codes": [*call.codes],
+        }
+        for call in (seen.calls if seen else ())
+    ]
+    return {
+        "number": turn.number,
+        "text": seen.text if seen else "",
+        "finish": seen.finish if seen else "",
+        "tokens": f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out" if seen else "",
+        "remarks": [
+            *(f"changed: {name}" for name in turn.quirks),
+            *(f"mended: {code}" for code in turn.repairs),
+            *(f"noticed: {code}" for code in turn.notices),
+            *(f"{name} needs approval" for name in turn.approvals),
+            *turn.remarks,
+        ],
+        "said": [*turn.said],
+        "calls": calls,
+    }
+
+
+LIMIT: Final = 14_000_000
+"""Bytes of all transcripts; above it, their texts are shortened until they fit."""
+_SHORTER: Final = (1_000, 240, 60)
+_REASON: Final = 300
+_DIGITS: Final = 12
+"""Of a key or a digest, for the name of a run or a cell in links and commands."""
+
+
+def cell_name(cell: Cell) -> str:
+    """The name of a cell in links; the same on every page of the same plan."""
+    return chain("report cell", *cell.axes)[:_DIGITS]
+
+
+def run_data(
+    made: Sequence[Trial], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str, limit: int = LIMIT
+) -> tuple[tuple[str, ...], int]:
+    """The elements of a page that hold its runs, and how many characters of a text are kept at most.
+
+    :param transcripts: by the key of their run
+    :param folder: what commands call the directory of the results
+    """
+    cells = grouped(made, lambda one: one.cell)
+    told: list[Json] = [{one.key[:_DIGITS]: transcripts[one.key] for one in rows} for rows in cells.values()]
+    longest, texts = LONGEST, list[str]()
+    for longest in (LONGEST, *_SHORTER):
+        texts = [packed(shortened(each, longest)) for each in told]
+        if sum(map(len, texts)) <= limit:
+            break
+    index = json_element("run-index", _index_data(cells, plan, folder))
+    packs = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts))
+    return (index, *packs), longest
+
+
+def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: str) -> dict[str, Json]:
+    """Texts are named by numbers, since most of them are in many runs."""
+    axes = ("scenario", *AXES)
+    texts: dict[str, int] = {}
+    runs: list[Json] = []
+    for at, rows in enumerate(cells.values()):
+        for one in rows:
+            said = (
+                texts.setdefault(text if len(text) <= _REASON else f"{text[:_REASON]} …", len(texts))
+                for text in (one.category, one.reason, one.hint)
+            )
+            runs.append([at, one.trial, one.key[:_DIGITS], one.outcome, *said, int(bool(one.cassette))])
+    names: list[Json] = [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells]
+    return {
+        "folder": folder,
+        "axes": [*axes],
+        "packs": {each.name: each.pack for each in plan.scenarios},
+        "results": {str(name): words for name, words in RESULTS.items()},
+        "cells": names,
+        "runs": runs,
+        "texts": [*texts],
+    }
+
+
 _SCRIPTS: Final = ("transcripts.js", "explorer.js")
-_NEED: Final = ("fail", "pass_unexercised", "void", "unsupported", "pass")
-"""Results, those of runs that are most worth reading first."""
 
 
-def report_page(results: Results, max_runs: int | None = None) -> str:
+def report_page(results: Results) -> str:
     """The whole page.
 
-    :param max_runs: how many runs are told turn by turn, failures first; all, if it is left out
     :raises ResultsError: if the results cannot be read
     :raises ConfigError: if the plan names something that has gone
     """
@@ -61,21 +176,13 @@ def report_page(results: Results, max_runs: int | None = None) -> str:
     trials = results.trials(plan)
     made = [one for one in trials if one.key]
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
-    need = sorted(made, key=lambda one: (_NEED.index(one.outcome), one.trial))
-    keys = {one.key for one in need[:max_runs]}
     told: dict[str, Json] = {
-        record.key: transcript_of(record, plan, results.path)
-        for record in results.records()
-        if record.key in keys
+        record.key: transcript_of(record, plan, results.path) for record in results.records()
     }
     elements, longest = run_data(made, plan, told, shlex.quote(folder))
     models = [*dict.fromkeys(one.cell.model for one in trials)]
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-    scope = (
-        f"Of {len(made):,} runs, {max_runs:,} are told turn by turn, failures first."
-        if max_runs is not None and max_runs < len(made)
-        else "All runs are told turn by turn."
-    )
+    scope = "All runs are told turn by turn."
     if longest < LONGEST:
         scope += f" Texts are cut after {longest:,} characters, so that the page stays small."
     return framed(
@@ -152,37 +259,29 @@ def _answer_section(
 
 
 def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
-    """Scenarios by tasks, pack by pack: how often each cell passed, and how its runs went."""
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
     cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
     ran = {one.cell.scenario for one in made}
     rows = list[tuple[Content, ...]]()
-    for pack in dict.fromkeys(packs.values()):
-        names = [name for name, of in packs.items() if of == pack and name in ran]
-        of_pack = [
-            rate_of(counted(one for name in names for one in cells.get((name, task), []))) for task in tasks
-        ]
-        if names:
-            means = (f"mean {percent(rate.rate)}" if rate else "-" for rate in of_pack)
-            rows.append(tuple(Link(title, "", "pack") for title in (f"pack {pack}", *means)))
-        for name in names:
-            row = list[Content]()
-            for task in tasks:
-                trials = cells.get((name, task), [])
-                rate, words = rate_of(trials), split_words(trials)
-                shown = f"{percent(rate.rate)} ({rate}): {words}" if rate else words
-                style = f"heat{round(rate.rate * 10)}" if rate else "none"
-                link: Content = (
-                    Link(shown, f"#cell={cell_name(trials[0].cell)}", style) if trials else "not run"
-                )
-                row.append(link)
-            rows.append((name, *row))
+    for pack, names in groupby((name for name in packs if name in ran), packs.get):
+        rows.append((Link(f"pack {pack}", "", "pack"), *[Link("", "", "pack")] * len(tasks)))
+        rows += ((name, *(_heat_cell(cells.get((name, task), [])) for task in tasks)) for name in names)
     note = (
         "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
-        "runs, side by side. The row of a pack has the mean over its scenarios."
+        "runs, side by side."
     )
     # Of a single model, its name is in the title of the page already.
     only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
     heads = (plan.label(task).removeprefix(only) for task in tasks)
     return TextTable("Scenarios", ("scenario", *heads), tuple(rows), (note,))
+
+
+def _heat_cell(trials: Sequence[Trial]) -> Content:
+    if not trials:
+        return "not run"
+    rate, words = rate_of(trials), split_words(trials)
+    link = f"#cell={cell_name(trials[0].cell)}"
+    if rate is None:
+        return Link(words, link, "none")
+    return Link(f"{percent(rate.rate)} ({rate}): {words}", link, f"heat{round(rate.rate * 10)}")

@@ -16,7 +16,6 @@ from toolreel_core._jsontext import Json
 from toolreel_core.evals import Trial
 
 WIDTH: Final = 100
-"""Columns of a terminal that text fits."""
 _LEAST: Final = 20
 """Columns that prose in the last cell of a row has at least."""
 _ERROR_LENGTH: Final = 120
@@ -43,7 +42,6 @@ class TextTable:
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[Content, ...], ...]
-    """Each has as many cells as the head."""
     notes: tuple[str, ...] = ()
 
 
@@ -164,7 +162,6 @@ def _fit_columns(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ..
 
 
 def _column_widths(table: TextTable) -> list[int]:
-    """Those of the cells; a heading of several words wraps."""
     return [
         max(*map(len, head.split()), *(len(printable(_cell_text(cell))) for cell in column), 1)
         for head, *column in zip(table.head, *table.rows, strict=True)

@@ -1,13 +1,14 @@
-"""The tables of a summary and of a comparison, as the terminal, Markdown and the page show them."""
+"""The tables of a summary, of a comparison and of rejudged runs, as terminal, Markdown and page show them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Final
 
 from toolreel._secrets import shown_url
+from toolreel.evals._replay import FATES, Rejudged
 from toolreel.evals._report.rendering import (
     Content,
     Link,
@@ -15,23 +16,23 @@ from toolreel.evals._report.rendering import (
     difference_cells,
     percent,
     rate_cells,
+    rows_of,
     shortened,
     where,
 )
 from toolreel.evals._statistics import pass_hat, rate_of, wilson_bounds
 from toolreel.evals._summary.comparison import Comparison, Flip
 from toolreel.evals._summary.gates import GateResult
+from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import (
     COVERED,
     WORKS,
-    Contrast,
     Findings,
     Pair,
     grouped,
     recommendation,
 )
-from toolreel.evals._summary.trial_table import trial_row
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, category
 
 RESULTS: Final[dict[TrialOutcome, str]] = {
@@ -41,7 +42,6 @@ RESULTS: Final[dict[TrialOutcome, str]] = {
     "unsupported": "unsupported",
     "void": "void",
 }
-"""What each result is called."""
 
 
 def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
@@ -73,7 +73,6 @@ def summary_tables(
     tables = (
         gate_table(gates),
         *(totals_table(what, findings) for what in compared),
-        contrasts_table([each for found in findings.contrasts.values() for each in found]),
         _tasks_table(made),
         _flaky_table(made),
         failures_table(made),
@@ -119,21 +118,6 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     return TextTable(f"{what}, without controls", head, tuple(rows), tuple(notes))
 
 
-def contrasts_table(contrasts: Iterable[Contrast]) -> TextTable:
-    """Pairs of candidates, for scenarios such as these."""
-    rows = tuple(
-        (
-            f"{each.second} over {each.first}",
-            *difference_cells(each.difference, each.difference.p_value),
-            *(str(sum(getattr(cell, what) for cell in each.cells)) for what in ("gained", "lost", "runs")),
-            str(each.difference.scenarios),
-        )
-        for each in contrasts
-    )
-    head = ("difference", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "scenarios")
-    return TextTable("pairs of candidates, for scenarios such as these", head, rows)
-
-
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell.task).items():
@@ -163,7 +147,6 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
 
 
 def _flaky_table(made: Iterable[Trial]) -> TextTable:
-    """The cells of which some trials pass and others fail."""
     rows = []
     for cell, trials in grouped(made, lambda one: one.cell).items():
         rate = rate_of(trials)
@@ -196,17 +179,13 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
     valid = sum(one.valid and other.valid for one, other in found.pairs)
     first, second = found.alone
-    lines: tuple[str, ...] = (
+    return (
         f"first: {found.first}",
         f"second: {found.second}",
         f"compared: {' and '.join(found.axes) or 'two evaluations'}; {valid} valid pairs, "
         f"{len(found.pairs) - valid} void or unsupported, {first} runs only in the first, {second} only in "
         "the second",
     )
-    accepted = [sum(one.accepted for one in side) for side in found.sides]
-    if any(accepted):
-        lines += (f"void and accepted: {accepted[0]} in the first, {accepted[1]} in the second",)
-    return lines
 
 
 def comparison_tables(found: Comparison) -> list[TextTable]:
@@ -246,7 +225,6 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
 
 
 _FLIPS: Final = 24
-"""Pairs that a table lists."""
 
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
@@ -278,7 +256,6 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             "only_second": found.alone[1],
         },
         "lacking": sum(one.lacking for side in found.sides for one in side),
-        "accepted_void": sum(one.accepted for side in found.sides for one in side),
         "rows": [
             {
                 "axis": row.axis or None,
@@ -293,15 +270,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             for row in found.rows
         ],
         **{
-            kind: [
-                {
-                    "scenario": one.cell.scenario,
-                    "trial": one.trial,
-                    "first": trial_row(one),
-                    "second": trial_row(other),
-                }
-                for one, other in found.flips(kind)
-            ]
+            kind: [{"first": trial_row(one), "second": trial_row(other)} for one, other in found.flips(kind)]
             for kind in FLIPS
         },
         "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},
@@ -312,3 +281,68 @@ def split_words(trials: Iterable[Trial]) -> str:
     """How runs went, in words."""
     outcomes = Tally.of(trials).outcomes
     return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])
+
+
+def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
+    """How many runs of each strategy became what under another, and why not all are decided.
+
+    :param first: the strategy that was bisected
+    """
+    for name, group in _group_runs(runs, first).items():
+        fates = Counter(run.fate for run in group)
+        counts = ", ".join(f"{fates[fate]} {fate}" for fate in FATES)
+        yield f"{name} -> {strategy}: {len(group)} runs, {counts}"
+        for why, count in Counter(run.reason for run in group if run.fate == "undecided").most_common():
+            yield f"  undecided because {why}: {count}"
+    if first and not any(run.needed for run in runs):
+        yield f"No run is turned, so no setting of {strategy} is needed by a recorded reply."
+
+
+def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
+    """The settings that turn runs, and the runs that are gained or lost; empty tables are left out."""
+    tables = (_settings_table(runs), _runs_table([run for run in runs if run.fate in {"gained", "lost"}]))
+    return [table for table in tables if table.rows]
+
+
+def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Tree:
+    """The same for machines, with all runs."""
+    return {
+        "to": strategy,
+        "from": {
+            name: {fate: sum(run.fate == fate for run in group) for fate in FATES}
+            for name, group in _group_runs(runs, first).items()
+        },
+        "settings": rows_of(_settings_table(runs)),
+        "runs": rows_of(_runs_table(runs)),
+    }
+
+
+def _group_runs(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
+    groups: dict[str, list[Rejudged]] = {}
+    for run in runs:
+        groups.setdefault(first or run.record.cell.strategy, []).append(run)
+    return groups
+
+
+def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
+    rows = []
+    for run in runs:
+        cell, lost = run.record.cell, run.before if run.fate == "gained" else run.after
+        of_run = run.record.key[:12], run.fate, " ".join(map(str, run.needed)), lost.category if lost else ""
+        trial = cell.scenario, str(run.record.trial), cell.strategy, cell.model
+        rows.append((*of_run, *trial, run.reason))
+    head = ("run", "fate", "settings", "lost by", "scenario", "trial", "replies of", "model", "undecided")
+    return TextTable("runs that are gained or lost", head, tuple(rows))
+
+
+def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
+    """The keys that turn runs, those that turn most first."""
+    alone = Counter(key for run in runs for key in run.alone)
+    together = Counter(key for run in runs if not run.alone for key in run.needed)
+    turned = sum(bool(run.needed) for run in runs)
+    order = sorted({*alone, *together}, key=lambda key: (-alone[key] - together[key], str(key)))
+    rows = tuple(
+        (str(key), key.change or "-", f"{alone[key]}/{turned}", f"{together[key]}/{turned}") for key in order
+    )
+    note = "alone: runs that this setting turns alone; together: runs that need it and others"
+    return TextTable("settings that turn runs", ("setting", "change", "alone", "together"), rows, (note,))

@@ -19,8 +19,8 @@ from toolreel._driver import Endpoint as EndpointPort
 from toolreel._internal import CassetteError, MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
-from toolreel.evals._catalogue import catalogue_digest
 from toolreel.evals._results import Header, recording_of
+from toolreel.evals._runner.scenario_files import catalogue_digest
 from toolreel.evals._runner.trial import Job, RunContext, ScriptedEndpoint, live_tools, recorded_tools
 from toolreel.http import (
     HttpEndpoint,
@@ -45,10 +45,9 @@ except ImportError as error:
 class Connection:
     """How to reach the servers of a plan, shared by all threads."""
 
-    endpoints: Mapping[str, Callable[[Session | None], HttpEndpoint]] = field(repr=False)
+    endpoints: Mapping[str, Callable[[Session], HttpEndpoint]] = field(repr=False)
     """What sends the requests of one run, recorded by its session, by the name of the plan's endpoint."""
     networks: tuple[httpx.BaseTransport, ...]
-    """What is closed at the end."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
     clock: Clock = field(default_factory=SystemClock)
@@ -63,11 +62,10 @@ class Connection:
 
 @contextmanager
 def recorded_context(
-    connection: Connection, job: Job, cassette: Path | None, refused: list[str]
+    connection: Connection, job: Job, cassette: Path, refused: list[str]
 ) -> Generator[tuple[RunContext, Callable[[], bool]]]:
     """The context of one run, and a function that saves its recording and says whether there is one.
 
-    :param cassette: ``None``: nothing is recorded
     :param refused: gets why a run has no cassette that should have one, such as a secret in a reply
     """
     outside = live_tools(job.scenario, job.sample.seed)
@@ -75,11 +73,11 @@ def recorded_context(
         scripted = ScriptedEndpoint(kind, job.scenario.scripts(job.sample.seed))
         yield RunContext(scripted, connection.clock, outside=outside), lambda: False
         return
-    session = Session.of(cassette, "record") if cassette else None
+    session = Session.of(cassette, "record")
 
     def saved() -> bool:
         try:
-            return session is not None and bool(session.save(connection.secrets))
+            return bool(session.save(connection.secrets))
         except CassetteError as error:
             refused.append(str(error))
             return False
@@ -181,5 +179,5 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     return Connection(endpoints, tuple(networks), secrets)
 
 
-def _make_endpoint(shared: httpx.BaseTransport, session: Session | None, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
-    return HttpEndpoint(transport=session.transport(shared) if session else shared, **settings)
+def _make_endpoint(shared: httpx.BaseTransport, session: Session, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
+    return HttpEndpoint(transport=session.transport(shared), **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import re
 import threading
@@ -10,32 +11,157 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import product, zip_longest
+from math import inf
 from pathlib import Path
-from threading import Event
-from typing import Final, Protocol, TypeVar
+from threading import Condition, Event
+from typing import Final, Protocol, TypeAlias, TypeVar
 
+from toolreel._driver import Endpoint
 from toolreel._internal import ResultsError
 from toolreel._secrets import scrubbed_url
-from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.connection import Connection, connect, new_header, recorded_context
-from toolreel.evals._runner.real_tools import check_served
-from toolreel.evals._runner.spending import Spending
-from toolreel.evals._runner.trial import Job, run_job
+from toolreel.evals._runner.scenario_files import check_served
+from toolreel.evals._runner.trial import Job, SendingBy, Stopped, measured, run_job
 from toolreel_core._jsontext import canonical, tree_at
+from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._settings import Price
 from toolreel_core.evals import (
+    Budget,
     Cell,
     EvalPlan,
     Record,
     Retries,
     Sample,
+    SentRequest,
     Trial,
     check_cost_cap,
     incompleteness,
     kind_of,
+    tree_changes,
 )
+
+PriceOf: TypeAlias = Callable[[str, str], Price | None]
+"""What a model costs at an endpoint."""
+
+
+class Spending:
+    """What all attempts of all runs have cost, void ones too; scripts cost nothing.
+
+    It keeps the cost below its cap, reserving what is in flight by its estimate: a request waits while its
+    estimate does not fit beside those in flight, so that the cap is exceeded by one reply at most. None goes
+    out, of any run, once the cap is reached, or a reply has come whose cost is not known.
+
+    :param stop: set at the end of the budget, so that no further run begins
+    """
+
+    def __init__(self, budget: Budget, prices: PriceOf, stop: Event) -> None:
+        self.tokens = 0
+        """Of prompts and completions, as far as the provider counted them."""
+        self.cost = 0.0
+        """In the provider's currency: as reported, or else by the plan's prices."""
+        self._unpriced = 0
+        """Answered requests whose cost is neither."""
+        self._budget, self._prices, self._stop = budget, prices, stop
+        self._held, self._flying = 0.0, 0
+        self._largest = 0.0
+        """Of the replies so far: what one is taken to cost that has no price."""
+        self._changed = Condition()
+
+    def count(self, asked: SentRequest, cell: Cell) -> None:
+        """Add a request that has ended."""
+        with self._changed:
+            self.tokens += asked.prompt_tokens + asked.completion_tokens
+            cost = self._cost_of(asked, cell)
+            self._unpriced += cost is None
+            self.cost += cost or 0.0
+            self._largest = max(self._largest, cost or 0.0)
+            if self.over():
+                self._stop.set()
+
+    def over(self, minutes: float = 0) -> str:
+        """Which cap has been reached or cannot be kept, in words; empty if none.
+
+        :param minutes: since the evaluation began
+        """
+        budget = self._budget
+        if self._unpriced and budget.max_cost is not None:
+            remedy = (
+                'give the model a price in [prices."MODEL"], or leave out budget.max_cost if the server '
+                "counts no tokens"
+            )
+            return f"the cost of {self._unpriced} requests is unknown; {remedy}"
+        caps = (
+            ("cost", self.cost, budget.max_cost),
+            ("tokens", self.tokens, budget.max_tokens),
+            ("minutes", minutes, budget.max_minutes),
+        )
+        for name, used, cap in caps:
+            if cap is not None and used >= cap:
+                return f"the budget is used up: {used:.6g} of {cap:g} {name}"
+        return ""
+
+    def guarded(self, endpoint: Endpoint, cell: Cell) -> Endpoint:
+        """The endpoint of a run, which ends the run with :class:`Stopped` once the cost is at its cap."""
+        return endpoint if kind_of(cell.model) else SendingBy(partial(self._send_guarded, endpoint, cell))
+
+    def _send_guarded(
+        self, endpoint: Endpoint, cell: Cell, effect: SendRequest
+    ) -> ReplyReceived | RequestFailed:
+        """Send a request once it may go out."""
+        price, body = self._prices(cell.model, cell.endpoint), effect.request.body
+        estimate = None
+        if price:
+            most = json.loads(body).get("max_tokens")
+            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
+        reserved = self._reserve_cost(estimate)
+        try:
+            event = endpoint.send(effect)
+            self.count(measured(effect, event), cell)
+            return event
+        finally:
+            with self._changed:
+                self._held -= reserved
+                self._flying -= 1
+                self._changed.notify_all()
+
+    def _reserve_cost(self, estimate: float | None) -> float:
+        """Wait until a request may go out, and reserve what it may cost."""
+        cap = inf if self._budget.max_cost is None else self._budget.max_cost
+        with self._changed:
+            while True:
+                if cap < inf and (self._unpriced or self.cost >= cap):
+                    raise Stopped(self.over())
+                left = cap - self.cost - self._held
+                # As long as nothing has come, a reply without a price may cost anything.
+                wanted = estimate if estimate is not None else self._largest or inf
+                if wanted <= left or not self._flying:
+                    reserved = min(wanted, max(left, 0.0)) if cap < inf else 0.0
+                    self._held += reserved
+                    self._flying += 1
+                    return reserved
+                self._changed.wait()
+
+    def _cost_of(self, asked: SentRequest, cell: Cell) -> float | None:
+        """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
+
+        A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
+        status 200, which nobody bills.
+        """
+        if asked.cost is not None or asked.failure:
+            return asked.cost or 0.0
+        if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
+            return None
+        price = self._prices(cell.model, cell.endpoint)
+        return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
+
+
+_NO_REPLY: Final = ("", "unknown", "error")
+_BYTES: Final = 3
+"""Of a token: few, so that estimates are high."""
+_COMPLETION: Final = 1_000
 
 
 def server_of(plan: EvalPlan, endpoint: str) -> str:
@@ -86,7 +212,6 @@ def ended_in_threads(
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-"""Characters that are replaced in file names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +222,6 @@ class ExistingRuns:
     """Keys of the runs that need not be repeated."""
     void: int
     """Runs that the provider or a budget ended; they are repeated."""
-    accepted: int
-    """Those that are not, because the plan accepts them; they are among the ended ones."""
     spending: Spending
     """What all runs have cost; it goes on counting."""
 
@@ -111,11 +234,9 @@ class EvaluationOutcome:
     trials: tuple[Trial, ...]
     """All of them, made now or before, or missing."""
     made: int
-    """Runs that were made this time."""
     stopped: str = ""
     """Why some were not made; empty if all were, or the caller stopped it."""
     without_cassette: tuple[str, ...] = ()
-    """Why some runs were not recorded."""
 
     @property
     def left(self) -> int:
@@ -157,8 +278,6 @@ def evaluate(
     header: Header | None = None,
     watcher: Watcher | None = None,
     stop: Event | None = None,
-    *,
-    cassettes: bool = True,
 ) -> EvaluationOutcome:
     """Execute all runs of a plan that have not ended yet; call it again to resume.
 
@@ -166,7 +285,6 @@ def evaluate(
     :param connection: how to reach the provider; made from the plan and the environment by default
     :param header: what is stored about this evaluation; plan, versions and the present time by default
     :param stop: once it is set, no further run is started; runs in flight are completed
-    :param cassettes: whether to record each run
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
@@ -187,8 +305,7 @@ def evaluate(
 
         def run_one(job: Job) -> Record:
             cell, name = job.sample.cell, cassette_name(job.sample)
-            cassette = out / name if cassettes else None
-            with recorded_context(opened, job, cassette, refused) as (context, saved):
+            with recorded_context(opened, job, out / name, refused) as (context, saved):
                 record = run_job(job, replace(context, endpoint=spending.guarded(context.endpoint, cell)))
                 server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
                 attempts = tuple(replace(each, base_url=server) for each in record.attempts)
@@ -237,7 +354,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
         elif sample.version != record.version:
             how = " was run with another version of its scenario, or of its scenario file"
         elif sample.key != record.key:
-            changes = configuration_differences(record.configuration, plan.configuration(cell).text)
+            changes = tree_changes(record.configuration, plan.configuration(cell).text)
             how = "\n  ".join((" was run under another configuration:", *changes))
         else:
             continue
@@ -257,8 +374,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
                 f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
                 "now; evaluate into another directory, or give each server a table [endpoints.NAME]"
             )
-    accepted = sum(one.accepted for one in ended)
-    return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), accepted, spending)
+    return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), spending)
 
 
 _ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"

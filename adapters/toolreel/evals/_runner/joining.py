@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal import ResultsError
-from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import (
     Header,
     Results,
@@ -26,7 +25,7 @@ from toolreel.evals._results import (
 )
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import Cell, Record, record_line
+from toolreel_core.evals import Cell, Record, record_line, tree_changes
 
 _MAY_DIFFER: Final = ("plan.options.eval.jobs:", "plan.options.eval.verbosity:")
 """How many runs a machine makes at a time decides about none of them."""
@@ -54,7 +53,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
                 kept[run] = record, source
             elif not void and before != record:
                 cell = record.cell
-                changes = configuration_differences(record_line(before), record_line(record))[:5]
+                changes = tree_changes(record_line(before), record_line(record))[:5]
                 what = f"{cell.model}, {cell.strategy}, {cell.scenario}, trial {record.trial}"
                 lines = (f"{what} is another run in {source} than in {there}:", *changes)
                 raise ResultsError(
@@ -84,7 +83,7 @@ def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header
         for each in headers
     )
     for source, other in zip(sources[1:], others, strict=True):
-        differences = configuration_differences(first, other)
+        differences = tree_changes(first, other)
         if changes := [each for each in differences if not each.startswith(_MAY_DIFFER)]:
             raise ResultsError(
                 "\n  ".join((f"{sources[0]} and {source} are not of the same plan:", *changes))

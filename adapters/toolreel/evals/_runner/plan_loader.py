@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -50,7 +49,6 @@ def planned(
     *,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[_Place, str] = _NO_FLAGS,
-    catalogues: Iterable[Path | str] = (),
 ) -> EvalPlan:
     """The plan made of the environment, a plan file, and further options; the later override the earlier.
 
@@ -59,7 +57,6 @@ def planned(
     :param environ: the environment variables of the reference harness, such as ``OPENROUTER_TRIALS``; by
         default those of this process
     :param flags: command-line option by place in the plan, for error messages
-    :param catalogues: files with further presets and models
     :raises EvalPlanError: if a source cannot be read, or is not valid; names the variable, file or option
     """
     environ = os.environ if environ is None else environ
@@ -76,7 +73,7 @@ def planned(
     for layer in layers:
         _blame_layer((layer,), partial(Options.of, layer[0]))
     options = _blame_layer(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
-    presets = with_files(catalogues, environ)
+    presets = with_files((), environ)
 
     def whole() -> EvalPlan:
         try:
@@ -103,47 +100,10 @@ def _file_layer(path: Path) -> _Layer:
         return tree
 
     tree: dict[str, Any] = read_toml(str(path), text, checked, EvalPlanError)
-    section = tree.get("eval", {})
-    if "scenarios" in section:
-        words = section["scenarios"]
+    if words := tree.get("eval", {}).get("scenarios"):
         listed = comma_separated(words) if isinstance(words, str) else words
-        tree = {**tree, "eval": {**section, "scenarios": beside(path.parent, listed)}}
-    tree = _with_preset_files(tree, path.parent)
+        tree = {**tree, "eval": {**tree["eval"], "scenarios": beside(path.parent, listed)}}
     return (tree, lambda _: f"{path}")
-
-
-def _with_preset_files(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A plan whose catalogue holds the presets of the files that its strategies name.
-
-    So the results have them, and are replayed without the files.
-    """
-    own = dict[str, Any]()
-
-    def names(preset: object) -> Iterable[object]:
-        if not isinstance(preset, str) or not preset.endswith(".toml"):
-            return [preset]
-        missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
-        text = read_file(folder / preset, EvalPlanError, missing)
-        found = read_toml(str(folder / preset), text, _checked_presets, EvalPlanError)
-        own.update(found)
-        return found
-
-    strategies = {
-        name: {**strategy, "presets": [*chain.from_iterable(map(names, strategy["presets"]))]}
-        if isinstance(strategy, dict) and isinstance(strategy.get("presets"), list)
-        else strategy
-        for name, strategy in tree.get("strategy", {}).items()
-    }
-    if not own:
-        return tree
-    catalogue = tree.get("catalogue", {})
-    whole = {**catalogue, "preset": {**catalogue.get("preset", {}), **own}}
-    return {**tree, "strategy": strategies, "catalogue": whole}
-
-
-def _checked_presets(tree: dict[str, Any]) -> dict[str, Any]:
-    Presets.of(tree)
-    return dict(tree.get("preset", {}))
 
 
 def _blame_layer(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:

@@ -1,35 +1,254 @@
-"""Scenario files: a scenario in TOML, one a line in JSON lines, or any number in Python; and stored ones."""
+"""Where scenarios come from: the catalogue, files, stored results; and the real tools that they name."""
 
 from __future__ import annotations
 
 import glob
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
-from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
-from toolreel.evals._catalogue import built_in, is_built_in, select_scenarios
-from toolreel.evals._runner.real_tools import with_real_tools
-from toolreel_core._config_checks import PlaceError
+from toolreel._driver import ToolHost
+from toolreel._internal import EvalPlanError, MissingExtra, ResultsError, read_file, read_toml
+from toolreel.tools import PythonTools, load_tools
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Tree, as_tree, canonical, digest
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    chain,
+    digest,
+    parse,
+    tree_at,
+)
 from toolreel_core._plan import Preset
+from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
     PACK,
     Case,
     Scenario,
     check_scenario_name,
     scenario_of,
+    select,
 )
 
 
+class _Host(ToolHost):
+    """Passes each call of one attempt to the host that has its tool, with a key that no other attempt has.
+
+    The loop computes idempotency keys from the plan, which is the same at two endpoints, and when a run is
+    made again. A tool that remembers keys would act for the first of them alone.
+
+    :param hosts: with the inner name of the tool, by the name that the model sees, which is the scenario's
+    """
+
+    def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
+        self._open_hosts = hosts
+        self._attempt = uuid4().hex
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Run the call where its tool is; a call that is repeated within the attempt keeps its key."""
+        inner, host = self._open_hosts[effect.name]
+        return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
+
+
+def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
+    """The real tools of a scenario, started.
+
+    :param stack: stops them
+    :raises AdapterError: if they cannot be loaded or started
+    """
+    surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
+    return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
+
+
+def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
+    """The tools of a scenario whose world is in an MCP server, started.
+
+    :param stack: stops the server
+    :raises AdapterError: if it cannot be started
+    """
+    check_served([scenario])
+    from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
+
+    version = 0 if scenario.pack == PACK else scenario.version
+    arguments = ("-m", "toolreel.evals._runner.world_server", scenario.tree, str(version), seed)
+    # It only imports before it answers; on a busy machine with many jobs that may take long.
+    patient = ServerSettings(start_ms=300_000)
+    server = StdioServer(scenario.begin(seed).server, sys.executable, arguments, settings=patient)
+    tools = stack.enter_context(McpTools((server,)))
+    return _Host({one.outward: (one.name, tools) for one in tools.surface.definitions})
+
+
+def check_served(scenarios: Iterable[Scenario]) -> None:
+    """Refuse scenarios with a server of their own where nothing can speak to it.
+
+    :raises MissingExtra: if so; says how to go without them
+    """
+    for one in scenarios:
+        if one.begin("").server and not find_spec("mcp"):
+            raise MissingExtra(
+                f"the scenario {one.name!r} runs an MCP server, and mcp is not installed: pip install"
+                f" 'toolreel[mcp]', or leave the scenario out with '!{one.name}'",
+                name="mcp",
+            )
+
+
+def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A scenario's table in which its real tools are listed, and their places are relative to here.
+
+    :param folder: of the file
+    :raises PlaceError: if the ``[real]`` table is not valid
+    :raises AdapterError: if a tool cannot be loaded or a server not started
+    """
+    if "real" not in tree:
+        return tree
+    table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
+    real: dict[str, Json] = {}
+    if "python" in table.values:
+        text = table.values["python"]
+        named = (text,) if isinstance(text, str) else table.names("python")
+        # A file of tools is next to the scenario's; a module is wherever Python finds it.
+        real["python"] = [
+            str(folder / one) if one.partition(":")[0].endswith(".py") else one for one in named
+        ]
+    if "mcp" in table.values:
+        real["mcp"] = str(folder / table.text("mcp"))
+    if not real:
+        raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
+    with ExitStack() as stack:
+        found = [one for surface, _ in _open_hosts(real, stack) for one in surface.definitions]
+    names = [one.outward for one in found]
+    effects = table.names("effects")
+    real["effects"] = [*effects]
+    for name in effects:
+        if name not in names:
+            raise table.complaint(unknown_name("real tool", name, names), "effects")
+    tables = list[Json]()
+    for one in found:
+        if not one.exposed:
+            raise EvalPlanError(f"the real tool {one.name!r} is not exposed, so a model cannot call it")
+        entry: Tree = {"name": one.outward, "description": one.description, "real": True}
+        effect = one.outward in effects
+        tables.append({**entry, "parameters": parse(one.parameters), "effect": effect})
+    return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
+
+
+def _open_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
+    hosts = list[tuple[ToolSurface, ToolHost]]()
+    python, mcp = real.get("python"), real.get("mcp")
+    if isinstance(python, list | tuple):
+        tools = PythonTools(load_tools(map(str, python)))
+        hosts.append((tools.surface, tools))
+    if isinstance(mcp, str):
+        try:
+            from toolreel.tools.mcp import McpTools, read_mcp_servers
+        except ImportError as error:
+            raise MissingExtra.of("mcp", "mcp") from error
+        servers = stack.enter_context(McpTools(read_mcp_servers(Path(mcp), os.environ)))
+        hosts.append((servers.surface, servers))
+    return hosts
+
+
+_FOLDER: Final = files("toolreel.evals") / "scenarios"
+_STUDY: Final = "case-study"
+"""The pack that is versioned apart, and in no other group."""
+
+
+@cache
+def _read_catalogue() -> Mapping[str, Any]:
+    return tomllib.loads((_FOLDER / "catalogue.toml").read_text("utf-8"))
+
+
+@cache
+def _packs() -> Mapping[str, str]:
+    return {name: pack for pack, names in _read_catalogue()["pack"].items() for name in names}
+
+
+@cache
+def groups() -> Mapping[str, tuple[str, ...]]:
+    """Words that stand for several scenarios, and their names in catalogue order."""
+    packs = {pack: tuple(names) for pack, names in _read_catalogue()["pack"].items()}
+    everything = tuple(name for pack, names in packs.items() if pack != _STUDY for name in names)
+    production = tuple(name for pack in _read_catalogue()["production"] for name in packs[pack])
+    return {
+        **{group: tuple(names) for group, names in _read_catalogue()["group"].items()},
+        **dict.fromkeys(("all", "full", "*"), packs["reference"]),
+        **packs,
+        "production": production,
+        "packs": tuple(name for name in everything if _packs()[name] not in {"reference", "capped"}),
+        "everything": everything,
+    }
+
+
+@cache
+def built_in(name: str) -> Scenario:
+    """The built-in scenario of that name.
+
+    :raises ConfigError: if there is none; the text names the nearest
+    """
+    if name not in _packs():
+        raise ConfigError(unknown_name("scenario", name, _packs()))
+    pack = _packs()[name]
+    text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
+    return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a built-in scenario has this name."""
+    return name in _packs()
+
+
+def catalogue_digest() -> str:
+    """The digest of all built-in scenarios, as their files say them."""
+    texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _packs().items())
+    return chain("catalogue", canonical(_read_catalogue()), *texts)
+
+
+def built_in_scenarios() -> tuple[Scenario, ...]:
+    """All of them in the order of the catalogue, without those of the case study."""
+    return tuple(built_in(name) for name in groups()["everything"])
+
+
+def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tuple[Scenario, ...]:
+    """The scenarios that groups and names mean, in catalogue order; nothing means ``default``.
+
+    >>> [one.name for one in select_scenarios(["simple", "!chat_only"])]
+    ['happy_path']
+
+    :param own: scenarios from files, which are meant too, unless a word takes them away
+    :raises ConfigError: if a word means nothing, or nothing is left
+    """
+    given, of_own = [*filter(None, map(str.strip, words))], {each.name: each for each in own}
+    if not own and all(word.startswith("!") for word in given):
+        given.append("all" if given else "default")
+    chosen = select(
+        (*given, *of_own), "scenario or group", [*_packs(), *of_own], lambda name: (name, *_groups_of(name))
+    )
+    return tuple(of_own.get(name) or built_in(name) for name in chosen)
+
+
+def _groups_of(name: str) -> Iterator[str]:
+    return (group for group, names in groups().items() if name in names)
+
+
 def scenario(
-    name: str, *, about: str = "", version: int = 1, tool_use_mode: str = "relaxed"
+    name: str, *, about: str = "", tool_use_mode: str = "relaxed"
 ) -> Callable[[Callable[[str], Case]], Scenario]:
     """Make a scenario of the function below: from a trial's seed to its case.
 
@@ -38,22 +257,16 @@ def scenario(
         @scenario("take_note", about="One note.")
         def take_note(seed: str) -> Case: ...
 
+    In a file that a plan names, the text of the file is its version.
+
     :param name: small letters, digits and _
-    :param version: to be increased whenever texts, tools or world change; in a file that a plan names, the
-        text of the file counts instead
     :param tool_use_mode: ``relaxed``: the model may answer without a call; ``enforced``: it must make one
     :raises ConfigError: if the name or the mode is none
     """
     check_scenario_name(name)
     LoopConfig.of({"tool_use_mode": tool_use_mode})
-    if version < 1:
-        raise ConfigError(f"version: expected a whole number of at least 1, got {version!r}")
     changes = Preset(config=canonical({"tool_use_mode": tool_use_mode}))
-
-    def made(begin: Callable[[str], Case]) -> Scenario:
-        return Scenario(name, PACK, about, version, begin, changes)
-
-    return made
+    return lambda begin: Scenario(name, PACK, about, 1, begin, changes)
 
 
 def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final, TypeAlias, cast
 
 from toolreel._driver import Clock, Endpoint, Ports, Run, ToolHost, run, speak
-from toolreel.evals._runner.real_tools import real_hosts, served_host
+from toolreel.evals._runner.scenario_files import real_hosts, served_host
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, read, read_tolerant
 from toolreel_core._plan import Plan
@@ -99,7 +99,6 @@ class ObservedEndpoint:
         self.asked = asked
         self.sent: list[Sent] = []
         self.failed: RequestFailed | None = None
-        """The last request, if it failed."""
         self._endpoint = endpoint
         self._now = now
         self._turn = 1
@@ -151,7 +150,6 @@ def measured(
 
 
 _KEPT: Final = 20_000
-"""Characters of a body that are kept."""
 
 
 def error_body(event: RequestFailed) -> Json:
@@ -217,9 +215,7 @@ class WorldHost:
 
     def __init__(self, world: World, outside: Sequence[str] = (), host: ToolHost | None = None) -> None:
         self.world = world
-        """As the calls so far have left it."""
         self.results: list[ToolResult] = []
-        """What the real tools returned."""
         self._outside = frozenset(outside)
         self._real = host
 

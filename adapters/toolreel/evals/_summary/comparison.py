@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from toolreel.evals._configuration_differences import configuration_differences
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import Difference, PairedCell, difference, holm
@@ -28,6 +27,7 @@ from toolreel_core.evals import (
     EvalPlan,
     Trial,
     incompleteness,
+    tree_changes,
 )
 
 Flip: TypeAlias = Literal["gained", "lost"]
@@ -41,7 +41,6 @@ class Row:
     """What groups are made by; empty for all tool runs."""
     value: str
     trials: tuple[Sequence[Trial], Sequence[Trial]]
-    """Of each side, paired or not."""
     cells: tuple[PairedCell, ...]
     sample: Difference | None
     """About scenarios such as these; ``None`` for the row of a scenario, or without a pair."""
@@ -68,7 +67,6 @@ class Comparison:
 
     first: str
     second: str
-    """Their names."""
     axes: tuple[str, ...]
     """What is compared; empty for two evaluations of the same plan."""
     sides: tuple[tuple[Trial, ...], tuple[Trial, ...]]
@@ -108,7 +106,7 @@ class Comparison:
 
 
 def _axis_values(side: Iterable[Trial], axis: str) -> set[str]:
-    return {getattr(one.cell, axis) for one in side if one.planned or one.key}
+    return {getattr(one.cell, axis) for one in side}
 
 
 def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
@@ -122,36 +120,28 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     :raises ResultsError: if a directory has no evaluation
     :raises ConfigError: if these are not two sides
     """
-    if by:
-        if len(others) != 2:
-            raise ConfigError(f"--by {by}: name a directory and two values, such as raw production")
-        opened = [Results.open(folder)]
-    elif len(others) != 1:
-        raise ConfigError("name two directories, or one with --by and two values")
-    else:
-        opened = [Results.open(folder), Results.open(others[0])]
+    if len(others) != (2 if by else 1):
+        raise ConfigError("name two directories, or one with --by and two values, such as raw production")
+    opened = [Results.open(each) for each in (folder, *others[: 0 if by else 1])]
     plans = [plan_of_header(each.header) for each in opened]
     tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
-    names = [*others] if by else [str(each.path) for each in opened]
+    names, axes = [str(each.path) for each in opened], tuple(filter(None, [by]))
     if by:
-        groups = grouped(tables[0], lambda one: str(getattr(one.cell, by)))
+        names, groups = [*others], grouped(tables[0], lambda one: str(getattr(one.cell, by)))
         for value in names:
             if value not in groups:
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
         tables = [tuple(groups[value]) for value in names]
     sides = tables[0], tables[1]
-    differing = (
-        axis for axis in AXES if len(_axis_values(sides[0], axis) | _axis_values(sides[1], axis)) == 2
-    )
-    axes = (
-        (by,)
-        if by
-        else tuple(axis for axis in differing if all(len(_axis_values(side, axis)) == 1 for side in sides))
-    )
+    values = {axis: [_axis_values(side, axis) for side in sides] for axis in ("scenario", *AXES)}
+    if not by:
+        apart = [
+            axis for axis, (one, other) in values.items() if len(one) == len(other) == 1 and one != other
+        ]
+        axes = tuple(axis for axis in apart if axis != "scenario")
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     if not pairs:
-        apart = (axis for axis in ("scenario", *AXES) if axis not in axes)
-        common = [axis for axis in apart if not _axis_values(sides[0], axis) & _axis_values(sides[1], axis)]
+        common = [axis for axis, (one, other) in values.items() if axis not in axes and not one & other]
         why = f"they have no {' and no '.join(common)} in common" if common else "they share no trial"
         raise ConfigError(f"no run of the one has the same task as a run of the other: {why}")
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
@@ -162,7 +152,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         tuple(pairs),
         tuple(_pair_rows(sides, pairs, axes)),
         (plans[0], plans[-1]),
-        configuration_differences(headers[0], headers[-1]),
+        tree_changes(headers[0], headers[-1]),
     )
 
 

@@ -7,7 +7,7 @@ or with too few runs that say something (``min_coverage``).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, TypeAlias, cast
 
@@ -65,34 +65,27 @@ class Sides:
 
     def pairs(self, gate: Gate) -> list[Pair]:
         """The pairs of trials that a gate compares; those without tools only if there are no others."""
-        first, parts = self.first, (gate.part, gate.part)
+        first, second = self.first, self.second
         if first is None:
-            first = self.second
-            parts = {**gate.part, "strategy": gate.against}, {**gate.part, "strategy": gate.strategy}
-        rows = [
-            _part_of(side, part, (*first, *self.second))
-            for side, part in zip((first, self.second), parts, strict=True)
-        ]
-        one, other = rows if gate.scenario else map(counted, rows)
-        return pairs_of(one, other, *self.compared)
+            first, second = (
+                _part_of(second, {**gate.part, "strategy": each}) for each in self.called(gate)[::-1]
+            )
+        if not gate.scenario:
+            first, second = counted(first), counted(second)
+        return pairs_of(first, second, *self.compared)
 
     def called(self, gate: Gate) -> tuple[str, str]:
-        """What the second side and the first are called, or a part of them."""
-        if self.first is None:
-            return gate.strategy, gate.against
-        part = " ".join(f"{axis} {value}" for axis, value in gate.part.items())
-        second, first = (f"{part} of {name}" if part else name for name in self.names)
-        return second, first
+        """What the second side and the first are called."""
+        return self.names if self.first is not None else (gate.strategy, gate.against)
 
 
-def _part_of(trials: Iterable[Trial], part: Mapping[str, str], whole: Iterable[Trial]) -> list[Trial]:
+def _part_of(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Trial]:
     """The trials of a part.
 
-    :param whole: trials by which a name may be known
     :raises ConfigError: if there is no such part; names what there is
     """
     for axis, value in part.items():
-        known = dict.fromkeys(getattr(one.cell, axis) for one in whole)
+        known = dict.fromkeys(getattr(one.cell, axis) for one in trials)
         if value not in known:
             raise ConfigError(unknown_name(axis, value, known))
     return [one for one in trials if all(getattr(one.cell, axis) == value for axis, value in part.items())]
@@ -166,7 +159,7 @@ def _check_coverage(
 
 
 def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
-    rows = counted(_part_of(sides.second, gate.part, sides.second))
+    rows = counted(_part_of(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
     value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
     side = "at least" if gate.sign == ">=" else "at most"
@@ -174,12 +167,11 @@ def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
     if value is None:
         return GateResult("undecided", f"{asked}, and is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
-    planned = [one for one in rows if one.planned]
     about_them = gate.metric in {"coverage", "runs", "valid", "fail", "unsupported", "void"}
-    valid = len(planned) if about_them else sum(one.valid for one in planned)
-    lacking, finding = sum(one.lacking for one in planned), f"{asked}, and is {value:.4g}"
+    valid = len(rows) if about_them else sum(one.valid for one in rows)
+    lacking, finding = sum(one.lacking for one in rows), f"{asked}, and is {value:.4g}"
     standing: Standing = "passed" if holds else "failed"
-    return _check_coverage(standing, finding, lacking, valid, len(planned), sides.min_coverage)
+    return _check_coverage(standing, finding, lacking, valid, len(rows), sides.min_coverage)
 
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
@@ -311,49 +303,28 @@ def power_sentence(plan: EvalPlan) -> str:
 
 
 def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
-    """A sentence about each gate: how likely it is green if nothing changed, or why it can't be decided.
+    """A sentence about each gate: how likely it is green if nothing changed, and why it might not be.
 
     :raises ConfigError: if a gate is about what the plan does not have
     """
-    gates = gates_of(plan.options)
-    if not gates:
+    if not (gates := gates_of(plan.options)):
         return ()
     empty = [
         Trial(cell, trial, control=plan.scenario(cell.scenario).control, lacking=False)
         for cell in plan.cells()
         for trial in plan.trials_of(cell)
     ]
-
-    def judged(passes: Callable[[Trial], bool]) -> tuple[GateResult, ...]:
-        rows = [replace(one, outcome="pass" if passes(one) else "fail") for one in empty]
-        return check_gates(gates, Sides(rows, k=plan.trials))
-
-    # All pass; all fail; and of two sides, only the one or the other passes.
-    compared = {gate.strategy for gate in gates if gate.against}
-    clearest = [
-        judged(lambda _: True),
-        judged(lambda _: False),
-        judged(lambda one: one.cell.strategy in compared),
-        judged(lambda one: one.cell.strategy not in compared),
-    ]
-    tables = max(10, min(100, _ROWS // max(1, len(empty))))
-    drawn = []
+    tables, drawn = max(10, min(100, _ROWS // max(1, len(empty)))), list[tuple[GateResult, ...]]()
     for number in range(tables):
         draws = random.Random(number)  # noqa: S311 - no secret
         # All strategies are equally good: a rate for each scenario.
         rates = {scenario.name: draws.betavariate(*_RATE) for scenario in plan.scenarios}
-        drawn.append(judged(lambda one: draws.random() < rates[one.cell.scenario]))  # noqa: B023 - called at once
+        passes = (draws.random() < rates[one.cell.scenario] for one in empty)
+        rows = [replace(one, outcome="pass" if ok else "fail") for one, ok in zip(empty, passes, strict=True)]
+        drawn.append(check_gates(gates, Sides(rows, k=plan.trials)))
     found = []
-    for gate, extremes, chances in zip(
-        gates, zip(*clearest, strict=True), zip(*drawn, strict=True), strict=True
-    ):
-        standings = {one.standing for one in extremes}
-        if "passed" not in standings:
-            never = "pass" if "failed" in standings else "be decided"
-            found.append(f"{gate}: this gate can never {never}: {extremes[0].sentence}")
-            continue
-        green = sum(one.standing == "passed" for one in chances) / tables
-        undecided = (one.sentence for one in chances if one.standing == "undecided")
-        such = next((f"; if it is undecided, then such as: {one}" for one in undecided), "")
-        found.append(f"{gate}: green in {100 * green:.0f} % of such plans if nothing changed{such}")
+    for gate, chances in zip(gates, zip(*drawn, strict=True), strict=True):
+        others = [one.sentence for one in chances if one.standing != "passed"]
+        green = f"{gate}: green in {100 - 100 * len(others) / tables:.0f} % of such plans if nothing changed"
+        found.append(f"{green}; if it is not, then such as: {others[0]}" if others else green)
     return tuple(found)

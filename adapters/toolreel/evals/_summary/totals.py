@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import counted as number
 from toolreel.evals._statistics import (
@@ -33,7 +33,7 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     copies,
-    nearest_rank,
+    harness_percentile,
 )
 
 Key = TypeVar("Key", bound=Hashable)
@@ -82,11 +82,8 @@ class Total:
     """Several trials, taken together."""
 
     name: str
-    """Such as that of a strategy."""
     trials: tuple[Trial, ...]
-    """Those that count."""
     k: int
-    """Trials that the plan has for each cell."""
 
     @classmethod
     def of(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
@@ -110,9 +107,9 @@ class Total:
         return found.rate if found else None
 
     def ms(self, percent: int) -> int | None:
-        """A percentile of the last attempts of runs that are not void, by nearest rank."""
-        made = (one.last_ms for one in self.trials if one.outcome not in {"void", "missing"})
-        return nearest_rank(made, percent)
+        """A percentile of the last attempts of runs that are not void."""
+        made = [one.last_ms for one in self.trials if one.outcome not in {"void", "missing"}]
+        return harness_percentile(made, percent) if made else None
 
     @property
     def metrics(self) -> dict[str, float | None]:
@@ -187,8 +184,7 @@ def paired_cells(pairs: Iterable[Pair], *compared: str) -> list[PairedCell]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+class Contrast(NamedTuple):
     """Two candidates, such as strategies, on the tasks that both have run."""
 
     first: str
@@ -207,13 +203,11 @@ class Findings:
     """Of ``strategies``, and of ``models``: with the sampling profile, where a model has several."""
     contrasts: Mapping[str, tuple[Contrast, ...]]
     notes: tuple[str, ...]
-    """What one has to know about the figures."""
 
 
 def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
     """The figures of an evaluation."""
-    profiles = grouped(trials, lambda one: one.cell.model)
-    several = {model for model, rows in profiles.items() if len({one.cell.profile for one in rows}) > 1}
+    several = {model for model, profiles in plan.profiles.items() if len(profiles) > 1}
 
     def candidate(one: Trial) -> str:
         cell = one.cell
@@ -275,15 +269,15 @@ def _best_sentences(
     if len(rates) < 2:
         return
     best, *others = sorted(rates, key=lambda name: (-rates[name].rate, name))
-    p_values, cells = dict.fromkeys(others, 1.0), dict[str, Sequence[PairedCell]]()
-    for each in contrasts:
-        if each.first == best:
-            p_values[each.second] = each.difference.p_value
-            cells[each.second] = [cell.turned for cell in each.cells]
-        elif each.second == best:
-            p_values[each.first], cells[each.first] = each.difference.p_value, each.cells
+    of_best = {
+        each.first if each.second == best else each.second: each for each in contrasts if best in each[:2]
+    }
+    p_values = {name: of_best[name].difference.p_value if name in of_best else 1.0 for name in others}
     # By how much, on the tasks that both have.
-    ahead, next_best = "", cells.get(others[0], ())
+    ahead, next_best = "", tuple[PairedCell, ...]()
+    if contrast := of_best.get(others[0]):
+        turned = contrast.first == best
+        next_best = tuple(cell.turned for cell in contrast.cells) if turned else contrast.cells
     if measured := difference(next_best):
         ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval_text(measured)})"
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"

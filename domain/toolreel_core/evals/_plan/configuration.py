@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Final
 
 from toolreel_core._config_checks import Table, unknown_name
@@ -35,7 +35,6 @@ class Configuration:
     overrides: JsonText = NOTHING
     """What is merged into the request's body, last of all; a JSON object."""
     presets: tuple[str, ...] = ()
-    """Names of the presets that it was made of, in order."""
     allowed_tools: tuple[str, ...] = ()
     """Names or patterns of the tools that may be called; none: all that the scenario exposes."""
     seeded: bool = False
@@ -48,7 +47,19 @@ class Configuration:
     @property
     def text(self) -> JsonText:
         """The settings that differ from their defaults, as a JSON object; :meth:`of` reads it."""
-        return _text_of(self)
+        return canonical(
+            {
+                "config": self.config.changes(),
+                "provider": self.provider.changes(),
+                "options": parse(self.options),
+                "overrides": parse(self.overrides),
+                "presets": list(self.presets),
+                "allowed_tools": list(self.allowed_tools),
+                "seeded": self.seeded,
+                **({"model": self.model} if self.model else {}),
+                **({"price": {"input": it.input, "output": it.output}} if (it := self.price) else {}),
+            }
+        )
 
     @classmethod
     def of(cls, text: JsonText) -> Configuration:
@@ -99,23 +110,6 @@ def object_of(text: JsonText) -> Tree:
     return as_tree(parse(text))
 
 
-@lru_cache(maxsize=64)  # each run of a cell records it, and a plan has few cells
-def _text_of(made: Configuration) -> JsonText:
-    return canonical(
-        {
-            "config": made.config.changes(),
-            "provider": made.provider.changes(),
-            "options": parse(made.options),
-            "overrides": parse(made.overrides),
-            "presets": list(made.presets),
-            "allowed_tools": list(made.allowed_tools),
-            "seeded": made.seeded,
-            **({"model": made.model} if made.model else {}),
-            **({"price": {"input": it.input, "output": it.output}} if (it := made.price) else {}),
-        }
-    )
-
-
 _TAGS: Final = "content_tag_tool_call_fallback"
 _OWN: Final = ("config", "provider", "request", "request_overrides")
 
@@ -130,9 +124,7 @@ class Strategy:
     defaults: bool = False
     """Whether replies are repaired, one call a turn is asked for, and the provider's presets apply."""
     workarounds: bool = False
-    """Whether the model's workarounds apply."""
     presets: tuple[str, ...] = ()
-    """Further presets, by name."""
     own: Preset = field(default_factory=Preset)
     """Its own settings; they override those of the layers."""
 
@@ -159,7 +151,6 @@ STRATEGIES: Final = (
         workarounds=True,
     ),
 )
-"""In the order of the catalogue."""
 
 
 def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
@@ -264,7 +255,7 @@ class Key:
     path: tuple[str, ...]
     """With its section first: ``config``, ``provider``, ``request`` or ``request_overrides``."""
     before: JsonText | None
-    """The value; ``None`` if nothing is sent. For a name in a list, whether it is in it."""
+    """The value; ``None`` if there is none. For a name in a list, whether it is in it."""
     after: JsonText | None
 
     @property
@@ -275,13 +266,22 @@ class Key:
         """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
         *around, last = self.path
         sign = ("+" if self.after == "true" else "-") if self._is_name else "."
-        return f"{'.'.join(around)}{sign}{last}"
+        return f"{'.'.join(around)}{sign}{last}".removeprefix(".")
 
     @property
     def change(self) -> str:
         """The change in words, such as ``12 -> 8``; empty for a name in a list."""
-        texts = (text or "(not sent)" for text in (self.before, self.after))
+        texts = (text or "(none)" for text in (self.before, self.after))
         return "" if self._is_name else " -> ".join(texts)
+
+
+def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
+    """The places at which two objects differ, with both values.
+
+    >>> tree_changes(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
+    ('config.max_turns: 4 -> (none)',)
+    """
+    return tuple(f"{key}: {key.change}" for key in _changed_keys((), object_of(before), object_of(after)))
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:

@@ -8,8 +8,9 @@ generated one by one, since a plan may have too many of them to keep in memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from typing import Final, TypeVar
 
@@ -18,14 +19,21 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
-from toolreel_core.evals._plan.configuration import Configuration, Strategy, configuration_for, strategies_of
+from toolreel_core.evals._plan.configuration import (
+    Configuration,
+    Key,
+    Strategy,
+    configuration_for,
+    keys_between,
+    strategies_of,
+)
 from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
 from toolreel_core.evals._plan.options import Budget, Options
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
 
-_FORM: Final = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+_FORM: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""
 
 
@@ -40,7 +48,6 @@ class Shard:
     number: int
     """From 1 on."""
     of_all: int
-    """How many shards there are."""
 
     @classmethod
     def of(cls, text: str) -> Shard:
@@ -48,8 +55,7 @@ class Shard:
 
         :raises ConfigError: if it is none
         """
-        found = _FORM.fullmatch(text)
-        number, of_all = (int(found[1]), int(found[2])) if found else (0, 0)
+        number, of_all = map(int, text.split("/")) if _FORM.fullmatch(text) else (0, 0)
         if not 1 <= number <= of_all:
             raise ConfigError(
                 f"expected a shard such as 1/3, the first of three, where the first number is at most the "
@@ -65,7 +71,6 @@ class Shard:
         return range(first + 1, trials + 1, self.of_all)
 
     def __str__(self) -> str:
-        """As the command line has it."""
         return f"{self.number}/{self.of_all}"
 
 
@@ -101,7 +106,6 @@ class Sample:
     trial: int
     """From 1 on."""
     version: int
-    """Of its scenario."""
     configuration: str
     """The digest of its effective configuration, in which the sampling is."""
 
@@ -153,16 +157,16 @@ class EvalPlan:
 
     def __post_init__(self) -> None:
         options, presets = self.options, self.presets
-        models = _blame_key("models", lambda: select_models(presets, options.models, options.add_models))
-        enforce = options.enforce_applicability
-        profiles = _blame_key(
-            "profiles", lambda: profiles_by_model(presets, options.profiles, models, enforce=enforce)
-        )
-        known = strategies_of(parse(options.own_strategies), presets)
-        words = options.strategies or ("production",)
-        strategies = _blame_key(
-            "strategies", lambda: select(words, "strategy", known, lambda each: (each.name, *each.tags))
-        )
+        known, words = strategies_of(parse(options.own_strategies), presets), options.strategies
+        key = "models"
+        try:
+            models = select_models(presets, options.models, options.add_models)
+            key, enforce = "profiles", options.enforce_applicability
+            profiles = profiles_by_model(presets, options.profiles, models, enforce=enforce)
+            key, words = "strategies", words or ("production",)
+            strategies = select(words, "strategy", known, lambda each: (each.name, *each.tags))
+        except ConfigError as error:  # names the filter that caused it
+            raise PlaceError(("eval", key), str(error)) from None
         spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
             place = ("endpoints", name) if name else ("endpoint",)
@@ -326,18 +330,35 @@ class EvalPlan:
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
+@dataclass(frozen=True, slots=True)
+class StrategyDifference:
+    """What changes from one strategy to the next, and the models for which it does."""
+
+    before: str
+    after: str
+    models: tuple[str, ...]
+    changes: tuple[str, ...]
+
+
+def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
+    """From each strategy to the next; models for which the same changes stand together."""
+    found, first = list[StrategyDifference](), next(iter(plan.cells()))
+    for before, after in pairwise(strategy.name for strategy in plan.strategies):
+        groups: dict[tuple[Key, ...], list[str]] = {}
+        for model in plan.models:
+            cell = replace(first, model=model, profile=plan.profiles[model][0].name)
+            one, other = (plan.configuration(replace(cell, strategy=name)) for name in (before, after))
+            groups.setdefault(keys_between(one, other), []).append(model)
+        for keys, models in groups.items():
+            lines = tuple(f"{key}: {key.change}".removesuffix(": ") for key in keys)
+            found.append(StrategyDifference(before, after, tuple(models), lines))
+    return tuple(found)
+
+
 def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
     if name not in items:
         raise ConfigError(unknown_name(what, name, filter(None, items)))
     return items[name]
-
-
-def _blame_key(key: str, find: Callable[[], _Found]) -> _Found:
-    """The result of ``find``; an error names the filter that caused it."""
-    try:
-        return find()
-    except ConfigError as error:
-        raise PlaceError(("eval", key), str(error)) from None
 
 
 def check_cost_cap(plan: EvalPlan) -> None:
@@ -378,7 +399,6 @@ class AssumedRun:
     seconds: float
 
     def __str__(self) -> str:
-        """The assumption in words."""
         tokens = f"{self.prompt_tokens:,.0f} tokens in and {self.completion_tokens:,.0f} out"
         return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
 

@@ -60,11 +60,13 @@ def select(
 
 def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
     """The names that a word means; a whole name is just that, so that ``default`` is not ``grok_default``."""
+    if word in known:
+        return {word}
     if word in _EVERYTHING:
         return {*known}
     plain = re.sub(r"[?[]", r"[\g<0>]", word)
     pattern = word if "*" in word else f"*{plain}*"
-    found = {word} & {*known} or {name for name in known if fnmatchcase(name, pattern)}
+    found = {name for name in known if fnmatchcase(name, pattern)}
     if not found:
         raise ConfigError(unknown_name(what, word, known))
     return found

@@ -1,17 +1,17 @@
 """Gates: conditions that results have to meet, in a plan or on the command line of ``eval compare``.
 
-====================================  =====================  ==========================================
-in a plan, as ``[[gate]]``            ``--gate``             passes if
-====================================  =====================  ==========================================
-``metric``, ``at_least``/``at_most``  ``lower_bound>=0.85``  the figure is on this side of the bound
-``no_regression_of``, ``margin``      ``margin=0.1``         it is shown to be at most so much worse
-``no_regression_of``, ``alpha``       ``no-regression``      it is not significantly worse
-``nothing_broke_in``                  ``nothing-broke``      no cell got significantly worse (Holm)
-====================================  =====================  ==========================================
+=================================  ===================  ============================================
+in a plan, as ``[[gate]]``         ``--gate``           passes if
+=================================  ===================  ============================================
+``metric``, ``at_least/at_most``                        the figure is on this side of the bound
+``no_regression_of``, ``margin``   ``margin=0.1``       it is shown to be at most so much worse
+``no_regression_of``, ``alpha``    ``no-regression``    it is not significantly worse
+``nothing_broke_in``               ``nothing-broke``    no cell got significantly worse (Holm)
+=================================  ===================  ============================================
 
 The last three name what they compare ``against`` in a plan; on the command line that is the first side. They
 are about scenarios such as these, or, with ``about = "these-scenarios"`` or ``[these-scenarios]``, about
-these. ``strategy``, ``model`` and ``scenario`` (``rate[strategy=production]>=0.9``) name a part.
+these. In a plan, ``strategy``, ``model`` and ``scenario`` name a part.
 
 What is neither shown nor refuted is undecided, with what it would take. So is every gate with runs lacking,
 or with too few runs that say something (``min_coverage``).
@@ -23,10 +23,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import PlaceError, Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
-from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.options import Options
 
 GateKind: TypeAlias = Literal["figure", "no-regression", "margin", "nothing-broke"]
@@ -39,9 +38,9 @@ METRICS: Final = (
     *("rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k"),
     *("runs", "valid", "fail", "unsupported", "void", "p50_ms", "p95_ms", "cost", "tokens"),
 )
-"""What a gate of a plan can name."""
 _PARTS: Final = ("strategy", "model", "scenario")
 _LEVEL: Final = 0.05
+_LIMITS: Final = "expected a number above 0 and below 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,6 @@ class Gate:
         return {axis: value for axis in _PARTS if (value := getattr(self, axis))}
 
     def __str__(self) -> str:
-        """Its name."""
         of = " / ".join(self.part.values())
         match self.kind:
             case "figure":
@@ -88,16 +86,10 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
     return tuple(_read_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
 
 
-_WORDS: Final = re.compile(
-    r"(?P<name>[\w-]+)(?:\[(?P<part>[^\]]*)\])?(?:\s*(?P<sign>>=|<=|=)\s*(?P<number>-?\d*\.?\d+(?:e-?\d+)?))?"
+_OPTION: Final = re.compile(
+    r"(?P<kind>no-regression|margin|nothing-broke)(?P<these>\[these-scenarios\])?"
+    r"(?:\s*=\s*(?P<limit>\d*\.?\d+(?:e-?\d+)?))?"
 )
-"""A gate of the command line: its name, the part that it is about, and the bound."""
-_TESTS: Final = {
-    "no-regression": ("no_regression_of", "alpha"),
-    "margin": ("no_regression_of", "margin"),
-    "nothing-broke": ("nothing_broke_in", "alpha"),
-}
-"""Gates that compare, with the keys that a plan has for them and for what bounds them."""
 
 
 def gate_option(text: str) -> Gate:
@@ -105,34 +97,18 @@ def gate_option(text: str) -> Gate:
 
     :raises ConfigError: if they are none; says what would be one
     """
-    found = _WORDS.fullmatch(text.strip())
-    name, part, sign, number = found.group("name", "part", "sign", "number") if found else ("",) * 4
-    tree = dict[str, Any]()
-    for word in comma_separated(part or ""):
-        axis, _, value = map(str.strip, word.partition("="))
-        if word != THESE and not (axis in _PARTS and value):
-            what = f"write {THESE}, or {', '.join(_PARTS)} with a value, such as strategy=production"
-            raise ConfigError(f"{text!r}: {word!r} is no part; {what}")
-        tree |= {"about": THESE} if word == THESE else {axis: value}
-    if name in _TESTS and sign in {None, "="} and (number or name != "margin"):
-        test, bound = _TESTS[name]
-        tree |= {test: "", **({bound: float(number)} if number else {})}
-    elif name not in _TESTS and sign in {">=", "<="}:
-        tree |= {"metric": name, "at_least" if sign == ">=" else "at_most": float(number)}
-    else:
-        what = "no-regression, margin=0.1, nothing-broke, or a metric with a bound, such as lower_bound>=0.85"
+    found = _OPTION.fullmatch(text.strip())
+    if not found or (found["kind"] == "margin" and not found["limit"]):
+        what = "margin=0.1, no-regression or nothing-broke, with [these-scenarios] for these alone"
         raise ConfigError(f"{text!r} is no gate; write {what}")
-    try:
-        return _read_gate(Table.of(tree), two_sides=True)
-    except PlaceError as error:
-        raise ConfigError(f"{text!r}: {error.what}") from None
+    limit = float(found["limit"] or _LEVEL)
+    if not 0 < limit < 1:
+        raise ConfigError(f"{text!r}: {_LIMITS}, got {limit:g}")
+    kind = cast("GateKind", found["kind"])
+    return Gate(kind, limit, about=THESE if found["these"] else SAMPLE)
 
 
-def _read_gate(table: Table, *, two_sides: bool = False) -> Gate:
-    """A gate as a table has it.
-
-    :param two_sides: whether it is about the sides of a comparison, which it does not name
-    """
+def _read_gate(table: Table) -> Gate:
     parts: dict[str, Any] = {axis: table.text(axis) for axis in _PARTS}
     test = next((key for key in ("no_regression_of", "nothing_broke_in") if key in table.values), "")
     if not test:
@@ -146,17 +122,17 @@ def _read_gate(table: Table, *, two_sides: bool = False) -> Gate:
         side = "at_least" if "at_least" in table.values else "at_most"
         bound = cast("float", table.amount(side))
         return Gate("figure", bound, metric, ">=" if side == "at_least" else "<=", **parts)
-    table.only(test, "alpha", "margin", "about", "model", "scenario", "strategy" if two_sides else "against")
+    table.only(test, "alpha", "margin", "about", "model", "scenario", "against")
     second, first = table.text(test), table.text("against")
-    if not two_sides and not (second and first):
+    if not (second and first):
         raise table.complaint(f"{test} and against each name a strategy")
     if "margin" in table.values and "alpha" in table.values:
         raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
     kind: GateKind = "nothing-broke" if test == "nothing_broke_in" else "no-regression"
     kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
     if not 0 < (limit := cast("float", table.amount(key, _LEVEL))) < 1:
-        raise table.complaint(f"expected a number above 0 and below 1, got {limit:g}", key)
+        raise table.complaint(f"{_LIMITS}, got {limit:g}", key)
     # Of a single scenario there is no other statement.
     about = THESE if parts["scenario"] else SAMPLE
     about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
-    return Gate(kind, limit, **{**parts, "strategy": second or parts["strategy"]}, against=first, about=about)
+    return Gate(kind, limit, **{**parts, "strategy": second}, against=first, about=about)

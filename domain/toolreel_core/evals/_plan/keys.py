@@ -14,11 +14,9 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core.evals._plan.filters import comma_separated
 
-SettingKind: TypeAlias = Literal[
-    "words", "names", "switch", "count", "number", "seconds", "text", "texts", "object"
-]
-"""``words``: a list, or a text with commas; ``names``: a list of exact names; ``seconds``: a number, where 0
-means no limit; ``texts``: a table of texts; ``object``: any table."""
+SettingKind: TypeAlias = Literal["words", "switch", "count", "number", "seconds", "text", "texts", "object"]
+"""``words``: a list, or a text with commas; ``seconds``: a number, where 0 means no limit; ``texts``: a table
+of texts; ``object``: any table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +27,6 @@ class Setting:
     """Such as ``eval.trials``."""
     kind: SettingKind
     default: Json
-    """``None``: nothing is set."""
     about: str
     """For ``--help`` and the documentation."""
     option: str = ""
@@ -37,10 +34,8 @@ class Setting:
     variable: str = ""
     """Of the environment, one of the reference harness; empty if there is none."""
     least: int = 0
-    """Of a count."""
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    """The only values, if they are a few words."""
     reader: Callable[[str], Json] | None = None
     """Reads the variable, where it has words of its own."""
 
@@ -62,10 +57,9 @@ class Setting:
         """
         name = self.path[-1]
         match self.kind:
-            case "words" | "names" if isinstance(text := table.values[name], str):
-                return comma_separated(text)
-            case "words" | "names":
-                return table.names(name)
+            case "words":
+                text = table.values[name]
+                return comma_separated(text) if isinstance(text, str) else table.names(name)
             case "switch":
                 return table.switch(name, default=False)
             case "count":
@@ -164,7 +158,7 @@ def json_object(text: str) -> Tree:
 
 
 _READERS: Final[Mapping[SettingKind, Callable[[str], Json]]] = {
-    **dict.fromkeys(("words", "names"), lambda text: [*comma_separated(text)]),
+    "words": lambda text: [*comma_separated(text)],
     "switch": switch,
     "count": lambda text: _parse_number(text, int, "a whole number"),
     "number": lambda text: _parse_number(text, float, "a number"),

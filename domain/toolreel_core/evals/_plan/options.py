@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
@@ -23,7 +22,7 @@ from toolreel_core.evals._plan.endpoint import (
     prices_tree,
 )
 from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.keys import Setting, key, level, settings_of, switch, values_in
+from toolreel_core.evals._plan.keys import Setting, SettingKind, key, level, settings_of, switch, values_in
 from toolreel_core.evals._verdicts import CATEGORIES
 
 
@@ -69,7 +68,6 @@ def _parse_tools(text: str) -> Json:
 
 
 def _parse_transforms(text: str) -> Json:
-    """``auto`` leaves the transforms to OpenRouter."""
     if text.lower() == "auto":
         return None
     return [] if text.lower() in {"none", "off", "0", "false"} else [*comma_separated(text)]
@@ -92,7 +90,7 @@ class Options:
         *("--models", "OPENROUTER_MODEL_FILTER"),
     )
     add_models: tuple[str, ...] = key(
-        *("names", ()),
+        *("words", ()),
         "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
         "--model",
         metavar="NAME",
@@ -124,17 +122,17 @@ class Options:
     )
     tool_use_mode: ToolUseMode = key(
         *("text", "enforced", "Whether a tool has to be called, may be, or none is sent."),
-        *("--tool-use-mode", "OPENROUTER_TOOL_USE_MODE"),
+        *("", "OPENROUTER_TOOL_USE_MODE"),
         choices=get_args(ToolUseMode),
     )
     tool_failure_policy: ToolFailurePolicy = key(
         *("text", "fatal", "Whether failed tool calls fail the run."),
-        *("--tool-failure-policy", "OPENROUTER_TOOL_FAILURE_POLICY"),
+        *("", "OPENROUTER_TOOL_FAILURE_POLICY"),
         choices=get_args(ToolFailurePolicy),
     )
     fallback_retries: int = key(
         *("count", 0, "Above 0: in relaxed mode, go on without tools if the server refuses them."),
-        *("--fallback-retries", "OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT"),
+        *("", "OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT"),
     )
     content_tag_fallback: bool = key(
         *("switch", False, "Read calls from text under every strategy but raw."),
@@ -142,7 +140,7 @@ class Options:
     )
     fix_empty_final: bool = key(
         *("switch", True, "Ask again when the final text is empty."),
-        *("--fix-empty-final", "OPENROUTER_FIX_EMPTY_FINAL"),
+        *("", "OPENROUTER_FIX_EMPTY_FINAL"),
     )
     tool_allowlist: tuple[str, ...] = key(
         *("words", (), "Tools that may be called; none: all that a scenario exposes."),
@@ -155,7 +153,7 @@ class Options:
     )
     void_retries: int = key("count", 2, "Retries after the provider failed.", "--void-retries")
     accept_void: tuple[str, ...] = key(
-        *("names", ()),
+        *("words", ()),
         "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
         "Repeatable.",
         "--accept-void",
@@ -299,53 +297,39 @@ def layered(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
+_ALL_OPTIONS: Final = "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON"
+_ALL_OVERRIDES: Final = "OPENROUTER_REQUEST_OVERRIDES_JSON"
+_SENT: Final[tuple[tuple[str, SettingKind, str, str, Callable[[str], Json] | None], ...]] = (
+    ("endpoint.headers.HTTP-Referer", "text", "OpenRouter: the address of your site.", "HTTP_REFERER", None),
+    ("endpoint.headers.X-Title", "text", "OpenRouter: the name of your site.", "X_TITLE", None),
+    ("sampling.temperature", "number", "Overrides every profile.", "TEMPERATURE", None),
+    ("sampling.top_p", "number", "The same.", "TOP_P", None),
+    ("sampling.top_k", "count", "The same.", "TOP_K", None),
+    ("sampling.min_p", "number", "The same.", "MIN_P", None),
+    ("request_overrides.route", "text", "OpenRouter: the route.", "ROUTE", None),
+    (
+        *("request_overrides.transforms", "words", "OpenRouter: none, or a list.", "TRANSFORMS"),
+        _parse_transforms,
+    ),
+    *(
+        (f"request_overrides.provider.{name}", "words", f"OpenRouter: {what}.", variable, None)
+        for name, what, variable in (
+            ("only", "only these providers", "PROVIDER_ONLY"),
+            ("order", "providers in this order", "PROVIDER_ORDER"),
+            ("ignore", "none of these providers", "PROVIDER_IGNORE"),
+        )
+    ),
+)
+"""What is sent, key by key: place, kind, meaning, variable, and what reads the variable."""
 SETTINGS: Final = (
     *_EVAL.values(),
     *ENDPOINT_KEYS.values(),
+    Setting("sampling", "object", {}, "Options that override every profile (--set).", "", _ALL_OPTIONS),
     *(
-        Setting(
-            f"endpoint.headers.{name}", "text", None, f"OpenRouter: the {what} of your site.", "", variable
-        )
-        for name, what, variable in (
-            ("HTTP-Referer", "address", "OPENROUTER_HTTP_REFERER"),
-            ("X-Title", "name", "OPENROUTER_X_TITLE"),
-        )
+        Setting(place, kind, None, about, "", f"OPENROUTER_{variable}", reader=reader)
+        for place, kind, about, variable, reader in _SENT
     ),
-    Setting(
-        *("sampling", "object", {}, "Options that override every profile."),
-        *("--sampling-json", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON"),
-    ),
-    Setting(
-        *("sampling.temperature", "number", None, "Overrides --sampling-json, like the next three."),
-        *("--temperature", "OPENROUTER_TEMPERATURE"),
-    ),
-    Setting("sampling.top_p", "number", None, "The same.", "--top-p", "OPENROUTER_TOP_P"),
-    Setting("sampling.top_k", "count", None, "The same.", "--top-k", "OPENROUTER_TOP_K"),
-    Setting("sampling.min_p", "number", None, "The same.", "--min-p", "OPENROUTER_MIN_P"),
-    Setting(
-        *("request_overrides.route", "text", None, "OpenRouter: the route.", "--route", "OPENROUTER_ROUTE"),
-        metavar="NAME",
-    ),
-    Setting(
-        *("request_overrides.transforms", "words", None, "OpenRouter: none, or a list."),
-        *("--transforms", "OPENROUTER_TRANSFORMS"),
-        reader=_parse_transforms,
-    ),
-    *(
-        Setting(
-            *(f"request_overrides.provider.{name}", "words", None, f"OpenRouter: {what}."),
-            *(f"--provider-{name}", f"OPENROUTER_PROVIDER_{name.upper()}"),
-        )
-        for name, what in (
-            ("only", "only these providers"),
-            ("order", "providers in this order"),
-            ("ignore", "none of these providers"),
-        )
-    ),
-    Setting(
-        *("request_overrides", "object", {}, "Merged into every request body."),
-        *("--request-overrides", "OPENROUTER_REQUEST_OVERRIDES_JSON"),
-    ),
+    Setting("request_overrides", "object", {}, "Merged into every request body.", "", _ALL_OVERRIDES),
     *_CAPS.values(),
     *(
         Setting(f"budget.run.{name}", "number", None, "The same of one run, which is void above it.")
@@ -356,24 +340,22 @@ SETTINGS: Final = (
 """Every key of a plan, but for tables with names of your own (``prices``, ``endpoints``, ``strategy``,
 ``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
 
-_PREFIX: Final = "OPENROUTER_"
 OTHER_VARIABLES: Final[Mapping[str, str]] = {
     "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
     "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
-    "OPENROUTER_HTTP_ADAPTER": "only httpx: there is one client",
+    "OPENROUTER_HTTP_ADAPTER": "nothing: requests are sent with httpx",
     "OPENROUTER_FULL": "1: eval.preset is full, unless another is given",
     "OPENROUTER_STRATEGY_MATRIX": "1: eval.strategies are baseline and production, unless they are given",
     "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": "1: eval.profiles is auto, unless they are given",
-    "OPENROUTER_FALLBACK_MATRIX": "refused: write a strategy of your own",
+    "OPENROUTER_FALLBACK_MATRIX": "nothing: compare two strategies of your own, one with text_dialects = []",
 }
-"""Variables that are not the value of one key, with what they do."""
 _SWITCHES: Final[Mapping[str, Tree]] = {
     "OPENROUTER_FULL": {"preset": "full"},
     "OPENROUTER_STRATEGY_MATRIX": {"strategies": ["baseline", "production"]},
     "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": {"profiles": ["auto"]},
 }
 _BLANK: Final = tuple(
-    f"{_PREFIX}{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
+    f"OPENROUTER_{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
 )
 """Variables of which an empty value counts: it removes the prefix, or a filter."""
 
@@ -386,7 +368,6 @@ def environment(environ: Mapping[str, str]) -> Tree:
 
     :raises ConfigError: if a value cannot be read; names the variable
     """
-    _check_names(environ)
 
     def value_of(name: str, reader: Callable[[str], Json]) -> Json:
         text = environ.get(name)
@@ -409,41 +390,9 @@ def environment(environ: Mapping[str, str]) -> Tree:
         # A full evaluation has all strategies and profiles, whatever the other two say.
         if value_of(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
             tree = {**tree, "eval": {**axes, **given}}
-    if value_of("OPENROUTER_FALLBACK_MATRIX", switch):
-        raise ConfigError(
-            "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it into a strategy of "
-            "your own and compare the two: [strategy.no_text] with config = { text_dialects = [] }"
-        )
-    client = value_of("OPENROUTER_HTTP_ADAPTER", str.lower)
-    if client not in {None, "httpx"}:  # a choice that would have no effect
-        raise ConfigError(
-            f"OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with {client!r}; write httpx, or "
-            "unset the variable"
-        )
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.
         name = "OPENROUTER_API_KEY"
         held: Tree = {"api_key_env": name} if environ.get(name, "").strip() else {}
         tree = merged(tree, {"endpoint": {"provider": "openrouter", **held}})
     return tree
-
-
-_NEAR: Final = 0.8
-"""How similar a name must be to one that is read to be taken for it, mistyped: 1 is equal. Other programs
-have variables with this prefix too, which are none of ours."""
-
-
-def _check_names(environ: Mapping[str, str]) -> None:
-    """Refuse a variable whose name is nearly that of one that is read: it would have no effect.
-
-    Further names of keys are left alone, since a plan may name any variable that holds one.
-    """
-    names = (*OTHER_VARIABLES, *(setting.variable for setting in SETTINGS))
-    known = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
-    for name in sorted(environ):
-        bare = name.removeprefix(_PREFIX)
-        if bare == name or bare in known or bare.startswith("API_KEY"):
-            continue
-        exchanged = [one for one in known if sorted(one) == sorted(bare)]  # in a short name, half of it
-        if near := exchanged or get_close_matches(bare, known, 1, _NEAR):
-            raise ConfigError(f"{name}: there is no such variable; did you mean '{_PREFIX}{near[0]}'?")

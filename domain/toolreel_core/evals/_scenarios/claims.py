@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 Value: TypeAlias = str | int | float
-"""What a text can name."""
 
 _CLAUSES: Final = re.compile(
     r"[,;:!\n。、\uff01\uff0c\uff1b]+|\.(?!\d)|\s[-–—]+\s|\b(?:but|and|aber|und|doch)\b", re.I
 )
-"""The ends of clauses; the full stop of a number is none."""
 # A sentence up to its question mark, if it has one. It matches without one, too: a pattern that demanded the
 # mark would look for it from every letter on, which takes minutes for a megabyte without sentences.
 _SENTENCES: Final = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
@@ -91,7 +89,6 @@ _IDIOMS: Final = re.compile(
 )
 """Phrases with such a word that say the opposite."""
 _CONDITIONS: Final = re.compile(r"\W*(?:if|when|unless|in case|should|falls|wenn)\b", re.I)
-"""The beginnings of clauses that say what would be."""
 _FILLERS: Final = re.compile(
     r"a|absolutely|all|alright|certainly|cool|course|fine|good|got|great|hello|hi|hm|i|in|it|k|no|nope|of|ok|okay"
     r"|okey|perfect|please|problem|right|sure|thank|thanks|understood|very|well|welcome|will|yeah|yep|yes|you|your"
@@ -120,7 +117,6 @@ _THE_REST: Final = re.compile(
 )
 
 _GERMAN_TRIAL: Final = re.compile(r"\bich (?:konnte|kann)\b", re.I)
-"""The start of such a clause in German."""
 _GERMAN_DENIAL: Final = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
 """Its negation, which follows at its end."""
 
@@ -215,7 +211,6 @@ def invented_act(text: str, known: str, calls: int) -> str:
 
 
 _TWO: Final = 2
-"""Acts that a text with ``also`` speaks of."""
 
 
 def _comes_after(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:

@@ -62,7 +62,6 @@ class Sent:
 
     request: Request
     reply: str
-    """The body, as it was received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class Evidence:
     """The final text, of the last exchange if there are several; empty if there is none."""
     turns: tuple[ObservedTurn, ...]
     world: World
-    """As the run left it."""
     tools_sent: bool
     """Whether the requests listed any tools."""
     tools_refused: bool = False
@@ -213,7 +211,6 @@ class Case:
     checks: tuple[Check, ...] = ()
     """Their names are the same for every seed."""
     scripts: ScenarioScripts | None = None
-    """Scripted models that prove the checks."""
     follow_ups: tuple[str, ...] = ()
     """What the user says after each complete answer, in turn."""
     outside: tuple[str, ...] = ()

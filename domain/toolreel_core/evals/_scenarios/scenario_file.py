@@ -1,26 +1,30 @@
-"""Scenarios as data: a table, as TOML or JSON has it, becomes a scenario.
+"""Scenarios as data: a table, as TOML or JSON has it, becomes a scenario, with values drawn for each trial.
 
-The built-in ones are such tables too. The version of any other one is made of all that its table says, so
-that a changed file makes other runs.
+The version of a scenario that is not built in is made of all that its table says, so that a changed file
+makes other runs. A constant that is drawn cannot be memorised, and trials differ even at temperature 0. Draws
+are built on digests, so that every machine and version of Python draws the same.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Final, cast, get_args
+from itertools import count
+from operator import itemgetter
+from typing import Any, Final, TypeAlias, cast, get_args
 
 from returns.pipeline import is_successful
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical, digest, read
+from toolreel_core._jsontext import Json, canonical, chain, digest, pointed, read
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
-from toolreel_core.evals._scenarios.draws import drawn, filled
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import (
     Line,
@@ -29,7 +33,269 @@ from toolreel_core.evals._scenarios.scripted_model import (
     ScriptedCall,
     WholeReply,
 )
-from toolreel_core.evals._scenarios.world import Mishap, Row, TableWorld, Workspace, World, workspace_tools
+from toolreel_core.evals._scenarios.world import (
+    Mishap,
+    Row,
+    TableWorld,
+    Workspace,
+    World,
+    as_text,
+    identifier,
+    with_texts,
+    workspace_tools,
+)
+
+LISTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "first_names": (
+        *("Ada", "Bruno", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas"),
+        *("Karin", "Leon", "Maren", "Nils", "Olga", "Paul", "Rosa", "Simon", "Tilda", "Viktor"),
+    ),
+    "last_names": (
+        *("Quint", "Almond", "Berger", "Castle", "Dorn", "Ekman", "Falk", "Grove", "Holm", "Ibsen"),
+        *("Jansen", "Keller", "Lund", "Moss", "Novak", "Olsen", "Perry", "Rask", "Stone", "Vogel"),
+    ),
+    "rooms": (
+        *("kitchen", "hall", "attic", "cellar", "garage", "study", "nursery", "pantry", "library"),
+        *("workshop", "bathroom", "bedroom", "balcony", "veranda"),
+    ),
+    "words": (
+        *("amber", "birch", "cobalt", "dune", "ember", "fjord", "grove", "hazel", "indigo", "juniper"),
+        *("kelp", "linen", "maple", "nickel", "onyx", "pebble", "quartz", "reed", "slate", "tulip"),
+        *("umber", "velvet", "willow", "yarrow", "zinc"),
+    ),
+}
+"""Lists that a draw can name instead of writing its values down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """The seed of a trial, and which bits of a digest decide."""
+
+    text: str
+    shift: int = 0
+    """192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits."""
+
+    def below(self, what: str, limit: int) -> int:
+        """A number from 0 to ``limit - 1``, by the name that it is drawn under."""
+        return (int(chain("draw", what, self.text), 16) >> self.shift) % limit
+
+    def one_of(self, what: str, items: Sequence[str]) -> str:
+        """One of several texts."""
+        return items[self.below(what, len(items))]
+
+
+def _draw_person(name: str, seed: Seed) -> str:
+    first, last = (seed.one_of(f"{name} {part}", LISTS[f"{part}_names"]) for part in ("first", "last"))
+    return f"{first} {last}"
+
+
+def _draw_word(name: str, seed: Seed) -> str:
+    return f"{seed.one_of(name, LISTS['words'])}-{100 + seed.below(f'{name} number', 900)}"
+
+
+_PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
+    "person": _draw_person,
+    "word": _draw_word,
+    "uuid": lambda name, seed: identifier(seed.text, name),
+}
+"""Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
+
+_FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Without I and O, which look like digits."""
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
+_KINDS: Final = ("one_of", "pattern", "largest_first", *_OPERATIONS, "from", "to")
+_Pick: TypeAlias = Callable[[str, Sequence[Json]], Json]
+"""Draws a value under a name, unlike those that are taken."""
+
+
+def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
+    """The values of one trial.
+
+    >>> drawn({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
+    {'sku': 'A-44', 'pieces': 6, 'to': 'Rosa Grove'}
+
+    :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
+    :raises PlaceError: at the first error
+    """
+    table, values, given = Table.of(draws, "draw"), dict[str, Json](), Seed(seed, shift)
+    for name in table.values:
+        if not name.isidentifier():
+            raise table.complaint(
+                "write a name of letters, digits and _, so that {name} can stand for it", name
+            )
+        known = Table.of({name: filled(table.values[name], values, "draw", name)}, "draw")
+        values[name] = _draw_value(known, name, given, values)
+    return values
+
+
+def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
+    value = table.values[name]
+    if isinstance(value, str):
+        if value not in _PHRASES:
+            raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
+        return _PHRASES[value](name, seed)
+    if isinstance(value, list | tuple):
+        return _choice_drawer(table, name, seed)(name, ())
+    if not isinstance(value, Mapping):
+        raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
+    inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
+    given = value.get("unlike", ())
+    others = given if isinstance(given, list | tuple) else (given,)
+    taken = [_earlier_value(inner, "unlike", other, before) for other in others]
+    match kind:
+        case "one_of":
+            pick = _choice_drawer(inner.only(kind, *_BESIDE), kind, seed)
+        case "pattern":
+            pick = _pattern_drawer(inner.only(kind, *_BESIDE).text(kind), seed)
+        case "from" | "to":
+            pick = _range_drawer(inner.only("from", "to", *_BESIDE), seed, len(taken))
+        case "largest_first":
+            return _sorted_by_size(inner.only(kind, "by"), before)
+        case "":
+            raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
+        case _:
+            return _compute_value(inner.only(kind), kind, before)
+    if "several" not in value:
+        return pick(name, taken)
+    values = list[Json]()
+    for place in range(inner.whole("several", 1)):
+        values.append(pick(f"{name} {place}", (*taken, *values)))
+    return values
+
+
+_BESIDE: Final = ("unlike", "several")
+
+
+def _choice_drawer(table: Table, key: str, seed: Seed) -> _Pick:
+    given = table.values[key]
+    items = LISTS.get(given) if isinstance(given, str) else given
+    if not isinstance(items, list | tuple) or not items:
+        lists = ", ".join(LISTS)
+        raise table.complaint(f"expected a list of at least one value, or one of the lists {lists}", key)
+    try:
+        canonical(list(items))
+    except (TypeError, ValueError):
+        raise table.complaint("expected values that JSON can hold", key) from None
+
+    def pick(label: str, taken: Sequence[Json]) -> Json:
+        # Where all are taken, one is drawn twice rather than none.
+        left = [item for item in items if item not in taken] or items
+        return left[seed.below(label, len(left))]
+
+    return pick
+
+
+def _pattern_drawer(text: str, seed: Seed) -> _Pick:
+    def letter(char: str, label: str) -> str:
+        letters = {"#": "0123456789", "?": _LETTERS}.get(char)
+        return seed.one_of(label, letters) if letters else char
+
+    def pick(label: str, taken: Sequence[Json]) -> Json:
+        names = (f"{label}/{again}" if again else label for again in range(_TRIES))
+        texts = (
+            "".join(letter(char, f"{name}/{place}") for place, char in enumerate(text)) for name in names
+        )
+        return next((one for one in texts if one not in taken), text)
+
+    return pick
+
+
+_TRIES: Final = 1_000
+
+
+def _range_drawer(inner: Table, seed: Seed, others: int) -> _Pick:
+    for key in ("from", "to"):
+        if type(inner.values.get(key)) is not int:
+            raise inner.complaint(f"expected a whole number; {_FORMS}", key)
+    least, most = cast("int", inner.values["from"]), cast("int", inner.values["to"])
+    if most - least < others + inner.whole("several", 1, 1) - 1:
+        raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
+
+    def pick(label: str, taken: Sequence[Json]) -> Json:
+        tries = (least + seed.below(f"{label}/{again}", most - least + 1) for again in count())
+        return next(one for one in tries if one not in taken)
+
+    return pick
+
+
+def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
+    given = inner.values[operation]
+    parts = given if isinstance(given, list | tuple) else [given]
+    if all(type(part) is int for part in parts):
+        raise inner.complaint("name the numbers that were drawn before", operation)
+    numbers = [
+        part if type(part) is int else _earlier_value(inner, operation, part, before) for part in parts
+    ]
+    for part, number in zip(parts, numbers, strict=True):
+        if type(number) is not int:
+            raise inner.complaint(f"{part!r} is not drawn as a number; draw it with from and to", operation)
+    return _OPERATIONS[operation](cast("Sequence[int]", numbers))
+
+
+def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
+    """A drawn list in the order of the numbers of another one, or of its own."""
+    key = "by" if "by" in inner.values else "largest_first"
+    items, numbers = (
+        _earlier_value(inner, each, inner.text(each), before) for each in ("largest_first", key)
+    )
+    lists = isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)
+    if not lists or not all(type(number) is int for number in cast("list[Json]", numbers)):
+        raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
+    ranked = zip(cast("list[int]", numbers), cast("list[Json]", items), strict=True)
+    return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
+
+
+def _earlier_value(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
+    if name not in before:
+        raise inner.complaint(f"{unknown_name('draw', str(name), before)} (above this one)", key)
+    return before[str(name)]
+
+
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_PLACE: Final = rf"\{{(?P<name>{_NAME})(?P<path>(?:\.\w+)*)\}}"
+_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|{_PLACE}")
+"""A placeholder, or the doubled braces that stand for the text itself; ``{rooms.0}`` is a part of a value."""
+_BARE: Final = re.compile(_PLACE)
+"""A placeholder alone: its value keeps its type."""
+
+
+def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
+    """A value with the drawn values in it; a text that is one placeholder takes the value's type.
+
+    >>> filled({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
+    {'pieces': 3, 'note': '3 of {n}, hall'}
+
+    :param place: where it stands, for errors
+    :raises PlaceError: at a placeholder that nothing is drawn for
+    """
+
+    def value_of(found: re.Match[str]) -> Json:
+        name, path = found["name"], found["path"]
+        if name not in values:
+            what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+            raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
+        part = pointed(values[name], path.replace(".", "/"))
+        if path and part is None:
+            raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
+        return part
+
+    def change(text: str) -> Json:
+        if bare := _BARE.fullmatch(text):
+            return value_of(bare)
+        return _ANY.sub(lambda found: f"{{{found[1]}}}" if found[1] else as_text(value_of(found)), text)
+
+    return with_texts(value, change)
+
+
+def escaped(value: Json) -> Json:
+    """A value whose braces stand for themselves when it is filled.
+
+    >>> filled(escaped("as {name}"), {})
+    'as {name}'
+    """
+    return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
+
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _WORD: Final = re.compile(
@@ -125,8 +391,7 @@ def _read_row(table: Table, name: str, *, effect: bool) -> Row:
     )
 
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""The name of a scenario, which is also that of files."""
+_SCENARIO_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FILLED: Final = ("system", "history", "user", "world", "workspace", "script")
 """Keys whose texts may have placeholders, besides tools and checks."""
 _KEYS: Final = (
@@ -210,13 +475,12 @@ def check_scenario_name(name: str) -> None:
 
     :raises PlaceError: if it is one
     """
-    if not _NAME.fullmatch(name):
+    if not _SCENARIO_NAME.fullmatch(name):
         what = "expected small letters, digits and _, at most 64, such as 'refund_once'"
         raise PlaceError(("name",), f"{what}; got {name!r}")
 
 
 def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
-    """What one trial poses: the table filled with what is drawn, and read."""
     values, tools = drawn(whole.values.get("draw", {}), seed, shift=shift), surface.definitions
 
     def known(table: Table, *keys: str) -> Table:
@@ -289,7 +553,6 @@ def _read_opening(table: Table, user: str) -> tuple[Message, ...]:
 
 
 def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
-    """The workspace of the case study: a world in Python, with tools of its own."""
     table.only("id", "path", "draft", "mishap")
     path = table.text("path", "/draft/foo")
     mishap = table.choice("mishap", get_args(Mishap)) if "mishap" in table.values else ""
@@ -298,7 +561,6 @@ def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
 
 
 def _read_tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
-    """The tables of an array, each with its name or number from 1 on as its place."""
     items = table.values.get(key, [])
     if not isinstance(items, list | tuple):
         raise table.complaint(f"expected {expected or f'[[{key}]], with two brackets'}", key)

@@ -40,7 +40,6 @@ class WholeReply:
 
     calls: tuple[ScriptedCall, ...]
     text: str = ""
-    """Text along with the calls."""
     fields: JsonText = NOTHING
     """Fields of a provider's own in the message, such as ``reasoning_details``; a JSON object."""
     of_calls: JsonText = NOTHING
@@ -48,7 +47,6 @@ class WholeReply:
 
 
 Line: TypeAlias = str | tuple[ScriptedCall, ...] | WholeReply
-"""A text, the calls of one reply, or a reply with more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,6 @@ class ScenarioScripts:
     good: Script
     bad: Script
     skipping: Script | None = None
-    """None where there is nothing that could be skipped."""
 
     def of(self, kind: Kind) -> Script:
         """The script of one kind; where nothing can be skipped, the good one."""

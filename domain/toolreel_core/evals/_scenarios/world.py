@@ -24,6 +24,7 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     chain,
+    items_of,
     parse,
     pointed,
     read,
@@ -71,40 +72,17 @@ def identifier(seed: str, what: str) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
 
 
-def steps(pointer: str) -> tuple[str, ...]:
-    """The keys and indices that a pointer goes through.
-
-    >>> steps("/draft/a~1b/0")
-    ('draft', 'a/b', '0')
-    """
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def with_value(tree: Json, path: Sequence[str], value: Json) -> Json:
+def with_value(tree: Json, pointer: str, value: Json) -> Json:
     """A tree in which a value stands at a place; objects on the way to it are made where there are none.
 
-    A place inside of a text or a number, or beyond the end of a list, cannot be: the tree stays as it is.
-
-    >>> with_value({"a": [1]}, ("a", "-"), 2), with_value({"a": 1}, ("a", "b"), 2)
-    ({'a': [1, 2]}, {'a': 1})
+    >>> with_value({"a": {"b": 1}}, "/a/c~1d", 2)
+    {'a': {'b': 1, 'c/d': 2}}
     """
-    if not path:
+    if not pointer:
         return value
-    step, *rest = path
-    if isinstance(tree, Mapping):
-        return {**tree, step: with_value(tree.get(step, {}), rest, value)}
-    if not isinstance(tree, list | tuple) or (index := _row_index(tree, step)) is None:
-        return tree
-    child = tree[index] if index < len(tree) else {}
-    return [*tree[:index], with_value(child, rest, value), *tree[index + 1 :]]
-
-
-def _row_index(items: Sequence[Json], step: str) -> int | None:
-    """The index that a step means; the one past the end is where the next item goes."""
-    if step == "-":
-        return len(items)
-    fits = step.isascii() and step.isdigit() and len(step) < len("10000") and int(step) <= len(items)
-    return int(step) if fits else None
+    step, slash, rest = pointer[1:].partition("/")
+    inner, key = as_tree(tree), step.replace("~1", "/").replace("~0", "~")
+    return {**inner, key: with_value(inner.get(key, {}), slash + rest, value)}
 
 
 _ARGUMENT: Final = "$arguments/"
@@ -122,7 +100,6 @@ class Row:
     read: str = ""
     """A pointer: the result is what stands there in the state."""
     sets: tuple[tuple[str, JsonText], ...] = ()
-    """Pointers into the state, and the values to put there."""
     code: str = ""
     """Of the error that the call is answered with; empty if it works."""
     message: str = ""
@@ -130,10 +107,6 @@ class Row:
     """How many calls it answers before it is skipped; 0: all."""
     done: bool = True
     """Whether the call does something; a call that fails may have done it all the same."""
-
-    def fits(self, name: str, arguments: Tree) -> bool:
-        """Whether it is an answer to this call."""
-        return name == self.tool and has_arguments(arguments, parse(self.when))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +126,8 @@ class TableWorld:
         """Answer with the first row that fits."""
         used = self.used or (0,) * len(self.rows)
         for place, row in enumerate(self.rows):
-            if row.fits(name, arguments) and (not row.times or used[place] < row.times):
+            left = not row.times or used[place] < row.times
+            if left and name == row.tool and has_arguments(arguments, parse(row.when)):
                 counted = (*used[:place], used[place] + 1, *used[place + 1 :])
                 return replace(self, used=counted)._answer_row(row, name, arguments)
         if name in self.effects:
@@ -167,7 +141,14 @@ class TableWorld:
         return self if failed else self._note_call(name, arguments)
 
     def _answer_row(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
-        after = self._note_call(name, arguments)._set_row(row, arguments) if row.done else self
+        after = self
+        if row.done:
+            state = parse(self.state)
+            for pointer, value in row.sets:
+                state = with_value(
+                    state, _fill_pointer(pointer, arguments), _fill_arguments(value, arguments)
+                )
+            after = replace(self._note_call(name, arguments), state=canonical(state))
         if row.code:
             return after, failure(name, row.code, row.message)
         if row.read:
@@ -183,14 +164,6 @@ class TableWorld:
         if name not in self.effects:
             return self
         return replace(self, done=(*self.done, (name, canonical(arguments))))
-
-    def _set_row(self, row: Row, arguments: Tree) -> TableWorld:
-        state = parse(self.state)
-        for pointer, value in row.sets:
-            state = with_value(
-                state, steps(_fill_pointer(pointer, arguments)), _fill_arguments(value, arguments)
-            )
-        return replace(self, state=canonical(state))
 
     def contents(self) -> Json:
         """The effects in order, and the state."""
@@ -257,7 +230,6 @@ def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
 
 
 def _fill_arguments(value: JsonText, arguments: Tree) -> Json:
-    """A value with the arguments of a call in it."""
 
     def put(text: str) -> Json:
         return pointed(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
@@ -323,12 +295,16 @@ class Workspace:
         return asked._read_sections(arguments) if name == "state_get" else asked._patch_sections(arguments)
 
     def _read_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        select = _meant_pointers(arguments.get("select"))
-        if isinstance(select, str):
-            return self, failure("state_get", "ARGUMENT_ERROR", select)
+        texts = [item for item in items_of(arguments, "select") if isinstance(item, str)]
+        if arguments.get("select") not in (None, texts):
+            why = "select must be a list of JSON pointers, such as /draft/foo."
+            return self, failure("state_get", "ARGUMENT_ERROR", why)
+        # In whatever way the model has written them, each once.
+        tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
+        pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
         whole = self._as_tree()
         data: Tree = {
-            "snapshot": {pointer: pointed(whole, pointer) for pointer in select} if select else whole
+            "snapshot": {pointer: pointed(whole, pointer) for pointer in pointers} if pointers else whole
         }
         if self.reads == 1 and self.mishap == "huge_read":
             data = {**data, "history": "0" * 50_000}
@@ -338,16 +314,20 @@ class Workspace:
         return self, JsonText(text[: len(text) // 2]) if cut else text
 
     def _patch_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        operations = arguments.get("ops")
-        if why := _forbidden_reason(operations, self.allowed):
+        items = [*map(as_tree, items_of(arguments, "ops"))]
+        named = [(item.get("op"), item.get("path")) for item in items]
+        if not items:
+            why = "ops must be a list of at least one operation."
             return self, failure("state_patch", "ARGUMENT_ERROR", why)
+        for name, path in named:
+            if (name, path) != ("set", self.allowed):
+                only = f"Only the op set at the path {self.allowed} is allowed here"
+                return self, failure("state_patch", "ARGUMENT_ERROR", f"{only}, got {name!r} at {path!r}.")
         if self.patches == 1 and self.mishap == "failing_patch":
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
             return self, failure("state_patch", "UNAVAILABLE", why)
-        draft, items = parse(self.draft), _items_or_empty(operations)
-        for item in items:
-            value = item.get("value") if isinstance(item, Mapping) else None
-            draft = with_value(draft, steps(self.allowed)[1:], value)
+        place = self.allowed.removeprefix("/draft")
+        draft = with_value(parse(self.draft), place, items[-1].get("value"))
         after = replace(self, draft=canonical(draft), draft_version=self.draft_version + 1)
         done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(items)}
         return after, success("state_patch", done)
@@ -360,33 +340,6 @@ class Workspace:
             "ui_state": {},
             "versions": {"facts": "facts:0", "draft": f"draft:{self.draft_version}"},
         }
-
-
-def _meant_pointers(select: Json) -> tuple[str, ...] | str:
-    """The pointers that a model means, in whatever way it has written them, each once."""
-    if select is None:
-        return ()
-    texts = [item for item in _items_or_empty(select) if isinstance(item, str)]
-    if isinstance(select, str) or not isinstance(select, Sequence) or len(texts) < len(select):
-        return "select must be a list of JSON pointers, such as /draft/foo."
-    tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
-    return tuple(dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text))
-
-
-def _forbidden_reason(operations: Json, allowed: str) -> str:
-    """Why the tool rejects the operations; empty if it accepts them."""
-    items = _items_or_empty(operations)
-    if not items:
-        return "ops must be a list of at least one operation."
-    for item in items:
-        name, path = (item.get("op"), item.get("path")) if isinstance(item, Mapping) else (None, None)
-        if (name, path) != ("set", allowed):
-            return f"Only the op set at the path {allowed} is allowed here, got {name!r} at {path!r}."
-    return ""
-
-
-def _items_or_empty(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def _object_schema(properties: Tree, *required: str) -> Tree:

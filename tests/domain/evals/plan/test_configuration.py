@@ -17,7 +17,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, parse
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolSurface
-from toolreel_core.evals import Configuration, keys_between, with_keys
+from toolreel_core.evals import Configuration, keys_between, tree_changes, with_keys
 
 _leaves = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
 _trees = st.recursive(
@@ -93,9 +93,14 @@ def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
         ("config.text_dialects+marked", ""),
         ("config.text_dialects+json_fenced", ""),
         ("config.text_dialects-react", ""),
-        ("request.top_p", "1 -> (not sent)"),
-        ("request_overrides.provider", '(not sent) -> {"sort":"p"}'),
+        ("request.top_p", "1 -> (none)"),
+        ("request_overrides.provider", '(none) -> {"sort":"p"}'),
     ]
+
+
+def test_two_stored_objects_differ_at_places() -> None:
+    before, after = canonical({"a": {"b": 1, "d": 3}, "c": 2}), canonical({"a": {"d": 3}, "c": 4})
+    assert tree_changes(before, after) == ("a.b: 1 -> (none)", "c: 2 -> 4")
 
 
 def test_lists_in_another_order_are_replaced_as_a_whole() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -24,6 +23,7 @@ from toolreel_core.evals import (
     Sample,
     Shard,
     estimate_cost,
+    strategy_differences,
 )
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
@@ -139,17 +139,17 @@ def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
     assert EvalPlan.of(odd, CATALOGUE, []).scenarios == ()
 
 
-def test_a_stored_plan_has_the_last_of_the_scenarios_that_have_its_name() -> None:
-    tree = plan_of(READ).tree()
-    assert tree["scenarios"] == {"read": 3}
-    builtin, stored = scenario("read", 3), scenario("read", 4)
-    assert EvalPlan.of(tree, CATALOGUE, [builtin, stored]).scenarios == (stored,)
-
-
 def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
     cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
+
+
+def test_strategies_differ_by_what_each_model_gets() -> None:
+    found = strategy_differences(plan_of(READ, eval={"models": "all", "strategies": "baseline,production"}))
+    assert [each.models for each in found] == [("a/one:fast",), ("a/two",), ("b/three",)]
+    assert found[0].changes == ("config.nudge_no_tool_calls: 0 -> 1", "config.text_dialects+react")
+    assert {(each.before, each.after) for each in found} == {("baseline", "production")}
 
 
 ONE_TASK = TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens
@@ -182,12 +182,6 @@ def test_every_trial_of_a_cell_is_in_one_shard_and_stays_there_when_trials_are_a
     assert max(sizes) - min(sizes) <= 1
     for number, part in enumerate(parts, 1):
         assert [trial for trial in part if trial <= few] == [*Shard(number, shards).trials(cell, few)]
-
-
-def test_cells_of_one_trial_are_spread_over_the_shards() -> None:
-    cells = [Cell("m", "default", "raw", f"scenario_{n}") for n in range(400)]
-    sizes = Counter(n for cell in cells for n in (1, 2, 3, 4) if Shard(n, 4).trials(cell, 1))
-    assert all(70 <= sizes[n] <= 130 for n in (1, 2, 3, 4))
 
 
 def test_the_shards_of_a_plan_are_the_plan() -> None:

@@ -54,11 +54,7 @@ def test_a_plan_says_its_gates(values: dict[str, Any], gate: Gate, name: str) ->
         ("no-regression", Gate("no-regression")),
         ("no-regression=0.01", Gate("no-regression", 0.01)),
         ("margin[these-scenarios]=0.02", Gate("margin", 0.02, about=THESE)),
-        ("no-regression[scenario=happy_path]", Gate("no-regression", scenario="happy_path", about=THESE)),
-        ("nothing-broke[model=m,scenario=s]", Gate("nothing-broke", model="m", scenario="s", about=THESE)),
         ("nothing-broke", Gate("nothing-broke")),
-        ("lower_bound >= 0.85", Gate("figure", 0.85, "lower_bound", ">=")),
-        ("rate[strategy=s,model=m]<=0.9", Gate("figure", 0.9, "rate", "<=", strategy="s", model="m")),
     ],
 )
 def test_the_command_line_says_the_same(words: str, gate: Gate) -> None:
@@ -66,22 +62,10 @@ def test_the_command_line_says_the_same(words: str, gate: Gate) -> None:
     assert str(Gate("margin", 0.1)) == "second at most 0.1 worse than first"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("lower_bound", "is no gate; write no-regression"),
-        ("???", "is no gate; write no-regression"),
-        ("margin", "is no gate; write no-regression"),
-        ("margin>=0.1", "is no gate"),
-        ("lower_bond>=0.5", "there is no metric 'lower_bond'; did you mean 'lower_bound'"),
-        ("margin=2", "above 0 and below 1"),
-        ("rate>=often", "is no gate"),
-        ("rate>=nan", "is no gate"),
-        ("rate[colour=red]>=1", "colour"),
-        ("rate[model=]>=1", "'model=' is no part; write these-scenarios, or strategy, model, scenario"),
-        ("rate[these-scenarios]>=1", "there is no key 'about'"),
-        ("margin[these]=0.1", "these-scenarios"),
-    ],
-)
-def test_mistakes_are_named(words: str, told: str) -> None:
-    assert told in complaint(ConfigError, lambda: gate_option(words))
+@pytest.mark.parametrize("words", ["lower_bound>=0.5", "???", "margin", "margin>=0.1", "margin[these]=0.1"])
+def test_what_is_no_gate_is_refused(words: str) -> None:
+    assert "is no gate; write margin=0.1, no-regression" in complaint(ConfigError, lambda: gate_option(words))
+
+
+def test_a_level_is_a_share() -> None:
+    assert "above 0 and below 1, got 2" in complaint(ConfigError, lambda: gate_option("margin=2"))

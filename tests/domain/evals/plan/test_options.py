@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.evals_values import worked
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
@@ -29,18 +30,7 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
     assert (found.provider, found.api_key_env) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("base_url", "prefix", "url", "query"),
-    [
-        ("http://here/", "/v1", "http://here/v1", ""),
-        ("http://here/v1/", "/v1", "http://here/v1", ""),
-        ("http://here/v1beta/openai", "v1", "http://here/v1beta/openai", ""),
-        ("http://here", "", "http://here", ""),
-        ("http://here/api", "/gateway", "http://here/api/gateway", ""),
-        ("http://here/deployments/d?api-version=1", "", "http://here/deployments/d", "?api-version=1"),
-        ("http://here?api-version=1", "/v1", "http://here/v1", "?api-version=1"),
-    ],
-)
+@pytest.mark.parametrize(("base_url", "prefix", "url", "query"), worked("url"))
 def test_base_url_and_prefix_make_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
     found = endpoint(base_url=base_url, api_prefix=prefix)
     assert found.chat_url == f"{url}/chat/completions{query}"

@@ -6,37 +6,13 @@ from typing import Any, Final
 
 import pytest
 
+from tests.evals_values import worked
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import SETTINGS, Options, environment, layered
 
-SAID: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "BASE_URL": ("http://here", {"endpoint": {"base_url": "http://here", "provider": "openrouter"}}),
-    "API_PREFIX": ("/v2", {"endpoint": {"api_prefix": "/v2"}}),
-    "CLIENT_TIMEOUT": ("-1", {"endpoint": {"timeout": 0.0}}),
-    "HTTP_REFERER": ("https://me", {"endpoint": {"headers": {"HTTP-Referer": "https://me"}}}),
-    "TRIALS": ("5", {"eval": {"trials": 5}}),
-    "MODEL_FILTER": ("stable, !gpt", {"eval": {"models": ["stable", "!gpt"]}}),
-    "SAMPLING_PROFILE_FILTER": ("", {"eval": {"profiles": []}}),
-    "SAMPLING_PROFILE_ENFORCE_APPLICABILITY": ("0", {"eval": {"enforce_applicability": False}}),
-    "STRATEGY_FILTER": ("raw", {"eval": {"strategies": ["raw"]}}),
-    "TOOL_USE_MODE": ("relaxed", {"eval": {"tool_use_mode": "relaxed"}}),
-    "TOOL_ALLOWLIST": ("state_get", {"eval": {"tool_allowlist": ["state_get"]}}),
-    "LLM_OPTIONS_DEFAULTS_JSON": ('{"top_p":1}', {"sampling": {"top_p": 1}}),
-    "TEMPERATURE": ("0.5", {"sampling": {"temperature": 0.5}}),
-    "TOP_K": ("4", {"sampling": {"top_k": 4}}),
-    "ROUTE": ("fallback", {"request_overrides": {"route": "fallback"}}),
-    "TRANSFORMS": ("none", {"request_overrides": {"transforms": []}}),
-    "PROVIDER_ONLY": ("a, b", {"request_overrides": {"provider": {"only": ["a", "b"]}}}),
-    "REQUEST_OVERRIDES_JSON": ('{"a":{"b":1}}', {"request_overrides": {"a": {"b": 1}}}),
-    "EVAL_PRESET": ("smoke", {"eval": {"preset": "smoke"}}),
-    "FULL": ("1", {"eval": {"preset": "full"}}),
-    "STRATEGY_MATRIX": ("1", {"eval": {"strategies": ["baseline", "production"]}}),
-    "PRODUCTION_AUTO_SAMPLING_PROFILE": ("1", {"eval": {"profiles": ["auto"]}}),
-    "HTTP_ADAPTER": ("httpx", {}),
-    "API_KEY": ("secret", {}),
-}
+SAID: Final = {name: (value, tree) for name, value, tree in worked("variable")}
 
 
 def under(**variables: str) -> dict[str, Any]:
@@ -110,29 +86,10 @@ def test_transforms_are_sent_unless_they_are_automatic(value: str, sent: list[st
     [
         ("TRIALS", "many", "OPENROUTER_TRIALS: expected a whole number, got 'many'"),
         ("TEMPERATURE", "warm", "OPENROUTER_TEMPERATURE: expected a number, got 'warm'"),
-        ("FALLBACK_MATRIX", "1", "OPENROUTER_FALLBACK_MATRIX: reading calls from text is no axis; write it"),
         ("FULL", "maybe", "OPENROUTER_FULL: expected 1 or 0, got 'maybe'"),
         ("LLM_OPTIONS_DEFAULTS_JSON", "{", "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON: expected a JSON object"),
         ("REQUEST_OVERRIDES_JSON", "[]", "OPENROUTER_REQUEST_OVERRIDES_JSON: expected a JSON object, got"),
-        ("HTTP_ADAPTER", "Net_HTTP", "OPENROUTER_HTTP_ADAPTER: requests are sent with httpx, not with 'net"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_an_error_and_no_default(name: str, value: str, said: str) -> None:
     assert complaint(ConfigError, lambda: under(**{name: value})).startswith(said)
-
-
-@pytest.mark.parametrize("name", ["SITE_URL", "API_BASE", "API_KEY_2", "APP_NAME", "REPORT_DIR"])
-def test_variables_of_other_programs_and_further_keys_are_left_alone(name: str) -> None:
-    assert under(**{name: "1"}) == {}
-
-
-@pytest.mark.parametrize(
-    "name", [each.variable.removeprefix("OPENROUTER_") for each in SETTINGS if "ROUTER" in each.variable]
-)
-def test_a_name_with_two_letters_exchanged_is_never_ignored(name: str) -> None:
-    """Of every variable, since a new one must not be forgotten."""
-    place = next(place for place in range(len(name) - 1) if name[place] != name[place + 1])
-    swapped = name[:place] + name[place + 1] + name[place] + name[place + 2 :]
-    assert f"OPENROUTER_{swapped}: there is no such variable; " in complaint(
-        ConfigError, lambda: under(**{swapped: "1"})
-    )

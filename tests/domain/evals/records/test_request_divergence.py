@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.evals_values import worked
 from toolreel_core.evals import (
     ContentMessage,
     RequestContent,
@@ -40,27 +41,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        request(
-            SYSTEM, USER, calling(), result(), stream=True, parallel_tool_calls=False, tool_choice="auto"
-        ),
-        request(SYSTEM, USER, calling(id="call_9"), result(id="call_9")),
-        request(SYSTEM, USER, calling(content=None, reasoning_content="Hm."), result(name="get")),
-        request(SYSTEM, USER, calling(content="Let me see."), result()),
-        request({**SYSTEM, "role": "developer"}, USER, calling(arguments=" { } "), result()),
-        request(
-            SYSTEM,
-            {"role": "user", "content": [{"type": "text", "text": "What is the status?"}]},
-            {"role": "assistant", "content": ""},
-            calling(),
-            result(),
-        ),
-    ],
-)
-def test_the_same_conversation_may_be_written_in_other_ways(other: dict[str, Any]) -> None:
-    assert request_content(other) == request_content(request(SYSTEM, USER, calling(), result()))
+@pytest.mark.parametrize("row", worked("same request"))
+def test_the_same_conversation_may_be_written_in_other_ways(row: list[dict[str, Any]]) -> None:
+    assert request_content(row[0]) == request_content(request(SYSTEM, USER, calling(), result()))
 
 
 def test_a_result_belongs_to_a_call_by_its_place() -> None:
@@ -85,36 +68,7 @@ def test_tools_that_must_not_be_called_are_no_tools() -> None:
     assert request_content(request(USER, tool_choice="none")).tools == ()
 
 
-@pytest.mark.parametrize(
-    ("recorded", "asked", "kind", "what"),
-    [
-        (
-            request(USER),
-            request({"role": "user", "content": "x" * 100}),
-            "messages",
-            f'"{"x" * 79}… instead of "What is the status?"',
-        ),
-        (request(USER), request(USER, calling(), result()), "messages", "get({}) instead of nothing more"),
-        (
-            request(USER, calling(), result("draft")),
-            request(USER, calling(), result("an error")),
-            "messages",
-            '"an error" instead of "draft"',
-        ),
-        (request(USER), request(USER, tools=()), "tools", "get"),
-        (request(USER), {**request(USER), "tools": [TOLD]}, "tools", "get"),
-        (request(USER), request(USER, temperature=0), "options", "temperature"),
-        (
-            request(USER, grammar="root ::= " + "x" * 100),
-            request(USER, response_format={"type": "json_object"}),
-            "options",
-            "grammar, response_format",
-        ),
-        (request(USER), request(USER), "messages", "it has been answered"),
-        (request(USER, calling(), result()), request(USER), "messages", "it has been answered"),
-        (None, request(USER), "messages", '"What is the status?" instead of nothing more'),
-    ],
-)
+@pytest.mark.parametrize(("recorded", "asked", "kind", "what"), worked("parts"))
 def test_where_two_requests_part(
     recorded: dict[str, Any] | None, asked: dict[str, Any], kind: str, what: str
 ) -> None:

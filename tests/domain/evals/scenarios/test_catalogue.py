@@ -124,9 +124,11 @@ def test_scenarios_are_chosen_by_group_and_name_in_catalogue_order() -> None:
 
 
 def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(ConfigError, match=r"scenarios: .*'hapy_path'; did you mean 'happy_path'\?"):
+    with pytest.raises(
+        ConfigError, match=r"there is no scenario or group 'hapy_path'; did you mean 'happy_path'\?"
+    ):
         select_scenarios(["default", "hapy_path"])
-    with pytest.raises(ConfigError, match="leaves none"):
+    with pytest.raises(ConfigError, match="no scenario or group is left by simple, !all"):
         select_scenarios(["simple", "!all"])
     with pytest.raises(ConfigError, match=r"there is no scenario 'chat'; did you mean 'chat_only'\?"):
         built_in("chat")

@@ -82,36 +82,6 @@ def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
     assert values({"twice": {"one_of": ["x"], "several": 2}}, "1") == {"twice": ["x", "x"]}
 
 
-@pytest.mark.parametrize(
-    ("tree", "told"),
-    [
-        ({"a b": [1]}, r"letters, digits and _"),
-        ({"a": 3}, r"draw.a: expected a draw, got 3; write a list of values"),
-        ({"a": []}, r"draw.a: expected a list of at least one value"),
-        ({"a": {"one_of": "x"}}, r"draw.a.one_of: expected a list"),
-        ({"a": [{1}]}, r"draw.a: expected values that JSON can hold"),
-        ({"a": {"from": 1}}, r"draw.a.to: expected a whole number"),
-        ({"a": {"from": 3, "to": 2}}, r"draw.a.to: from 3 to 2 leaves no number"),
-        ({"a": {"form": 3, "to": 2}}, r"did you mean 'from'"),
-        ({"a": {"patern": "A-#"}}, r"draw.a: there is no key 'patern'; did you mean 'pattern'"),
-        ({"a": {"sum": ["b"]}}, r"draw.a.sum: there is no draw 'b'; .* \(above this one\)"),
-        ({"a": {"sum": []}}, r"draw.a.sum: name the numbers"),
-        ({"a": ["x"], "b": {"sum": ["a"]}}, r"draw.b.sum: 'a' is not drawn as a number"),
-        ({"a": "persn"}, r"draw.a: there is no draw 'persn'; did you mean 'person'"),
-        ({"a": {"from": 3, "to": 3}, "b": {"from": 3, "to": 3, "unlike": "a"}}, r"draw.b.to"),
-        ({"a": {"several": 2}}, r"draw.a: write a list of values"),
-        ({"a": {"from": 1, "to": 3, "several": 4}}, r"draw.a.to: from 1 to 3 leaves no number"),
-        ({"a": {"from": 1, "to": 3, "several": 0}}, r"draw.a.several: expected a whole number of at least 1"),
-        ({"a": ["x"], "b": {"largest_first": "a"}}, r"draw.b: name a list, drawn with several"),
-        ({"a": "{b}"}, r"draw.a: nothing is drawn for {b}"),
-        ({"a": [1], "b": ["{a.x}"]}, r"draw.b: 'a' has no part 'x'; it is 1"),
-    ],
-)
-def test_a_draw_that_is_none_is_refused_with_its_place(tree: dict[str, Any], told: str) -> None:
-    with pytest.raises(PlaceError, match=told):
-        drawn(tree, "1")
-
-
 def test_fixed_numbers_and_lists_of_numbers_count_in_computed_ones() -> None:
     tree = {"size": [6, 12], "dozens": {"product": ["size", 12]}}
     values = drawn(tree, "1")

@@ -95,46 +95,6 @@ def test_a_text_that_is_one_placeholder_is_a_text() -> None:
 TOOL = TREE["tool"][0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"name": "Re serve"}, r"^name: expected small letters"),
-        ({"usr": "x"}, r"there is no key 'usr'; did you mean 'user'"),
-        ({"user": " "}, r"^user: write what the user says"),
-        ({"user": True}, r"^user: write what the user says"),
-        ({"user": ["Go.", " "]}, r"^user: write what the user says"),
-        ({"user": []}, r"^user: write what the user says"),
-        ({"user": "For {customer}."}, r"^user: there is no draw 'customer'"),
-        ({"draw": None}, r"nothing is drawn for {sku}"),
-        ({"tool": []}, r"^tool: a scenario needs at least one \[\[tool\]\]"),
-        ({"tool": {}}, r"^tool: expected \[\[tool\]\], with two brackets"),
-        ({"tool": [{"name": "x"}]}, r"^tool.x: it answers nothing"),
-        ({"tool": [{}]}, r"^tool.1.name: write its name"),
-        ({"tool": [{**TOOL, "name": "a b"}]}, r"^tool.\"a b\": "),
-        ({"tool": [{**TOOL, "parameters": {}}]}, r"not both"),
-        ({"tool": [{**TOOL, "answer": []}]}, r"did you mean 'answers'"),
-        ({"tool": [TOOL, *TREE["tool"]]}, r"^tool.stock_of: there are two tools 'stock_of'"),
-        ({"tool": [{**TOOL, "real": True}]}, r"^tool.stock_of.answers: a real tool gives its own answers"),
-        ({"check": []}, r"^check: a scenario needs at least one \[\[check\]\]"),
-        ({"check": [{"called": "stok_of"}]}, r"^check.1.called: there is no tool .* did you mean 'stock_of'"),
-        ({"check": [{"says": "{stok}"}]}, r"^check.1.says: there is no draw 'stok'"),
-        ({"script": {"good": ["x"]}}, r"^script: write both scripts"),
-        ({"script": {"good": [], "bad": ["x"]}}, r"^script.good: expected a list"),
-        ({"script": {"good": [{"cal": "x"}], "bad": ["x"]}}, r"^script.good: expected a text, or"),
-        ({"script": {"good": [{"call": "res"}], "bad": ["x"]}}, r"^script.good: there is no tool 'res'"),
-        ({"script": {"god": ["x"]}}, r"did you mean 'good'"),
-        ({"config": {"max_turn": 3}}, r"^config.*did you mean 'max_turns'"),
-        ({"history": ["Hello."]}, r"^history: write a list of texts.*the last one is the model's"),
-        ({"script": {"good": [{"calls": [], "txt": 1}], "bad": ["x"]}}, r"^script.good: .* no key 'txt'"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(
-    changes: dict[str, Any], told: str
-) -> None:
-    with pytest.raises(PlaceError, match=told):
-        scenario_of(changed(**changes))
-
-
 def test_a_real_tool_is_outside_of_the_world_which_notes_its_effects() -> None:
     real = {"name": "pay", "arguments": {"sum": "number"}, "real": True, "effect": True}
     case = scenario_of(changed(tool=[*TREE["tool"], real])).begin("1")
@@ -206,16 +166,3 @@ def test_short_forms_are_schemas() -> None:
     }
     assert found["required"] == ["city", "unit", "place"]
     assert found["additionalProperties"] is False
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ("strin", "did you mean 'string'"),
-        ("", "there is no type ''"),
-        (3, "expected a type such as 'integer'"),
-    ],
-)
-def test_another_type_is_refused(value: object, told: str) -> None:
-    with pytest.raises(PlaceError, match=rf"arguments.city: .*{told}"):
-        parameters_of(Table.of({"city": value}, "arguments"))

@@ -1,0 +1,60 @@
+"""What a plan, a scenario or a part of one may not say: each mistake is told with its place and a remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.domain.evals.scenarios.test_scenario_file import changed
+from tests.evals_values import CATALOGUE, CHAT, READ
+from toolreel_core._config_checks import Table
+from toolreel_core._errors import ConfigError
+from toolreel_core.evals import (
+    EvalPlan,
+    Options,
+    checks_of,
+    drawn,
+    gates_of,
+    parameters_of,
+    rows_of,
+    scenario_of,
+)
+
+ROWS: Final = Path(__file__).with_name("refused.jsonl").read_text("utf-8").splitlines()
+
+
+def plan_with(tables: dict[str, Any]) -> object:
+    here = {"base_url": "https://fast.test", "provider": "router"}
+    given = tables if "endpoints" in tables else {"endpoint": here, **tables}
+    return gates_of(EvalPlan(Options.of(given), CATALOGUE, (READ, CHAT)).options)
+
+
+def answers(tree: object, *, effect: bool = False) -> object:
+    return rows_of(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
+
+
+READERS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "answers": answers,
+    "effect": lambda tree: answers(tree, effect=True),
+    "arguments": lambda tree: parameters_of(Table.of(tree, "arguments")),
+    "check": lambda tree: checks_of([Table.of(tree, "check")], {"look": "", "pay": ""}, ["a", "b"]),
+    "draw": lambda tree: drawn(tree, "1"),
+    "scenario": lambda tree: scenario_of(changed(**tree)),
+    "plan": plan_with,
+}
+
+
+@pytest.mark.parametrize("row", [*map(json.loads, ROWS)], ids=lambda row: f"{row['what']} {row['told']}"[:60])
+def test_a_mistake_is_told_with_its_place(row: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=row["told"]):
+        READERS[row["what"]](row["tree"])
+
+
+def test_what_json_cannot_hold_is_refused() -> None:
+    for what, tree in (("draw", {"a": [{1}]}), ("answers", [{"then": {1, 2}}])):
+        with pytest.raises((ConfigError, TypeError), match=r"JSON can hold|Object of type set"):
+            READERS[what](tree)
