@@ -115,8 +115,8 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
         is_eager=True,  # settings that other options name may be registered there
         expose_value=False,
         callback=_import_modules,
-        help="Import a module, or a file.py, that registers transforms, history policies or estimators of "
-        "your own. Repeatable; TOOLREEL_IMPORT names modules for all commands.",
+        help="Import a module, or a file.py, that registers transforms or tokenizers of your own. "
+        "Repeatable; TOOLREEL_IMPORT names modules for all commands.",
     )
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:

@@ -112,7 +112,7 @@ class LogWatch(Watch):
     def __init__(self, begun: Begun) -> None:
         self._run: dict[str, object] = {"run": begun.run, "replayed": begun.replays or None}
         self._performer, self._secrets = begun.performer, begun.secrets
-        self._log("debug", "run_began", model=begun.first.state.plan.model)
+        log("loop", "debug", "run_began", {**self._run, "model": begun.first.state.plan.model})
         self._log_notes(None, begun.first)
 
     def stepped(self, effect: Wanted | None, _event: Event, after: Step) -> None:
@@ -121,16 +121,13 @@ class LogWatch(Watch):
 
     def ended(self, state: State, error: BaseException | None) -> None:
         """Log an end without an outcome: a run that rests, was stopped or broke."""
-        turns = state.tally.turns
+        values = {**self._run, "turn": state.tally.turns}
         if isinstance(error, Exception):  # its caller gets the exception, and decides what it means
-            self._log("info", "run_broke", turn=turns, error=type(error).__qualname__)
+            log("loop", "info", "run_broke", {**values, "error": type(error).__qualname__})
         elif error is not None:
-            self._log("info", "run_stopped", turn=turns)
+            log("loop", "info", "run_stopped", values)
         elif not isinstance(state.phase, Settled):
-            self._log("info", "run_rests", turn=turns)
-
-    def _log(self, level: Level, event: str, **values: object) -> None:
-        log("loop", level, event, {**self._run, **values})
+            log("loop", "info", "run_rests", values)
 
     def _log_notes(self, answered: int | None, step: Step) -> None:
         for note in step.notes:
