@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,8 +30,12 @@ settings.load_profile("chosen")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have what is said in ``tests/doctests.py`` hold for the product's modules, too."""
+    """Block the network, and have ``tests/doctests.py`` hold for the modules of the product, too."""
     config.pluginmanager.register(doctests)
+    # No test leaves this machine, through whatever library it does so.
+    block = ExitStack()
+    block.enter_context(network_blocked([LOOPBACK], "Tests have no network."))
+    config.add_cleanup(block.close)
 
 
 # A shell's background job ignores SIGINT, and so would every process that a test starts and interrupts.
@@ -51,7 +56,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-# No test leaves this machine, through whatever library it does so.
-network_blocked([LOOPBACK], "Tests have no network.").__enter__()

@@ -30,7 +30,6 @@ REPRESENTATIVE: Final = {
     "test_a_provider_error_in_http_200_with_a_passing_code_is_retried",
     "test_a_wrong_answer_is_told_and_asked_for_again",
     "test_an_error_in_mid_stream_is_the_whole_reply_and_nothing_of_it_runs",
-    "test_before_an_answer_is_final_the_model_is_asked_what_is_still_to_be_done",
     "test_calls_pass_mask_size_schema_and_approval_in_this_order",
     "test_enforced_runs_with_a_call_that_worked_complete",
     "test_every_turn_is_streamed_where_the_plan_wants_that",
