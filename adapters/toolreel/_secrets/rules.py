@@ -361,7 +361,7 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
     try:
         changed = Path(named).stat().st_mtime_ns
     except OSError as error:
-        raise SecretRulesError(f"{named} (named by {VARIABLE}): {error.strerror}") from None
+        raise SecretRulesError(f"{named} (named by --secrets or {VARIABLE}): {error.strerror}") from None
     return _read_rules(named, changed)  # the time of change makes the cache read an edited file again
 
 
