@@ -144,11 +144,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, keeping)
         else:
-            from toolreel._cli.durable_worker import run_durably
+            from toolreel._cli.durable import run_durably
 
             live = run_durably(run_id, plan, database, session, available)
     if not isinstance(live, EndedRun):
-        from toolreel._cli.durable_runs import shown
+        from toolreel._cli.durable import shown
 
         return shown(live, as_machine=as_machine)
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
