@@ -27,7 +27,7 @@ from toolreel.cassette._lookup import (
     mismatch_text,
     request_name,
 )
-from toolreel.cassette._serializer import Header, cassette_text, parse_cassette, read_cassette, replace_file
+from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -92,16 +92,6 @@ class Recording:
         header, exchanges = read_cassette(Path(path))
         log("cassette", "debug", "cassette_loaded", {"path": path})
         return cls(exchanges, header, path, vary, shared, replays=True)
-
-    @classmethod
-    def of_text(cls, text: str, path: str | os.PathLike[str]) -> Self:
-        """The recording in a text, such as one of several in a file, for a replay.
-
-        :param path: what errors call it
-        :raises CassetteError: if the text is invalid
-        """
-        header, exchanges = parse_cassette(text, Path(path))
-        return cls(exchanges, header, path, replays=True)
 
     @classmethod
     def blank(

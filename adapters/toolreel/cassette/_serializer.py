@@ -291,7 +291,7 @@ def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
     :raises VaryError: if it has a rule that cannot be used
     """
     try:
-        return parse_cassette(path.read_bytes().decode(), path)
+        return document(path.read_bytes().decode())
     except FileNotFoundError as error:
         raise CassetteError(f"{path}: there is no such cassette: record it first") from error
     except OSError as error:
@@ -300,12 +300,6 @@ def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
         raise CassetteError(
             f"{path}: not UTF-8 at byte {error.start}, so no cassette: record again"
         ) from error
-
-
-def parse_cassette(text: str, path: Path) -> tuple[Header, list[Exchange]]:
-    """The header and the exchanges in the text of a file, with the same errors."""
-    try:
-        return document(text)
     except (CassetteError, UnicodeEncodeError) as error:
         raise CassetteError(f"{path}: {error}") from error
     except VaryError as error:
