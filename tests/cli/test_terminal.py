@@ -90,14 +90,6 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     assert re.search(r"It is a draft\.\nmodel       m", seen)
 
 
-def test_a_notice_is_wrapped_between_words(tmp_path: Path) -> None:
-    with serving(replying(READY)) as server:
-        base = run_at(server)
-        _, shown = on_terminal(*base, cwd=tmp_path, columns=40)
-    first, second, *_ = plain(shown).partition("No provider is named")[2].splitlines()
-    assert (first.rstrip(), second.split()[0]) == (", so no provider's", "presets")
-
-
 # What a terminal shows of a run and of an evaluation while they run, and that nothing of it stays.
 
 
