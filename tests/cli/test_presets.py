@@ -136,8 +136,6 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
     assert "call per turn," in written
     rows = [line for line in written.splitlines() if "\x1b" not in line]
     assert max(map(len, rows)) <= 80
-    narrow = on_terminal("presets", cwd=here, columns=40)
-    assert narrow[0] == 0
 
 
 @pytest.mark.parametrize(
