@@ -5,10 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mcp.types import Tool
 
 from tests.samples import complaint
 from toolreel._internal import McpConfigError
-from toolreel.tools.mcp import read_pins, write_pins
+from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted, write_pins
+from toolreel_core._tools import ToolDefinition, ToolSurface
+
+
+def offering(**words: str) -> list[ToolDefinition]:
+    tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
+    return [tool.definition for tool in server_tools("s", tools, ServerSettings()).tools.values()]
+
+
+def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.pins.json"
+    assert read_pins(path) is None
+    before = offering(b="Look.", a="Look.")
+    write_pins(path, pins_of(ToolSurface(tuple(before))))
+    assert [line.split(":")[0] for line in path.read_text().splitlines()] == [
+        "{",
+        '  "mcp_s_a"',
+        '  "mcp_s_b"',
+        "}",
+    ]
+
+    assert unaccepted(before, read_pins(path)) == ()
+    after = unaccepted(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
+    assert [(each.name, each.why) for each in after] == [
+        ("mcp_s_b", "its definition is not the one that was accepted"),
+        ("mcp_s_c", "it was not accepted yet"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 3}'])
