@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         transcript,
     )
     from toolreel._replay.forked_run import (
-        Beginning,
         Changes,
         EventLog,
         Forked,
