@@ -13,7 +13,10 @@ ELSEWHERE = ("192.0.2.1", 9)
 def test_no_test_reaches_another_machine() -> None:
     with socket.socket() as sock, pytest.raises(NetworkBlocked, match=r"connect to 192"):
         sock.connect(ELSEWHERE)
-    with socket.socket(type=socket.SOCK_DGRAM) as sock, pytest.raises(NetworkBlocked, match=r"connect to 192"):
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as sock,
+        pytest.raises(NetworkBlocked, match=r"connect to 192"),
+    ):
         sock.sendto(b"", ELSEWHERE)
 
 
