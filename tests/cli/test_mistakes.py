@@ -128,15 +128,15 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
             commands, tmp_path
         )
 
-    assert_mistake(no_key, "didn't provide an API key", "with --api-key-env", code=1)
+    assert_mistake(no_key, "didn't provide an API key", "(api_key_env)", code=1)
     assert_mistake(wrong_key, "Incorrect API key", "the key in MY_KEY was not accepted", code=1)
-    assert_mistake(no_model, "The model `m` does not exist", "/v1/models", "correct --model", code=1)
+    assert_mistake(no_model, "The model `m` does not exist", "/v1/models", "correct the model's name", code=1)
     assert_mistake(long, "maximum context length", "refused the request: see what it says", code=1)
-    assert_mistake(no_path, "HTTP 404", f"nothing is at {server.url}: correct --base-url", code=1)
-    assert_mistake(page, "an HTML page", f"is --base-url ({server.url}) that of an OpenAI-", code=1)
+    assert_mistake(no_path, "HTTP 404", f"nothing is at {server.url}: correct the base URL", code=1)
+    assert_mistake(page, "an HTML page", f"is the base URL ({server.url}) that of an OpenAI-", code=1)
     assert_mistake(busy, "Slow down.", "wait, then try again", code=1)
     assert_mistake(broken, "HTTP 500: oops", f"the server at {server.url} failed: try again", code=1)
-    assert_mistake(moved, "HTTP 308", "sends requests elsewhere: correct --base-url", code=1)
+    assert_mistake(moved, "HTTP 308", "sends requests elsewhere: correct the base URL", code=1)
     assert_mistake(nobody, "Connection refused", f"no server answers at {nowhere}: start it", code=1)
     assert "outcome     transport: ConnectError" in nobody.stdout
     assert_mistake(machine, f"no server answers at {nowhere}", code=1)
@@ -147,7 +147,7 @@ def test_a_server_that_is_too_slow_is_told_with_the_option_that_helps(tmp_path: 
     with serving(Answer(delay=NEVER)) as server:
         base = (*run_at(server), "--set", "max_tries=1")
         said = toolreel(*base, "--timeout", "0.2", "--record", "slow", cwd=tmp_path)
-    assert_mistake(said, "ReadTimeout", "raise --timeout", code=1)
+    assert_mistake(said, "ReadTimeout", "raise the timeout", code=1)
     again = toolreel("replay", "slow", cwd=tmp_path)
     assert again.code == 0
     assert "outcome     transport: ReadTimeout" in again.stdout

@@ -136,7 +136,7 @@ def test_settings_reach_the_loop_the_options_and_the_body(tmp_path: Path) -> Non
         said = running(server, tmp_path, "--json", *WORKSPACE, *(f"--set={each}" for each in settings))
     assert said.code == 1
     assert said.data["outcome"] == "max_turns"
-    assert "raise the limit with --set max_turns=2" in said.stderr
+    assert "raise the limit: set max_turns=2" in said.stderr
     sent = body(server)
     assert (sent["temperature"], sent["stop"], sent["cache_prompt"], sent["n"]) == (0, "END", False, 1)
 

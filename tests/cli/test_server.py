@@ -176,7 +176,7 @@ def test_what_to_do_names_the_server_that_was_asked_last(tmp_path: Path) -> None
     with serving(DENIED) as first, serving(replying({"error": {"message": "no"}}, status=401)) as second:
         there = f"model=b,base-url={second.url},on=denied"
         said = running(first, tmp_path, "--fallback", there)
-    assert_mistake(said, "api-key-env= in its --fallback", code=1)
+    assert_mistake(said, f"the server at {second.url} wants a key", code=1)
     assert first.url not in said.stderr
 
 

@@ -47,7 +47,7 @@ def test_under_any_other_configuration_a_record_carries_as_far_as_it_folds(
     changes = {setting.name: getattr(config, setting.name) for setting in fields(config)}
     forked = fork(source, 0, Changes(config=changes))
     assert (forked.stop is None) == isinstance(forked.run.state.phase, Settled)
-    assert forked.run.state == fold(forked.begun.plan, forked.recorded.events).state
+    assert forked.run.state == fold(forked.plan, forked.recorded.events).state
     assert retrace(forked.recorded).run == forked.run
     again = fork(forked.recorded, len(forked.answered))
     assert again.recorded.text == forked.recorded.text

@@ -33,7 +33,7 @@ def test_forked_anywhere_with_no_change_and_its_own_answers_a_session_is_the_sam
     for at in range(len(recorded.records) + 1):
         forked = fork(path, at)
         assert forked.recorded.digest == recorded.digest
-        assert forked.begun.kept == at
+        assert forked.kept == at
 
 
 @each_cassette

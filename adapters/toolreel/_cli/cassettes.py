@@ -18,7 +18,7 @@ import click
 from toolreel._cli.console import complain, labelled, out, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
-from toolreel._cli.run_options import cassette_path, rules_of, secrets_option
+from toolreel._cli.run_options import cassette_path, secrets_option
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
 from toolreel._journal import read_journal, sealed
@@ -71,7 +71,6 @@ def check_command(
     tests: tuple[Path, ...],
     max_age: timedelta | None,
     strict: bool,
-    secret_rules: Path | None,
     as_machine: bool,
 ) -> int:
     """Look over all recordings below PATH, by default `recordings` of pyproject.toml or this folder, offline.
@@ -94,14 +93,12 @@ def check_command(
     \b
     toolreel cassettes check cassettes --tests tests
     """
-    rules = rules_of(secret_rules)
     checked = check(
         *(paths or map(Path, shared_settings().texts("recordings") or (".",))),
         now=datetime.now(UTC),
         tests=tests,
         max_age=max_age,
-        known=known_secrets(os.environ, rules),
-        rules=rules,
+        known=known_secrets(os.environ),
     )
     failing = checked.findings if strict else checked.problems
     if as_machine:
@@ -204,9 +201,7 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
 @secrets_option
 @reporting
-def export_command(
-    source: Path, target: Path | None, skip_broken: bool, overwrite: bool, secret_rules: Path | None
-) -> int:
+def export_command(source: Path, target: Path | None, skip_broken: bool, overwrite: bool) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
     OUT is a file or a folder; without it, FILE.yaml becomes FILE.vcr.yaml. Importing OUT gives the same
@@ -226,7 +221,6 @@ def export_command(
         into / f"{source.stem}.yaml" if into.is_dir() else into,
         overwrite=overwrite,
         skip_broken=skip_broken,
-        rules=rules_of(secret_rules),
     )
     labelled(out, "exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
@@ -246,7 +240,7 @@ _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @secrets_option
 @reporting
-def import_command(source: Path, target: Path, overwrite: bool, secret_rules: Path | None) -> int:
+def import_command(source: Path, target: Path, overwrite: bool) -> int:
     """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 
     Requests and responses are kept byte-identical, except for headers that cassettes do not store and
@@ -260,10 +254,10 @@ def import_command(source: Path, target: Path, overwrite: bool, secret_rules: Pa
     """
     from toolreel.cassette import import_cassette
 
-    rules, code = rules_of(secret_rules), 0
+    code = 0
     for old, new in _source_and_target(source, target):
         try:
-            done = import_cassette(old, new, overwrite=overwrite, rules=rules)
+            done = import_cassette(old, new, overwrite=overwrite)
         except AdapterError as error:
             if not source.is_dir():
                 raise

@@ -17,7 +17,7 @@ import click
 from toolreel._cli.console import labelled, out, withhold
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
 from toolreel._cli.options import LiveTarget, model_option, server_options
-from toolreel._cli.run_options import database_option, rules_of, secrets_option
+from toolreel._cli.run_options import database_option, secrets_option
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
 from toolreel_core._config_checks import unknown_name
@@ -57,7 +57,6 @@ def doctor_command(
     server: LiveTarget,
     model: str | None,
     database: str | None,
-    secret_rules: Path | None,
     as_machine: bool,
 ) -> int:
     """Check what runs need here: packages and extras, settings, keys, the server, the database, recordings.
@@ -78,7 +77,7 @@ def doctor_command(
         *_examine_keys(server),
         *(_examine_server(server, model) if server.base_url else ()),
         *_examine_database(database),
-        *_examine_recordings(paths, secret_rules),
+        *_examine_recordings(paths),
     ]
     problems = sum(each.state == "problem" for each in examined)
     if as_machine:
@@ -219,15 +218,13 @@ def _examine_database(given: str | None) -> Iterator[Examined]:
         yield Examined("database", "problem", str(error))
 
 
-def _examine_recordings(paths: tuple[Path, ...], secret_rules: Path | None) -> Iterator[Examined]:
+def _examine_recordings(paths: tuple[Path, ...]) -> Iterator[Examined]:
     """What is wrong with recordings, as `toolreel cassettes check` says it."""
     named = paths or tuple(map(Path, shared_settings().texts("recordings")))
     try:
         from toolreel.testing import check
 
-        rules = rules_of(secret_rules)
-        known = known_secrets(os.environ, rules)
-        checked = check(*(named or (Path(),)), now=datetime.now(UTC), known=known, rules=rules)
+        checked = check(*(named or (Path(),)), now=datetime.now(UTC), known=known_secrets(os.environ))
     except CassetteError as error:
         yield Examined("recordings", "problem" if named else "ok", str(error))
         return

@@ -74,7 +74,7 @@ class Live:
         if files is None:
             return ()
         saved = files.close(keep=keep, ended=ended) if isinstance(files, RecordedFiles) else files.close()
-        for place in files.withheld:
+        for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
         return saved
 

@@ -52,10 +52,8 @@ from toolreel._driver import Later, cost_in_words, outcome_of
 from toolreel._internal import AdapterError, ForkError
 from toolreel._journal import FileJournal, companion, opened, read_journal
 from toolreel._replay import (
-    Beginning,
     Changes,
     Forked,
-    Stop,
     beginning,
     check_free,
     fork,
@@ -146,11 +144,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, keeping)
         else:
-            from toolreel._cli.durable_worker import run_durably
+            from toolreel._cli.durable import run_durably
 
             live = run_durably(run_id, plan, database, session, available)
     if not isinstance(live, EndedRun):
-        from toolreel._cli.durable_runs import shown
+        from toolreel._cli.durable import shown
 
         return shown(live, as_machine=as_machine)
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
@@ -498,22 +496,21 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         )
         place = int(at) if at.removeprefix("-").isdecimal() else at
         if session:
-            begun, stop = beginning(source, place, changes), None
+            forked = beginning(source, place, changes)
             if (
-                begun.plan.sends_tools
-                and begun.plan.tools.definitions
+                forked.plan.sends_tools
+                and forked.plan.tools.definitions
                 and not (available.tools or available.hosts)
             ):
                 raise ForkError(
-                    f"the run has tools ({', '.join(tool.name for tool in begun.plan.tools.definitions)}): "
+                    f"the run has tools ({', '.join(tool.name for tool in forked.plan.tools.definitions)}): "
                     "say what runs them, for example with --tools MODULE:ATTR"
                 )
-            live = session.run(begun.plan, path, "overwrite" if overwrite else "new", begun.answered)
+            live = session.run(forked.plan, path, "overwrite" if overwrite else "new", forked.answered)
         else:
             forked = fork(source, place, changes, answers=other)
-            begun, stop = forked.begun, forked.stop
             live = _save_fork(forked, path, overwrite=overwrite)
-    _show_fork(begun, live, stop, as_machine=as_machine)
+    _show_fork(forked, live, as_machine=as_machine)
     if outcome_of(live.run) is None and not live.refused:
         hint = (
             "with --recorded nothing is sent and no tool runs: continue with --base-url, or with --from and "
@@ -532,7 +529,7 @@ def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> End
     try:
         for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
             refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
-        with FileJournal(path, forked.begun.plan, known_secrets=secrets, overwrite=overwrite) as journal:
+        with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:
             for effect, event in forked.answered:
                 journal.record(effect, event)
     except AdapterError as error:
@@ -541,15 +538,15 @@ def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> End
     return EndedRun(forked.run, (path,))
 
 
-def _show_fork(begun: Beginning, ended: EndedRun, stop: Stop | None, *, as_machine: bool) -> None:
+def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
     """Print what the fork keeps and changes, then its run."""
-    source, run = begun.source, ended.run
-    changed = plan_changes(source.plan, begun.plan)
+    source, run, stop = forked.source, ended.run, forked.stop
+    changed = plan_changes(source.plan, forked.plan)
     if as_machine:
-        tree = {"source": source.source, "kept": begun.kept, "changed": changed, "stop": stop}
+        tree = {"source": source.source, "kept": forked.kept, "changed": changed, "stop": stop}
         say(as_json(run, {"fork": tree, "saved": ended.saved}))
         return
-    labelled(out, "forked", f"{source.source} at {begun.kept} of {len(source.records)} events")
+    labelled(out, "forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
     show_changes("changed", changed)
     show_plan(out, run)
     show_turns(out, run)

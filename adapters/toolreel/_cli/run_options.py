@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ from toolreel._cli.progress import RunProgress
 from toolreel._driver import Always, Approver, Never, ToolHost, attach
 from toolreel._internal import counted
 from toolreel._journal import companion
-from toolreel._secrets import SecretRules, read_rules, rules_in
+from toolreel._secrets import VARIABLE
 from toolreel.tools import Toolbox, ToolLike, load_tools
 from toolreel.tools.mcp import read_mcp_servers
 from toolreel_core._conversation import Media, SystemMessage, user_message
@@ -302,22 +303,20 @@ def _tool_flags(tool: ToolDefinition) -> list[str]:
     return [name for name, is_set in flags.items() if is_set]
 
 
+def _name_secret_rules(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        os.environ[VARIABLE] = value
+
+
 secrets_option = click.option(
     "--secrets",
-    "secret_rules",
-    type=click.Path(path_type=Path),
+    expose_value=False,
+    type=click.Path(),
+    callback=_name_secret_rules,
     metavar="FILE",
     help="TOML file with rules for detecting secrets (allow, variables, patterns, emails); by default the "
     "file in TOOLREEL_SECRETS.",
 )
-
-
-def rules_of(path: Path | None) -> SecretRules:
-    """The rules for a command: those in the file, else those of the environment.
-
-    :raises SecretRulesError: if the file cannot be used
-    """
-    return rules_in() if path is None else read_rules(path)
 
 
 durable_option = click.option(

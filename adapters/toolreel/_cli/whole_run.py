@@ -169,9 +169,7 @@ def exit_code(run: Run, server: LiveTarget) -> int:
         return 0
     servers, name = server.servers, run.state.endpoint_name
     at = servers.get(name, servers[""])
-    there = ServerAddress(
-        shown_url(at.base_url or ""), at.api_key_env or "", is_fallback=at is not servers[""]
-    )
+    there = ServerAddress(shown_url(at.base_url or ""), at.api_key_env or "")
     words, hint = describe_outcome(run.outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED

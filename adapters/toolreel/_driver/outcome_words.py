@@ -1,13 +1,11 @@
-"""Describe an outcome in words, and what the user can do about it, in Python or on the command line."""
+"""Describe an outcome in words, and what the user can do about it, in a program or on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Final, NamedTuple, assert_never
 
-from toolreel_core._jsontext import canonical
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._protocol import AskApproval, Effect
@@ -45,116 +43,66 @@ class ServerAddress(NamedTuple):
     """The base URL, as it may be shown; empty if it is unknown."""
     key: str = ""
     """What its key was given by: the name of a variable, or ``api_key=``; empty without one."""
-    is_fallback: bool = False
-    """Whether it is that of a fallback, whose settings stand elsewhere on the command line."""
 
 
 NO_SERVER: Final = ServerAddress()
 
 
-class _Names(NamedTuple):
-    """What the settings of a server are called."""
-
-    base_url: str
-    give_key: str
-    model: str
-    timeout: str
-    price: str
-    go_on: str
-
-
-_COMMAND: Final = _Names(
-    "--base-url",
-    "name the variable that holds it with --api-key-env",
-    "--model",
-    "--timeout",
-    "give the model a price in a --catalogue",
-    "go on with `toolreel resume`, or go_on()",
-)
-_FALLBACK: Final = _COMMAND._replace(
-    base_url="base-url= in its --fallback",
-    give_key="name the variable that holds it with api-key-env= in its --fallback",
-    model="model= in its --fallback",
-)
-_PYTHON: Final = _Names(
-    "base_url=",
-    "give it with api_key= or api_key_env=",
-    "the model's name",
-    "the timeout= of HttpEndpoint",
-    "write price=Price(...)",
-    "write run.approve() or run.deny(reason)",
-)
-
-
 def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
-    outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER, *, in_python: bool = False
+    outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER
 ) -> tuple[str, str]:
     """The outcome in words, and a hint what to do, which may be empty.
 
     >>> describe_outcome(outcomes.MaxTurns(3))
-    ('the model still called tools after 3 turns', 'raise the limit with --set max_turns=6')
-    >>> describe_outcome(outcomes.MaxTurns(3), in_python=True)[1]
-    'raise the limit with config={"max_turns": 6}'
-
-    :param in_python: whether the hint is for a program, not for the command line
+    ('the model still called tools after 3 turns', 'raise the limit: set max_turns=6')
     """
-    names = _PYTHON if in_python else _FALLBACK if server.is_fallback else _COMMAND
-    setting = partial(_setting, names)
     match outcome:
         case Resting():
             asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
-            if asked and in_python:
-                calls = (f"{effect.name}({effect.arguments})" for effect in asked)
-                return f"{', '.join(calls)} needs approval", names.go_on
-            what = (
-                f"approval of {', '.join(effect.name for effect in asked)}" if asked else "what it asked for"
+            if not asked:
+                return "the run has not ended: it waits for what it asked for", "go on with `toolreel resume`"
+            calls = ", ".join(f"{effect.name}({effect.arguments})" for effect in asked)
+            return (
+                f"{calls} needs approval",
+                "go on with `toolreel resume`, run.approve() or run.deny(reason)",
             )
-            return f"the run has not ended: it waits for {what}", names.go_on
         case outcomes.Completed():
             return "the model gave a final answer", ""
         case outcomes.InvalidOutput():
-            more = setting("output_retries", 4)
-            return f"the answer does not fit the output: {outcome.error}", f"allow more {more}"
+            return f"the answer does not fit the output: {outcome.error}", "allow more: set output_retries=4"
         case outcomes.EmptyFinal():
             return "the model ended with neither text nor a call", "ask again, or try another model"
         case outcomes.MaxTurns():
-            doubled = setting("max_turns", outcome.limit * 2)
-            return (
-                f"the model still called tools after {outcome.limit} turns",
-                f"raise the limit with {doubled}",
-            )
+            words = f"the model still called tools after {outcome.limit} turns"
+            return words, f"raise the limit: set max_turns={outcome.limit * 2}"
         case outcomes.NoToolCalls():
-            nudged = setting("nudge_no_tool_calls", 1)
-            return "the model called no tool", f"ask it again with {nudged}"
+            return "the model called no tool", "ask it again: set nudge_no_tool_calls=1"
         case outcomes.ToolFailed():
-            tolerated = setting("tool_failure_policy", "tolerated")
             failed = ", ".join(outcome.tools) or "every tool"
-            return f"tools failed: {failed}", f"one success is enough with {tolerated}"
+            return f"tools failed: {failed}", "let one success be enough: set tool_failure_policy=tolerated"
         case outcomes.RepeatedCall():
             times = f"{outcome.times} times in a row, with the same result"
-            allowed = setting("repetition_stop", 2 * outcome.times)
-            return f"the model called {outcome.tool} {times}", f"allow more repetitions with {allowed}"
+            hint = f"allow more repetitions: set repetition_stop={2 * outcome.times}"
+            return f"the model called {outcome.tool} {times}", hint
         case outcomes.BudgetSpent():
             spent = f"the budget of {outcome.kind} is used up: {outcome.used:,.10g} of {outcome.limit:,.10g}"
-            raised = setting(BUDGET_SETTINGS[outcome.kind], _doubled(outcome.limit))
-            return spent, f"raise the limit with {raised}"
+            return spent, f"raise the limit: set {BUDGET_SETTINGS[outcome.kind]}={_doubled(outcome.limit)}"
         case outcomes.ConversationSpent():
             used = f"{outcome.used:,.10g} of {outcome.limit:,.10g}"
             spent = f"the conversation has used up its {outcome.kind}: {used}"
-            raised = setting(f"max_conversation_{outcome.kind}", _doubled(outcome.limit))
-            return spent, f"raise the limit with {raised}, or begin a new conversation"
+            raised = f"set max_conversation_{outcome.kind}={_doubled(outcome.limit)}"
+            return spent, f"raise the limit: {raised}; or begin a new conversation"
         case outcomes.CostUnknown():
             unknown = f"the cost is limited to {outcome.limit:,.10g}, and the provider reports none"
-            return unknown, f"{names.price}, or {setting('unknown_cost', 'allow')}"
+            return unknown, "give the model a price (price=, or a catalogue), or set unknown_cost=allow"
         case outcomes.ContextOverflow():
             room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
             return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
         case outcomes.CapabilityRefused():
-            without = setting("fallback_without_tools", True)
-            return f"the server takes no tools{_because(outcome.message)}", f"try {without}"
+            words = f"the server takes no tools{_because(outcome.message)}"
+            return words, "try without them: set fallback_without_tools=true"
         case outcomes.Truncated():
-            more = 'options={"max_tokens": …}' if in_python else "--set max_tokens=…"
-            return "the answer was cut at the output token limit", f"raise it with {more}"
+            return "the answer was cut at the output token limit", "raise it: set max_tokens=…"
         case outcomes.Refused():
             return f"the model refused{_because(outcome.reason)}", ""
         case outcomes.ContentFiltered():
@@ -162,10 +110,10 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
         case outcomes.InvalidReply():
             hint = _UNREAD_CALL if outcome.problem == "MALFORMED_FUNCTION_CALL" else ""
             if outcome.problem in _NO_CHAT:
-                hint = f"is {_named(names, server)} that of an OpenAI-compatible server?"
+                hint = f"is {_base_url(server)} that of an OpenAI-compatible server?"
             return f"the reply could not be used ({outcome.problem}){_because(outcome.detail)}", hint
         case outcomes.TransportFailed():
-            return outcome.message, _transport(outcome, server, names)
+            return outcome.message, _transport(outcome, server)
         case outcomes.TransformFailed():
             return outcome.message, "correct it; `toolreel resume` continues a recorded run"
         case outcomes.Cancelled():
@@ -186,7 +134,7 @@ def failure_in_words(
 
     :param quoting: whether it may have what the model said; no log has that
     """
-    words, hint = describe_outcome(outcome, server, in_python=True)
+    words, hint = describe_outcome(outcome, server)
     said = f": {words}" if quoting or not _quotes(outcome) else ""
     return f"the run did not complete: {outcome.name}{said}" + (f"; {hint}" if hint else "")
 
@@ -202,42 +150,33 @@ def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
             return False
 
 
-def _setting(names: _Names, name: str, value: str | float) -> str:
-    """How a setting of the loop is written."""
-    if names is not _PYTHON:
-        text = canonical(value).strip('"')
-        return f"--set {name}={text}"
-    return f'config={{"{name}": {canonical(value) if isinstance(value, str) else repr(value)}}}'
-
-
 def _doubled(limit: float) -> float:
     return round(2 * limit) if limit >= 1 else 2 * limit
 
 
-def _named(names: _Names, server: ServerAddress) -> str:
-    """The setting with the URL of the server, and its value where that is known."""
-    return f"{names.base_url} ({server.url})" if server.url else names.base_url
+def _base_url(server: ServerAddress) -> str:
+    return f"the base URL ({server.url})" if server.url else "the base URL"
 
 
-def _transport(outcome: outcomes.TransportFailed, server: ServerAddress, names: _Names) -> str:
+def _transport(outcome: outcomes.TransportFailed, server: ServerAddress) -> str:
     there = f" at {server.url}" if server.url else ""
     match outcome.failure:
         case "connect":
-            return f"no server answers{there}: start it, or correct {names.base_url}"
+            return f"no server answers{there}: start it, or correct the base URL"
         case "timeout":
-            return f"the server{there} is too slow: raise {names.timeout}"
+            return f"the server{there} is too slow: raise the timeout"
         case "too_large":
-            return f"the server sent more than any chat completion has; is {_named(names, server)} right?"
+            return f"the server sent more than any chat completion has; is {_base_url(server)} right?"
         case "broken":
             whole = f"the connection{there and f' to {server.url}'} broke before the reply was whole"
-            return f"{whole}: try again, or correct {names.base_url}"
+            return f"{whole}: try again, or correct the base URL"
         case "status":
-            return _http_status_advice(outcome.status or 0, outcome.message.lower(), server, names)
+            return _http_status_advice(outcome.status or 0, outcome.message.lower(), server)
         case _:
             assert_never(outcome.failure)
 
 
-def _http_status_advice(status: int, message: str, server: ServerAddress, names: _Names) -> str:
+def _http_status_advice(status: int, message: str, server: ServerAddress) -> str:
     """What to do about an HTTP status."""
     the_server = f"the server at {server.url}" if server.url else "the server"
     if status == 403:
@@ -247,18 +186,18 @@ def _http_status_advice(status: int, message: str, server: ServerAddress, names:
         return f"the key in {server.key} was not accepted: is it the right one for {server.url}?"
     if status == 401:  # a recording does not tell whether there was a key
         wants = "wants a key" if server.url else "did not accept the key, or wants one"
-        return f"{the_server} {wants}: {names.give_key}"
+        return f"{the_server} {wants}: name the variable that holds it (api_key_env)"
     if status in {400, 404, 422} and _UNKNOWN_MODEL.search(message.replace("_", " ")):
         ask = "ask it for its names at /v1/models"
-        return f"{the_server} does not know the model: {ask}, then correct {names.model}"
+        return f"{the_server} does not know the model: {ask}, then correct the model's name"
     if status == 404:
-        return f"nothing is at {server.url or 'this URL'}: correct {names.base_url}"
+        return f"nothing is at {server.url or 'this URL'}: correct the base URL"
     if status == 429 and "quota" in message:
         return "the quota is used up: wait, or raise it with the provider"
     if status == 429:
         return "too many requests: wait, then try again"
     if 300 <= status < 400:
-        return f"{the_server} sends requests elsewhere: correct {names.base_url}"
+        return f"{the_server} sends requests elsewhere: correct the base URL"
     if status < 500:
         return f"{the_server} refused the request: see what it says, then correct the options"
     return f"{the_server} failed: try again"

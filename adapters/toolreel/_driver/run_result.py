@@ -226,7 +226,7 @@ class Run:
 
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
-        line = " ".join((self.text or describe_outcome(self.outcome, self.server, in_python=True)[0]).split())
+        line = " ".join((self.text or describe_outcome(self.outcome, self.server)[0]).split())
         turns = counted(self.state.tally.turns, "turn")
         said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
         return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {self._calls()}>"
@@ -241,7 +241,7 @@ class Run:
         from html import escape
 
         outcome, tally = self.outcome, self.state.tally
-        words = describe_outcome(outcome, self.server, in_python=True)
+        words = describe_outcome(outcome, self.server)
         rows = {
             outcome.name: self.text or "; ".join(filter(None, words)),
             "model": self.state.present.model,

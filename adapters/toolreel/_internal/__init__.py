@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._internal import visible_text
-    from toolreel._internal.browser import show
     from toolreel._internal.daemon_thread import in_thread
     from toolreel._internal.errors import (
         AdapterError,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         packed,
         packed_element,
         shortened,
+        show,
         visible,
     )
     from toolreel._internal.prometheus import Durations, histogram, metric
@@ -59,11 +59,12 @@ if TYPE_CHECKING:
         SHARED_KEYS,
         ProjectSettings,
         project_settings,
+        read_file,
+        read_toml,
         settings_in,
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
-    from toolreel._internal.toml_files import read_file, read_toml
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:
     from toolreel_core._lazy_names import face

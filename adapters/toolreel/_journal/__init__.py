@@ -5,7 +5,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._journal.file import FileJournal, ReopenedJournal
+    from toolreel._journal.file import ROOM, FileJournal, ReopenedJournal, made_folders, sync_folders, taken
     from toolreel._journal.format import (
         MemoryJournal,
         Reason,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         unsealed,
         withheld,
     )
-    from toolreel._journal.part_file import ROOM, made_folders, sync_folders, taken
 else:
     from toolreel_core._lazy_names import face
 

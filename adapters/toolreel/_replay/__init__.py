@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         transcript,
     )
     from toolreel._replay.forked_run import (
-        Beginning,
         Changes,
         EventLog,
         Forked,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
         ResumedFiles,
         check_free,
     )
-    from toolreel._replay.recovered_runs import RecoveredRun, recover_runs
+    from toolreel._replay.recovered_runs import RecoveredRun, TapedEndpoint, recover_runs
     from toolreel._replay.replayed_run import (
         BEHIND_PROXY,
         DRIVERS,
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     )
     from toolreel._replay.run_tree import RunTree, traced_tree
     from toolreel._replay.sent_items import sent_history
-    from toolreel._replay.taped_endpoint import TapedEndpoint
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
 else:
     from toolreel_core._lazy_names import face

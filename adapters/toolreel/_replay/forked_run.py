@@ -44,7 +44,7 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
 from toolreel_core._loop import fold
 from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
-from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, State, events
+from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, events
 from toolreel_core._settings import Provider
 from toolreel_core._tools import SchemaLike, ToolSurface
 
@@ -198,36 +198,22 @@ def _with_reference(event: events.Event, ref: int) -> events.Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """The kept part of a fork; any driver continues it with ``go_on(begun.state, performer)``."""
+class Forked:
+    """A fork, or its kept part alone; any driver continues it with ``go_on(forked.run.state, performer)``."""
 
     source: Recorded
+    kept: int
+    """The number of kept events."""
     answered: tuple[Answered, ...]
-    """The kept events, each with the effect that it answers under the changed plan."""
-    state: State
-    """The state after the kept events."""
+    """All events, the kept ones first, each with the effect that it answers under the changed plan."""
+    run: Run
+    stop: Stop | None = None
+    """Where the answering record no longer fits; ``None`` if the run ended, or a performer answered."""
 
     @property
     def plan(self) -> Plan:
         """The recorded plan with the changes."""
-        return self.state.plan
-
-    @property
-    def kept(self) -> int:
-        """The number of kept events."""
-        return len(self.answered)
-
-
-@dataclass(frozen=True, slots=True)
-class Forked:
-    """The result of a fork."""
-
-    begun: Beginning
-    answered: tuple[Answered, ...]
-    """All events, the kept ones first."""
-    run: Run
-    stop: Stop | None = None
-    """Where the answering record no longer fits; ``None`` if the run ended, or a performer answered."""
+        return self.run.state.plan
 
     @property
     def outcome(self) -> Outcome | None:
@@ -237,13 +223,13 @@ class Forked:
     @property
     def recorded(self) -> Recorded:
         """The fork as a record; its ``text`` is the content of a journal file."""
-        journal = MemoryJournal(self.begun.plan)
+        journal = MemoryJournal(self.plan)
         for effect, event in self.answered:
             journal.record(effect, event)
-        return parse_journal(journal.text, f"fork of {self.begun.source.source} at {self.begun.kept}")
+        return parse_journal(journal.text, f"fork of {self.source.source} at {self.kept}")
 
 
-def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Beginning:
+def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Forked:
     """Keep the first events of a recorded run under a changed plan.
 
     :raises ForkError: if there is no such event, or no tool result to change; lists the events
@@ -270,7 +256,7 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
             f"{stop.why if stop else why}. Fork at {reached} or before. "
             f"The event: {trace.events[reached].summary}"
         )
-    return Beginning(trace.recorded, tuple(run.answered), run.state)
+    return Forked(trace.recorded, len(kept), tuple(run.answered), run.run)
 
 
 def fork(
@@ -309,25 +295,26 @@ def fork(
     for effect, event in begun.answered:
         collected.record(effect, event)
     if performer is not None:
-        reached = fold(begun.plan, collected.events)  # not begun.state: a result may be withheld
+        reached = fold(begun.plan, collected.events)  # not begun.run: a result may be withheld
         tell(observe, reached.notes)
         go_on(reached.state, performer, journal=collected, observe=observe)
-        return Forked(begun, tuple(collected.answered), retold(begun.plan, collected.events, collected.laps))
-    run = Underway(begun.plan)
+        run = retold(begun.plan, collected.events, collected.laps)
+        return replace(begun, answered=tuple(collected.answered), run=run)
+    under_way = Underway(begun.plan)
     for effect, event in begun.answered:
-        run.take(effect, event)
+        under_way.take(effect, event)
     other = retrace(begun.source if answers is None else opened(answers))
-    stop = carry(run, other.events[begun.kept :])
-    if stop is None and not isinstance(run.state.phase, Settled):
+    stop = carry(under_way, other.events[begun.kept :])
+    if stop is None and not isinstance(under_way.state.phase, Settled):
         end = len(other.events) + 1
-        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
-    for effect, event in run.answered[begun.kept :]:
+        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(under_way)}")
+    for effect, event in under_way.answered[begun.kept :]:
         collected.record(effect, event)
-    if collected.answered != run.answered:
+    if collected.answered != under_way.answered:
         raise ForkError(
             "a result of the fork holds a secret, so that its journal would be that of another run"
         )
-    return Forked(begun, tuple(run.answered), run.run, stop)
+    return replace(begun, answered=tuple(under_way.answered), run=under_way.run, stop=stop)
 
 
 class EventLog:
@@ -351,14 +338,12 @@ class EventLog:
 
     def record(self, effect: Wanted | None, event: events.Event) -> events.Event:
         """Record an event and the effect that it answers; kept here even if the other one cannot write it."""
-        return self._record_event(effect, event, NOT_MEASURED)
+        return self.record_timed(effect, event, None)
 
-    def record_timed(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
+    def record_timed(self, effect: Wanted | None, event: events.Event, lap: Lap | None) -> events.Event:
         """Record an event with its times."""
-        self.laps[len(self.events)] = effect, lap
-        return self._record_event(effect, event, lap)
-
-    def _record_event(self, effect: Wanted | None, event: events.Event, lap: Lap) -> events.Event:
+        if lap is not None:
+            self.laps[len(self.events)] = effect, lap
         kept = event
         try:
             kept = record(self._inner, effect, event, lap)
@@ -366,7 +351,7 @@ class EventLog:
             self.answered.append(Answered(effect, kept))
             self.events.append(kept)
         if self.watch:
-            self.watch(effect, kept, lap)
+            self.watch(effect, kept, lap or NOT_MEASURED)
         return kept
 
 

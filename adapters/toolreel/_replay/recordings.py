@@ -52,11 +52,6 @@ class _Files(Generic[_Journal]):
         self.left: Path | None = None
         """The ``.part`` that was left, if the recording could not be written."""
 
-    @property
-    def withheld(self) -> Sequence[str]:
-        """The results that were not recorded because they hold a secret."""
-        return self.journal.withheld
-
     def record(self, effect: Wanted | None, event: Event) -> Event:
         """Write an event; returns it as it was written."""
         return self.record_timed(effect, event, None)

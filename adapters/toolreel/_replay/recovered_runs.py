@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from toolreel._driver import NOT_MEASURED, Lap, Run, ToolHost, Wanted, run
+from toolreel._driver import NOT_MEASURED, Lap, Listener, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError
 from toolreel._journal import MemoryJournal, Recorded, parse_journal
 from toolreel._replay.recordings import (
@@ -21,7 +21,6 @@ from toolreel._replay.recordings import (
     plain_message,
     plan_in,
 )
-from toolreel._replay.taped_endpoint import TapedEndpoint
 from toolreel.cassette import (
     CANCELLED,
     CLOSED,
@@ -35,6 +34,7 @@ from toolreel.cassette import (
     endpoint,
     replayed,
 )
+from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, canonical, items_of
 from toolreel_core._plan import Plan, Preset
@@ -43,6 +43,38 @@ from toolreel_core._settings import PATHS, form_of
 
 if TYPE_CHECKING:
     import httpx
+
+
+# An endpoint that answers from a cassette.
+#
+# For replaying runs, and for your own drivers. For an async driver, wrap it in
+# :class:`~toolreel._driver.performer.ImmediateEndpoint`, since it never blocks.
+
+
+class TapedEndpoint(HttpEndpoint):
+    """An endpoint that answers from a recording.
+
+    :param transport: answers instead of the recording's own
+    :param on_delta: callback for each piece of a reply
+    """
+
+    replays: Final = True
+    """Its answers cost no time and no tokens, which matters when a run is measured."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        on_delta: Listener | None = None,
+    ) -> None:
+        super().__init__(
+            "http://replay.invalid/v1",
+            transport=transport or CassetteTransport(recording),
+            on_delta=on_delta,
+            now=float,  # is 0.0: a clock that stands still
+        )
+
 
 _ENDED: Final = "the recorded client asked no further"
 _NO_PRESET: Final = Preset()

@@ -21,7 +21,7 @@ from toolreel_core._jsontext import parse
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel._replay.recovered_runs import TapedEndpoint
     from toolreel.cassette import Recording
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
@@ -156,7 +156,7 @@ def _open_taped_endpoint(
     """An endpoint that answers from a cassette, which has to be played to its end."""
     if cassette is None:
         return None, None
-    from toolreel._replay.taped_endpoint import TapedEndpoint
+    from toolreel._replay.recovered_runs import TapedEndpoint
     from toolreel.cassette import use_cassette
 
     tape = stack.enter_context(use_cassette(cassette))

@@ -7,14 +7,11 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NoReturn, Self
+from typing import Final, NoReturn, Self
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._lazy_pattern import lazy_pattern
-
-if TYPE_CHECKING:
-    from toolreel._secrets.rules import SecretRules
 
 # URLs without their secrets.
 
@@ -97,17 +94,17 @@ _DUMMIES: Final = frozenset({
 """What servers without keys document as the key to send; shorter ones are no secrets anyway."""
 
 
-def known_secrets(environ: Mapping[str, str], rules: SecretRules | None = None) -> dict[str, str]:
+def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """The secret values in an environment: those with the name of a secret, and passwords in URLs.
+
+    The file named by ``TOOLREEL_SECRETS`` may name more variables.
 
     >>> known_secrets({"OPENAI_API_KEY": "abcdefgh12", "HOME": "/home/somebody", "PIN_TOKEN": "1234"})
     {'OPENAI_API_KEY': 'abcdefgh12'}
-
-    :param rules: may name more variables; by default, those in the file named by ``TOOLREEL_SECRETS``
     """
     from toolreel._secrets.rules import VARIABLE, rules_in  # reads TOML, which few programs have
 
-    further = (rules_in(environ) if rules is None else rules).variables
+    further = rules_in(environ).variables
     found: dict[str, str] = {}
     for name, value in environ.items():
         if name in further and value.strip():

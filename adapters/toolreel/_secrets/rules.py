@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -358,27 +359,23 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
     named = (os.environ if environ is None else environ).get(VARIABLE, "")
     if not named:
         return SecretRules()
-    try:
+    changed = 0
+    with suppress(OSError):  # reading it says why
         changed = Path(named).stat().st_mtime_ns
-    except OSError as error:
-        raise SecretRulesError(f"{named} (named by {VARIABLE}): {error.strerror}") from None
-    return _read_rules(named, changed)  # the time of change makes the cache read an edited file again
+    return read_rules(Path(named), changed)
 
 
 @lru_cache(maxsize=8)
-def _read_rules(named: str, _changed: int) -> SecretRules:
-    return read_rules(Path(named))
-
-
-def read_rules(path: Path) -> SecretRules:
+def read_rules(path: Path, _changed: int = 0) -> SecretRules:
     """The rules in a file.
 
+    :param _changed: the time of its last change, which makes the cache read an edited file again
     :raises SecretRulesError: if it cannot be read or used; names the key
     """
     try:
         tree = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise SecretRulesError(f"{path}: {error.strerror}") from None
+        raise SecretRulesError(f"{path} (named by --secrets or {VARIABLE}): {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SecretRulesError(f"{path}: not TOML: {error}") from None
     for key in tree:

@@ -61,15 +61,13 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
     return tuple(_leaks_at(text, _secret_spans(text, known, rules)))
 
 
-def secrets_in(
-    text: str, known: Mapping[str, str], rules: SecretRules | None = None
-) -> Iterator[tuple[str, str]]:
+def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The kind and the text of each secret, in order to redact them."""
-    for span in _secret_spans(text, known, rules):
+    for span in _secret_spans(text, known):
         yield span.kind, text[span.secret : span.end]
 
 
-def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules | None) -> list[_Span]:
+def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> list[_Span]:
     """The positions of secrets; overlapping ones are merged under the kind of the first."""
     rules = rules_in() if rules is None else rules
     # Patterns match Base64 by chance, and take long for megabytes of it.

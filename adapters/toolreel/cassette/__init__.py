@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         replace_file,
         serialize,
     )
-    from toolreel.cassette._session import MODES, Mode, Session, use_cassette
     from toolreel.cassette._stock_vcrpy import (
         Exported,
         Imported,
@@ -53,10 +52,14 @@ if TYPE_CHECKING:
         is_stored,
     )
     from toolreel.cassette._transports import (
+        MODES,
         AsyncCassetteTransport,
         CassetteTransport,
+        Mode,
+        Session,
         areplayed,
         replayed,
+        use_cassette,
     )
     from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied
     from toolreel.cassette._yaml import dump_yaml, load_yaml

@@ -17,8 +17,8 @@ from typing import Final, Self
 from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, log
-from toolreel._secrets import SecretRules, scrubbed, scrubbed_body, searched_for, secrets_sent
 from toolreel._secrets import known_secrets as known_secrets_of
+from toolreel._secrets import scrubbed, scrubbed_body, searched_for, secrets_sent
 from toolreel.cassette._lookup import (
     RERECORD,
     RequestKey,
@@ -306,35 +306,30 @@ class Recording:
         for leave in [*self.under_way.values()]:
             leave()
 
-    def save(
-        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
-    ) -> bool:
+    def save(self, known_secrets: Mapping[str, str] | None = None) -> bool:
         """Write the cassette atomically if anything was recorded; returns whether it was written.
 
         Besides ``known_secrets``, credentials that the client has sent are searched, since a server may echo
         them.
 
         :param known_secrets: secret values by name; by default, those in the environment variables
-        :param secret_rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
         :raises SecretFound: if the recording contains a secret; the old file stays
         :raises CassetteError: if the file cannot be written; the old file stays
         """
         if self.grown:
             try:
-                text = self.text(known_secrets, secret_rules)
+                text = self.text(known_secrets)
             except CassetteError as error:
                 raise type(error)(f"{self.path}: {error}") from error
             replace_file(self.path, text.encode())
             log("cassette", "info", "cassette_saved", {"path": self.path})
         return self.grown
 
-    def text(
-        self, known_secrets: Mapping[str, str] | None = None, secret_rules: SecretRules | None = None
-    ) -> str:
+    def text(self, known_secrets: Mapping[str, str] | None = None) -> str:
         """The text that :meth:`save` writes, with the same parameters and errors."""
         known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
         with self._lock:
-            return cassette_text(self.header, self._exchanges, {**known, **self._sent}, secret_rules)
+            return cassette_text(self.header, self._exchanges, {**known, **self._sent})
 
     def _recorded_key(self, exchange: Exchange) -> RequestKey:
         name, pieces = request_name(exchange.method, exchange.url), exchange.pieces

@@ -23,7 +23,6 @@ from typing import Any, Final, TypeVar
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
 from toolreel._secrets import (
     Leak,
-    SecretRules,
     SharedBeginnings,
     body_texts,
     leaks_at,
@@ -317,21 +316,19 @@ def cassette_text(
     header: Header,
     exchanges: Sequence[Exchange],
     known: Mapping[str, str],
-    rules: SecretRules | None = None,
     write: Callable[[Header, Sequence[Exchange]], str] = serialize,
 ) -> str:
     """The text of a cassette in which secrets were searched.
 
     :param known: secret values by name
-    :param rules: the project's rules; by default, those in the file named by ``TOOLREEL_SECRETS``
     :raises SecretFound: if it would contain a secret
     :raises CassetteError: if it would not be read back the same
     """
-    exchanges = _with_masked_headers(exchanges, known, rules)
+    exchanges = _with_masked_headers(exchanges, known)
     said = (("vary", text) for rule in header.vary for text in stored(rule).values())
-    for _, leak in leaks_at(said, known, rules):
+    for _, leak in leaks_at(said, known):
         raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
-    for exchange, place, leak in leaks_in_exchanges(exchanges, known, rules):
+    for exchange, place, leak in leaks_in_exchanges(exchanges, known):
         raise SecretFound(
             f"{exchange.name}: {place}, line {leak.line} holds a secret "
             f"({leak.kind}): {leak.excerpt!r}; nothing was written. "
@@ -342,7 +339,7 @@ def cassette_text(
 
 
 def leaks_in_exchanges(
-    exchanges: Sequence[Exchange], known: Mapping[str, str], rules: SecretRules | None
+    exchanges: Sequence[Exchange], known: Mapping[str, str]
 ) -> Iterator[tuple[Exchange, str, Leak]]:
     """The secrets in exchanges, each with its place; what requests have in common is searched once."""
     seen: set[str] = set()
@@ -352,18 +349,16 @@ def leaks_in_exchanges(
         texts = [*exchange.texts(), *request_texts("request.body", exchange.body, beginnings)]
         if isinstance(answer, StoredResponse):
             texts += body_texts("response.body", answer.body)
-        for place, leak in leaks_at(texts, known, rules, seen):
+        for place, leak in leaks_at(texts, known, seen=seen):
             yield exchange, place, leak
 
 
-def _with_masked_headers(
-    exchanges: Sequence[Exchange], known: Mapping[str, str], rules: SecretRules | None
-) -> list[Exchange]:
+def _with_masked_headers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> list[Exchange]:
     """Mask secrets in headers of responses, which no program needs to find its next step."""
 
     def masked(name: str, value: str) -> str:
         line = f"{name}: {value}"
-        for _, secret in secrets_in(line, known, rules):
+        for _, secret in secrets_in(line, known):
             line = line.replace(secret, "REDACTED")
         return line.removeprefix(f"{name}: ")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from toolreel._internal import CassetteError, MissingExtra
-from toolreel._secrets import SecretRules, known_secrets, rules_in, scrubbed_url
+from toolreel._secrets import known_secrets, scrubbed_url
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, by_name, is_stored
@@ -175,7 +175,6 @@ def import_cassette(
     *,
     overwrite: bool = False,
     known: Mapping[str, str] | None = None,
-    rules: SecretRules | None = None,
 ) -> Imported:
     """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
 
@@ -191,13 +190,12 @@ def import_cassette(
         exchanges, unknown = _read_exchanges(_parse_file(source))
     except CassetteError as error:
         raise CassetteError(f"{source}: {error}") from error
-    rules = rules_in() if rules is None else rules
-    known = known_secrets(os.environ, rules) if known is None else known
+    known = known_secrets(os.environ) if known is None else known
     new = Recording.blank(target)
     for one in exchanges:
         headers = {name: values[-1] for name, values in one.headers.items()}
         new.append(one.method, one.url, headers, one.body, one.answer)
-    new.save(known, rules)
+    new.save(known)
     return Imported(
         source,
         target,
@@ -262,7 +260,6 @@ def export_cassette(
     overwrite: bool = False,
     skip_broken: bool = False,
     known: Mapping[str, str] | None = None,
-    rules: SecretRules | None = None,
 ) -> Exported:
     """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
 
@@ -281,10 +278,9 @@ def export_cassette(
             "leave such exchanges out (--skip-broken)"
         )
     whole = [one for one in exchanges if not one.broke]
-    rules = rules_in() if rules is None else rules
-    known = known_secrets(os.environ, rules) if known is None else known
+    known = known_secrets(os.environ) if known is None else known
     try:
-        text = cassette_text(header, whole, known, rules, _stock_text)
+        text = cassette_text(header, whole, known, _stock_text)
     except CassetteError as error:
         raise type(error)(f"{target}: {error}") from error
     replace_file(target, text.encode())

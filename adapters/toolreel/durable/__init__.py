@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.durable._book import StoredJournal, number_of
-    from toolreel.durable._database import open_database, tables_in
-    from toolreel.durable._engine import close_database, database_url
+    from toolreel.durable._database import close_database, database_url, open_database, tables_in
     from toolreel.durable._ledger import (
         GRANTED,
         TICKETS,
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
         Turn,
         seconds_to_wait,
     )
-    from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited
+    from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited, take_slot
     from toolreel.durable._runs import (
         Awaited,
         DurableRun,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         RunSummary,
         age,
     )
-    from toolreel.durable._slots import take_slot
     from toolreel.durable._store import Store, Written
     from toolreel.durable._worker import Worker
 else:

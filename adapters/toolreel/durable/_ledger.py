@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel.durable._engine import database_url, engine_of, exclusive
+from toolreel.durable._database import database_url, engine_of, exclusive
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest

@@ -22,9 +22,8 @@ from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.durable._book import StoredJournal, plan_lines
-from toolreel.durable._database import RUNS
-from toolreel.durable._engine import database_url
-from toolreel.durable._slots import take_slot
+from toolreel.durable._database import RUNS, database_url
+from toolreel.durable._limited_endpoint import take_slot
 from toolreel.durable._store import Status, Store, now_ms, segments_of
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._errors import ToolreelError

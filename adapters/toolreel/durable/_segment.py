@@ -24,7 +24,7 @@ from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
 from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
-from toolreel.durable._engine import CONNECTION_LOST
+from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
 from toolreel.durable._store import Claimed, InboxEntry, Resting, Segment, Store, Written, now_ms
 from toolreel_core._errors import ConfigError, ToolreelError

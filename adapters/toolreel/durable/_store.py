@@ -19,8 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
 
-from toolreel.durable._database import INBOX, RUNS, open_database
-from toolreel.durable._engine import close_database, retried
+from toolreel.durable._database import INBOX, RUNS, close_database, open_database, retried
 from toolreel_core._jsontext import Json, canonical, either, read
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 

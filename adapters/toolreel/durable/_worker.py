@@ -19,12 +19,11 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
 from toolreel._internal import DurableError, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._database import RUNS
-from toolreel.durable._engine import database_url, retried
+from toolreel.durable._database import RUNS, database_url, retried
 from toolreel.durable._health import HealthServer
+from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Uncertain, perform_segment
-from toolreel.durable._slots import Slot, take_slot
 from toolreel.durable._store import NEVER, WORKFLOW, Resting, Store
 from toolreel_core._errors import ConfigError
 

@@ -5,7 +5,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.http._connection_limits import async_trace
     from toolreel.http._httpx_endpoint import (
         AsyncHttpEndpoint,
         HttpEndpoint,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
         request_headers,
         url_in,
     )
-    from toolreel.http._response_events import failure_event
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
         DEADLINE,
@@ -35,11 +33,13 @@ if TYPE_CHECKING:
         Stalled,
         TooLarge,
         UndecodableBody,
+        failure_event,
     )
     from toolreel.http._transport_pool import (
         CONNECTIONS,
         AsyncPlainTransport,
         PlainTransport,
+        async_trace,
         async_transport,
         sync_transport,
     )

@@ -14,7 +14,6 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 from toolreel._driver import Listener, ReplyPiece, apulled, pulled
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
-from toolreel.http._connection_limits import async_trace, trace
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
@@ -24,7 +23,6 @@ from toolreel.http._request import (
     Address,
     address_in,
 )
-from toolreel.http._response_events import failure_event
 from toolreel.http._response_reader import (
     DEADLINE,
     GRACE,
@@ -32,9 +30,17 @@ from toolreel.http._response_reader import (
     Exchange,
     Incoming,
     Intake,
+    failure_event,
     limited,
 )
-from toolreel.http._transport_pool import CONNECTIONS, AnyProxy, async_transport, sync_transport
+from toolreel.http._transport_pool import (
+    CONNECTIONS,
+    AnyProxy,
+    async_trace,
+    async_transport,
+    sync_transport,
+    trace,
+)
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta

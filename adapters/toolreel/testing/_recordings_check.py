@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
-from toolreel._secrets import SecretRules, leaks, leaks_at, line_texts, rules_in
+from toolreel._secrets import leaks, leaks_at, line_texts
 from toolreel.cassette import Exchange, Recording, StoredResponse, leaks_in_exchanges, read_cassette
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reel_journal import ReelJournal
@@ -205,7 +205,6 @@ def check(
     tests: Sequence[Path] = (),
     max_age: timedelta | None = None,
     known: Mapping[str, str] | None = None,
-    rules: SecretRules | None = None,
 ) -> Checked:
     """Check all recordings below some paths; a problem in one does not stop the check of the others.
 
@@ -213,11 +212,10 @@ def check(
         always searched in the tests next to that folder
     :param max_age: maximum age of a recording; one without a time is never too old
     :param known: secret values by name
-    :param rules: rules for secrets; by default, those in the file named by ``TOOLREEL_SECRETS``
     :raises CassetteError: if there is nothing to check
     """
     found = found_in(*paths)
-    checker = _Checker(known or {}, rules_in() if rules is None else rules)
+    checker = _Checker(known or {})
     checked = [checker.check(group) for group in found.groups]
     findings = [*checker.findings]
     for one, group in zip(checked, found.groups, strict=True):
@@ -239,7 +237,6 @@ class _Checker:
     """Checks one recording after the other, and collects the findings."""
 
     known: Mapping[str, str]
-    rules: SecretRules
     findings: list[Finding] = field(default_factory=list)
 
     def check(self, group: Group) -> CheckedRecording:
@@ -270,7 +267,7 @@ class _Checker:
 
     def leaks_in(self, path: Path) -> Iterator[str]:
         """The leaks in a file, scanned as plain text."""
-        for leak in leaks(_raw_text(path), self.known, self.rules):
+        for leak in leaks(_raw_text(path), self.known):
             yield f"line {leak.line}: {leak.kind}"
 
     def _add_finding(self, path: Path, kind: Kind, text: str) -> None:
@@ -292,7 +289,7 @@ class _Checker:
                 kind = "version"
                 why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
             self._add_finding(path, kind, why)
-        leaking = leaks_in_exchanges(exchanges or (), self.known, self.rules)
+        leaking = leaks_in_exchanges(exchanges or (), self.known)
         found = [f"{exchange.name}: {place}: {leak.kind}" for exchange, place, leak in leaking]
         for leak in found or self.leaks_in(path):  # comments and unreadable files are scanned as text
             self._add_finding(path, "leak", leak)
@@ -312,7 +309,7 @@ class _Checker:
     def _check_journal(self, path: Path) -> Recorded | None:
         text = _raw_text(path)
         for number, line in enumerate(text.split("\n"), 1):
-            for place, leak in leaks_at(line_texts(line), self.known, self.rules):
+            for place, leak in leaks_at(line_texts(line), self.known):
                 self._add_finding(path, "leak", f"line {number}: {place}: {leak.kind}")
         try:
             return read_journal(path)

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._protocol import events, notes, outcome
-    from toolreel_core._protocol.blobs import MENTION, blobs_in, check_blob, with_blobs
     from toolreel_core._protocol.codec import (
+        MENTION,
         VERSION,
         Stored,
+        blob_lines,
+        blobs_in,
+        check_blob,
         codec_error,
         decode,
         decode_event,
         decode_plan,
         dump,
         encode,
+        event_line,
         from_json,
+        header_line,
         load_effect,
         load_event,
         load_note,
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
         stored_fields,
         tag,
         to_json,
+        with_blobs,
     )
     from toolreel_core._protocol.effects import (
         ANSWERS,
@@ -64,7 +70,6 @@ if TYPE_CHECKING:
         response_event,
         retry_after_ms,
     )
-    from toolreel_core._protocol.journal_lines import blob_lines, event_line, header_line
     from toolreel_core._protocol.note_sentences import Level, note_sentence
     from toolreel_core._protocol.notes import (
         ApprovalAsked,

@@ -10,24 +10,132 @@ never becomes a wrong state.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
+from hashlib import sha256
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation import Blob, Form, Message, Transcript
+from toolreel_core._conversation import SUMMARIZE, Blob, Form, Message, Transcript, blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, read
 from toolreel_core._plan import Plan
-from toolreel_core._protocol.blobs import check_blob, with_blobs
-from toolreel_core._protocol.effects import Effect
-from toolreel_core._protocol.events import Event
+from toolreel_core._protocol.effects import ANSWERS, Effect, Unanswered, fingerprint
+from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
 from toolreel_core._protocol.notes import Note
-from toolreel_core._protocol.restored_calls import check_phase
-from toolreel_core._protocol.state import State
+from toolreel_core._protocol.state import AwaitingApproval, AwaitingReply, AwaitingTools, State, Waiting
+from toolreel_core._replies import ToolCall
+from toolreel_core._schema import violations
+
+# Blobs in records: their bytes stand once, by their digest, however many messages have them.
+#
+# Stored, a blob is ``{"type": "blob", "media_type", "base64"}``. A record that holds more than one value
+# writes ``digest`` instead of ``base64``, and the Base64 of each digest once in a place of its own.
+
+
+MENTION: Final = '"type":"blob"'
+"""What canonical text has where it has a blob: nowhere else, since quotes in texts are escaped."""
+
+
+def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
+    """The blobs of a plan's messages or of an event, in order."""
+    if isinstance(value, Plan):
+        return tuple([blob for message in value.messages for blob in blobs_of(parts_of(message))])
+    return blobs_of(value.parts) if isinstance(value, UserSpoke | ToolReturned) else ()
+
+
+def with_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
+    """The stored form with the Base64 of each digest.
+
+    :param blobs: Base64 by digest, which has been checked
+    :raises CodecError: if one is missing
+    """
+    match tree:
+        case {"type": "blob", "media_type": media_type, "digest": digest}:
+            if not isinstance(digest, str) or digest not in blobs:
+                raise CodecError(f"{place}: the bytes of the blob {digest!r} are missing; record it again")
+            return {"type": "blob", "media_type": media_type, "base64": blobs[digest]}
+        case Mapping():
+            return {key: with_blobs(item, blobs, place) for key, item in tree.items()}
+        case [*items]:
+            return [with_blobs(item, blobs, place) for item in items]
+        case _:
+            return tree
+
+
+def check_blob(digest: str, base64: object, place: str) -> str:
+    """The Base64 of a blob that a record holds.
+
+    :raises CodecError: if it is none, or another one's
+    """
+    try:
+        fits = f"sha256:{sha256(b64decode(str(base64), validate=True)).hexdigest()}" == digest
+    except ValueError:
+        fits = False
+    if not fits:
+        raise CodecError(
+            f"{place}: the bytes do not fit the digest {digest}; they were damaged, record again"
+        )
+    return str(base64)
+
+
+# The phase of a stored state, checked against the tools of its plan.
+#
+# A running call was admitted once, so a state in which it could not have been is damaged or forged. The
+# checks are those of ``_loop/tool_calls.py``, as far as they still hold after a call was coerced. Whether a
+# person approved a running call is not among them: nothing in a state could prove it, so a state that others
+# can write has to be sealed (:func:`~toolreel_core._protocol.hmac_seal.seal`).
+
+
+def check_phase(state: State) -> None:
+    """Check that every call that runs, or waits for approval, is one that the plan lets run.
+
+    And that a summary is awaited only where the plan has one made, and the endpoint is one of the plan's.
+
+    :raises CodecError: names the place and the tool
+    """
+    known = len(state.plan.fallbacks)
+    if not 0 <= state.endpoint <= known:
+        raise CodecError(f"value.endpoint: the plan has {known} fallbacks, got {state.endpoint}")
+    phase, plan = state.phase, state.plan
+    sent = phase.failed if isinstance(phase, Waiting) else phase
+    if isinstance(sent, AwaitingReply):
+        config = state.present.config
+        summarizes = SUMMARIZE in config.history_policies and config.context_window_tokens is not None
+        if sent.purpose == "summary" and not summarizes:
+            place = "value.phase" if sent is phase else "value.phase.failed"
+            raise CodecError(f"{place}.purpose: the plan has no summaries made")
+    elif isinstance(phase, AwaitingApproval):
+        if phase.call.arguments != phase.arguments:
+            raise CodecError("value.phase: the arguments to approve are not those of the call")
+        _check_call(plan, phase.call, "value.phase.call")
+    elif isinstance(phase, AwaitingTools):
+        open_refs = [flight.ref for flight in phase.running if flight.result is None]
+        if not open_refs:
+            raise CodecError("value.phase.running: no call is running")
+        if len(set(open_refs)) < len(open_refs):
+            raise CodecError("value.phase.running: two calls have the same ref")
+        for index, flight in enumerate(phase.running):
+            if flight.result is None:
+                _check_call(plan, flight.call, f"value.phase.running[{index}].call")
+
+
+def _check_call(plan: Plan, call: ToolCall, place: str) -> None:
+    tool = plan.tools.by_name.get(call.name)
+    if tool is None or not tool.exposed:
+        known = "may not be called" if call.name in plan.tools.known else "is not in the plan"
+        raise CodecError(f"{place}.name: the tool {call.name!r} {known}")
+    if not isinstance(call.arguments, JsonText):
+        raise CodecError(f"{place}.arguments: they could not be read, so the call never ran")
+    if plan.config.text_calls_for == "read_only" and call.from_text and not tool.read_only:
+        raise CodecError(f"{place}: the tool {call.name!r} may not be called in text")
+    if found := violations(tool.parameters, call.arguments):
+        raise CodecError(f"{place}.arguments: {found[0]}")
+
 
 VERSION: Final = 1
 """The version of stored values and of journals. Raise it when a stored form, or a default that records leave
@@ -289,3 +397,39 @@ def codec_error(place: str, expected: str, tree: Json) -> CodecError:
     """What is wrong with a stored value, which is told up to 80 characters of it."""
     text = canonical(tree)
     return CodecError(f"{place}: expected {expected}, got {text if len(text) <= 80 else text[:80] + '…'}")
+
+
+# The lines of a journal, which is the complete record of a run: its plan, then each event.
+#
+# The first line has version, digest and plan; each other line is an event: ``{"n", "kind", "fp", "event"}``.
+# ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it answers. Images, audio and files
+# are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has it (those
+# of the plan follow the first line); other lines have their digest.
+
+
+def header_line(plan: Plan) -> str:
+    """The first line of a journal, without a line break."""
+    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": encode(plan, {})})
+
+
+def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
+    """The line of an event, without a line break.
+
+    :param n: its number, counted from 1
+    """
+    kind, fp = tag(type(event)), None
+    if effect is not None and isinstance(event, ANSWERS[type(effect)]):
+        kind, fp = tag(type(effect)), fingerprint(effect)
+    return canonical({"n": n, "kind": kind, "fp": fp, "event": encode(event, {})})
+
+
+def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
+    """The lines with the blobs of a plan or an event, by digest.
+
+    :param written: the digests that the journal has already
+    """
+    lines: dict[str, str] = {}
+    for blob in blobs_in(value):
+        if blob.digest not in written and blob.digest not in lines:
+            lines[blob.digest] = canonical({"blob": blob.digest, "base64": blob.base64})
+    return lines

@@ -16,7 +16,6 @@ from toolreel_core._proxy.conversation_keys import (
     wants_thoughts,
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
-from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged, words_of
 from toolreel_core._proxy.reply_stream import SENT_BEFORE, HeldText, ReplyStream
-from toolreel_core._proxy.upstream_request import Outbound, outbound
+from toolreel_core._proxy.upstream_request import Outbound, Profile, outbound

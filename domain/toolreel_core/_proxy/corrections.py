@@ -24,7 +24,7 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
 )
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._proxy.upstream_request import Profile
 
 
 @dataclass(frozen=True, slots=True)

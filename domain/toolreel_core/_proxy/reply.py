@@ -24,7 +24,7 @@ from toolreel_core._jsontext import (
 from toolreel_core._loop import coerced_arguments, transformed
 from toolreel_core._proxy.completion import Completion
 from toolreel_core._proxy.event_row import body_of
-from toolreel_core._proxy.profile import Profile
+from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,
     UNREPAIRED,

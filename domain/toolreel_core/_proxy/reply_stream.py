@@ -13,8 +13,8 @@ from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._proxy.completion import Completion
 from toolreel_core._proxy.event_row import EventRow, Kind
-from toolreel_core._proxy.profile import Profile
 from toolreel_core._proxy.reply import Head, Repaired, repaired
+from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import ChatEvents, Delta, Stream, Usage, stream_in
 from toolreel_core._text_calls import BARE, has_think_tags
 from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS

@@ -7,15 +7,16 @@ that understand each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from toolreel_core._client_requests import ClientRequest, Loss, unsaid
 from toolreel_core._conversation import (
     REASONING,
     AssistantMessage,
     Audio,
+    Form,
     Message,
     Outgoing,
     SystemMessage,
@@ -27,6 +28,7 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
+    NOTHING,
     Json,
     JsonText,
     Tree,
@@ -40,11 +42,57 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._plan import accepted_options, options_in, reserved_keys, words_in
+from toolreel_core._plan import Preset, accepted_options, options_in, reserved_keys, words_in
 from toolreel_core._proxy.client_form import misshapen
-from toolreel_core._proxy.profile import Profile
-from toolreel_core._settings import WireForm
+from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._transforms import apply_all
+
+# What a proxy does for one upstream: the settings of a preset, ready for use on requests of any client.
+
+
+_NO_PRESET: Final = Preset()
+_ANY: Final = Provider()
+_TRAITS: Final = frozenset(trait.name for trait in fields(Provider))
+_DEFAULTS: Final = LoopConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The settings with which requests to one upstream are written, and its replies are read."""
+
+    provider: Provider = _ANY
+    config: LoopConfig = _DEFAULTS
+    options: JsonText = NOTHING
+    """Options for requests that do not have them."""
+    overrides: JsonText = NOTHING
+    """Options that take precedence over those of requests."""
+
+    @classmethod
+    def of(cls, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None) -> Profile:
+        """The profile of a preset.
+
+        >>> Profile.of(Preset.of("mine", {"provider": {"id_style": "kimi"}})).provider.id_style
+        'kimi'
+
+        :param settings: of the loop and of the provider, which take precedence over the preset's
+        :raises ConfigError: if one does not exist, or has no such value
+        """
+        own, given = preset.changes(), settings or {}
+        traits = {key: value for key, value in given.items() if key in _TRAITS}
+        provider = Provider.of({**own["provider"], **traits})
+        choices = {key: value for key, value in given.items() if key not in _TRAITS}
+        return cls(
+            provider,
+            preset.config_with(choices),
+            canonical(preset.options(provider)),
+            canonical(own["request_overrides"]),
+        )
+
+    @property
+    def form(self) -> Form:
+        """How messages are written."""
+        return Form(self.provider, self.config.message_transforms)
+
 
 _REPAIRED: Final = "history"
 """Name of the repair of a history that no setting asks for: an id, a name or a result in it was not valid."""

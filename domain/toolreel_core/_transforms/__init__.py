@@ -5,14 +5,6 @@ Configuration names them; :func:`register_transform` adds a user's own.
 
 # mypy: implicit-reexport
 
-# Importing these registers the transforms in them.
-from toolreel_core._transforms import messages, response_tool_calls, tools
-from toolreel_core._transforms.messages import (
-    FAMILIES,
-    neutralized,
-    neutralized_content,
-    signature_skip_validator_if_missing,
-)
 from toolreel_core._transforms.registry import (
     KINDS,
     Applied,
@@ -22,6 +14,12 @@ from toolreel_core._transforms.registry import (
     names,
     register_transform,
     transform,
+)
+from toolreel_core._transforms.shipped import (
+    FAMILIES,
+    neutralized,
+    neutralized_content,
+    signature_skip_validator_if_missing,
 )
 
 # Public; the other names are for this project's own packages and tests.

@@ -36,8 +36,8 @@ def said_of(ended: Run) -> str:
     [
         (NO_KEY, ("HTTP 401: Incorrect API key provided", "the key in api_key= was not accepted", "{url}")),
         (NO_MODEL, ("The model `m` does not exist", "{url} does not know the model", "/v1/models")),
-        (NO_PATH, ('HTTP 404: an HTML page, "404 Not Found"', "nothing is at {url}", "correct base_url=")),
-        (PAGE, ('the body is an HTML page, "Sign in"', "is base_url= ({url}) that of an OpenAI-")),
+        (NO_PATH, ('HTTP 404: an HTML page, "404 Not Found"', "nothing is at {url}", "correct the base URL")),
+        (PAGE, ('the body is an HTML page, "Sign in"', "is the base URL ({url}) that of an OpenAI-")),
         (Answer(b"", 200), ("the body is empty", "({url})")),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_server_that_nobody_started_is_named_whatever_began_the_run() -> None:
             pickled,
         ]
     for ended in runs:
-        assert f"no server answers at {url}/v1: start it, or correct base_url=" in said_of(ended)
+        assert f"no server answers at {url}/v1: start it, or correct the base URL" in said_of(ended)
 
 
 def test_of_several_servers_the_one_that_was_asked_last_is_named() -> None:

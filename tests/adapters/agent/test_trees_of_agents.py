@@ -19,6 +19,7 @@ from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel import Agent, AgentRun, Changes, Run, Spent, ago_on, fork, go_on, replay, resume
+from toolreel._replay import beginning
 from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, read_journal
 from toolreel.testing import calling, saying
 
@@ -134,8 +135,8 @@ def test_a_fork_after_the_call_keeps_its_answer_and_its_bill(way: Sync | Async, 
     with serving(*answer_to_all(), said("Four!")) as server:
         tree = Tree(server, tmp_path)
         way.run(tree.chief, tmp_path / "chief")
-        forked = fork(tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}'))
-        ended = way.go_on(tree.chief, forked.begun.state)
+        forked = beginning(tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}'))
+        ended = way.go_on(tree.chief, forked.run.state)
         assert len(server.seen) == 6
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "foremen"]
@@ -148,9 +149,9 @@ def test_a_fork_before_the_call_runs_it_again_and_records_it_under_the_next_numb
     with serving(*answer_to_all(), *answer_to_all("Four!")[1:]) as server:
         tree = Tree(server, tmp_path)
         way.run(tree.chief, tmp_path / "chief")
-        forked = fork(tmp_path / "chief.journal.jsonl", 1)
-        assert forked.run.state.tally.by_tools == BILL
-        ended = way.go_on(tree.chief, forked.begun.state)
+        journal = tmp_path / "chief.journal.jsonl"
+        assert fork(journal, 1).run.state.tally.by_tools == BILL
+        ended = way.go_on(tree.chief, beginning(journal, 1).run.state)
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]
 

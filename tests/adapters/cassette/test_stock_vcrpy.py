@@ -28,7 +28,6 @@ from tests.replay.sessions import FOLDER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel._internal import CassetteError, SecretFound
-from toolreel._secrets import SecretRules
 from toolreel.cassette import (
     Break,
     Exported,
@@ -238,18 +237,17 @@ STOCK: Final[Any] = vcr.VCR
 CONTEXT: Final = ssl.create_default_context()
 URL: Final = "http://a.invalid/v1/chat/completions"
 JSON: Final = {"content-type": "application/json"}
-NO_RULES: Final = SecretRules()
 
 
 def exported(source: Path, target: Path, **rest: Any) -> Exported:  # noqa: ANN401 - whatever it takes
-    return export_cassette(source, target, **{"known": {}, "rules": NO_RULES, **rest})
+    return export_cassette(source, target, **{"known": {}, **rest})
 
 
 def recorded(path: Path, *bodies: bytes, answer: bytes = b"{}", kind: str = "application/json") -> Path:
     tape = Recording.blank(path)
     for body in bodies:
         tape.append("POST", URL, JSON, body, StoredResponse(200, "OK", (("content-type", kind),), answer))
-    tape.save({}, NO_RULES)
+    tape.save({})
     return path
 
 
@@ -285,7 +283,7 @@ def test_importing_gives_an_equal_recording_again(tmp_path: Path) -> None:
     for number, source in enumerate(RECORDED[::10]):
         there, back = tmp_path / f"{number}.vcr.yaml", tmp_path / f"{number}.yaml"
         done = exported(source, there)
-        assert done.interactions == import_cassette(there, back, known={}, rules=NO_RULES).interactions
+        assert done.interactions == import_cassette(there, back, known={}).interactions
         assert held(back) == held(source), source
 
 
@@ -297,7 +295,7 @@ def test_every_body_comes_back(body: bytes, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("any")
     source = recorded(folder / "a.yaml", body, b'{"a":1}', answer=body, kind="text/plain")
     exported(source, folder / "b.yaml")
-    import_cassette(folder / "b.yaml", folder / "c.yaml", known={}, rules=NO_RULES)
+    import_cassette(folder / "b.yaml", folder / "c.yaml", known={})
     assert held(folder / "c.yaml") == held(source)
 
 
@@ -310,7 +308,7 @@ def test_an_exchange_that_broke_off_is_refused_or_left_out(tmp_path: Path) -> No
         "POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data", Break("ReadError", "gone"))
     )
     tape.append("POST", URL, JSON, b"{}", StoredResponse(200, "OK", kind, b"data: [DONE]\n\n"))
-    tape.save({}, NO_RULES)
+    tape.save({})
     said = complaint(CassetteError, lambda: exported(source, target))
     assert said == (
         f"{source}: interaction 1 (ReadTimeout), interaction 2 (ReadError) broke off, "

@@ -83,7 +83,7 @@ def test_a_run_without_an_answer_raises_where_it_is_asked() -> None:
     failed = run(Plan.of(model="m", messages="hi", config=LoopConfig(max_tries=1)), lost)
     assert failed.text == ""
     with pytest.raises(
-        OutcomeError, match="no; the server did not accept the key, or wants one: give"
+        OutcomeError, match="no; the server did not accept the key, or wants one: name"
     ) as raised:
         failed.raise_for_outcome()
     assert raised.value.outcome == failed.outcome

@@ -97,7 +97,7 @@ def test_any_driver_can_go_on_from_the_beginning_of_a_fork(runtime: str) -> None
     begun = beginning(RUN, 4)
     assert begun.kept == 4
     _, ports = scripted(saying("Enough."))
-    ended = anyio.run(ago_on, begun.state, ImmediatePerformer(ports), backend=runtime)
+    ended = anyio.run(ago_on, begun.run.state, ImmediatePerformer(ports), backend=runtime)
     assert ended.outcome == Completed("Enough.")
 
 

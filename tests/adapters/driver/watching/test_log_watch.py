@@ -141,7 +141,7 @@ run(plan, ScriptedEndpoint([Lost("connect", "ConnectError: refused")]))
 """
 FAILED = (
     "the run did not complete: transport: ConnectError: refused; no server answers: start it, or correct "
-    "base_url="
+    "the base URL"
 )
 
 

@@ -166,19 +166,19 @@ THERE = ServerAddress(URL)
         (
             MaxTurns(12),
             "the model still called tools after 12 turns",
-            "raise the limit with --set max_turns=24",
+            "raise the limit: set max_turns=24",
         ),
         (
             Truncated("It is"),
             "the answer was cut at the output token limit",
-            "raise it with --set max_tokens=…",
+            "raise it: set max_tokens=…",
         ),
         (Refused("I will not."), "the model refused: I will not.", ""),
         (ContentFiltered("violence"), "the provider's filter suppressed the reply: violence", ""),
         (
             InvalidReply("INVALID_BODY", "<html>"),
             "the reply could not be used (INVALID_BODY): <html>",
-            f"is --base-url ({URL}) that of an OpenAI-compatible server?",
+            f"is the base URL ({URL}) that of an OpenAI-compatible server?",
         ),
         (
             InvalidReply("PROVIDER_ERROR", "overloaded"),
@@ -192,33 +192,33 @@ THERE = ServerAddress(URL)
         ),
         (
             Resting((AskApproval(2, "call_a", "wipe", canonical({})),)),
-            "the run has not ended: it waits for approval of wipe",
-            "go on with `toolreel resume`, or go_on()",
+            "wipe({}) needs approval",
+            "go on with `toolreel resume`, run.approve() or run.deny(reason)",
         ),
         (
             Resting(()),
             "the run has not ended: it waits for what it asked for",
-            "go on with `toolreel resume`, or go_on()",
+            "go on with `toolreel resume`",
         ),
         (
             RepeatedCall("add", 6),
             "the model called add 6 times in a row, with the same result",
-            "allow more repetitions with --set repetition_stop=12",
+            "allow more repetitions: set repetition_stop=12",
         ),
         (
             BudgetSpent("tokens", 2e6, 1e6),
             "the budget of tokens is used up: 2,000,000 of 1,000,000",
-            "raise the limit with --set max_total_tokens=2000000",
+            "raise the limit: set max_total_tokens=2000000",
         ),
         (
             BudgetSpent("cost", 0.06, 0.05),
             "the budget of cost is used up: 0.06 of 0.05",
-            "raise the limit with --set max_cost=0.1",
+            "raise the limit: set max_cost=0.1",
         ),
         (
             ConversationSpent("turns", 10, 9),
             "the conversation has used up its turns: 10 of 9",
-            "raise the limit with --set max_conversation_turns=18, or begin a new conversation",
+            "raise the limit: set max_conversation_turns=18; or begin a new conversation",
         ),
         (Cancelled("interrupted"), "interrupted", ""),
         (Cancelled(""), "the run was cancelled", ""),
@@ -233,13 +233,13 @@ def test_an_outcome_is_told_with_what_to_do_about_it(
 @pytest.mark.parametrize(
     ("failure", "hint"),
     [
-        ("connect", f"no server answers at {URL}: start it, or correct --base-url"),
-        ("timeout", f"the server at {URL} is too slow: raise --timeout"),
+        ("connect", f"no server answers at {URL}: start it, or correct the base URL"),
+        ("timeout", f"the server at {URL} is too slow: raise the timeout"),
         (
             "broken",
-            f"the connection to {URL} broke before the reply was whole: try again, or correct --base-url",
+            f"the connection to {URL} broke before the reply was whole: try again, or correct the base URL",
         ),
-        ("too_large", f"the server sent more than any chat completion has; is --base-url ({URL}) right?"),
+        ("too_large", f"the server sent more than any chat completion has; is the base URL ({URL}) right?"),
     ],
 )
 def test_a_failed_transport_has_a_remedy(failure: FailureKind, hint: str) -> None:
@@ -247,7 +247,8 @@ def test_a_failed_transport_has_a_remedy(failure: FailureKind, hint: str) -> Non
 
 
 UNKNOWN_MODEL = (
-    f"the server at {URL} does not know the model: ask it for its names at /v1/models, then correct --model"
+    f"the server at {URL} does not know the model: ask it for its names at /v1/models, "
+    "then correct the model's name"
 )
 REFUSED = f"the server at {URL} refused the request: see what it says, then correct the options"
 
@@ -258,7 +259,7 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
         (
             401,
             "No key.",
-            f"the server at {URL} wants a key: name the variable that holds it with --api-key-env",
+            f"the server at {URL} wants a key: name the variable that holds it (api_key_env)",
         ),
         (403, "Not in your country.", f"the server at {URL} refused access: see what it says"),
         (404, "The model `m` does not exist", UNKNOWN_MODEL),
@@ -269,16 +270,16 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
         (400, "qwen2.5 is not a valid model ID", UNKNOWN_MODEL),
         (400, "This model's context is 4096 tokens", REFUSED),
         (400, "temperature is invalid for this model", REFUSED),
-        (404, "No route /models/chat", f"nothing is at {URL}: correct --base-url"),
+        (404, "No route /models/chat", f"nothing is at {URL}: correct the base URL"),
         (
             429,
             "You exceeded your current quota.",
             "the quota is used up: wait, or raise it with the provider",
         ),
         (400, "temperature is out of range", REFUSED),
-        (404, "Not Found", f"nothing is at {URL}: correct --base-url"),
+        (404, "Not Found", f"nothing is at {URL}: correct the base URL"),
         (429, "Slow down.", "too many requests: wait, then try again"),
-        (308, "no text", f"the server at {URL} sends requests elsewhere: correct --base-url"),
+        (308, "no text", f"the server at {URL} sends requests elsewhere: correct the base URL"),
         (500, "Oops", f"the server at {URL} failed: try again"),
         (503, "The model is loading", f"the server at {URL} failed: try again"),
     ],

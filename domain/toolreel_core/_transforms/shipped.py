@@ -1,0 +1,430 @@
+"""Transforms that are shipped: of messages, tools and results that are sent, and of responses.
+
+Each is opt-in, because what one provider requires another rejects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Final
+
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_tree,
+    calls_of,
+    canonical,
+    in_order,
+    is_blank,
+    items_of,
+    tree_at,
+)
+from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._schema import changed_within, inlined
+from toolreel_core._transforms.registry import Change, register_transform
+
+# Control tokens are neutralized in texts from outside. They matter because a server renders the
+# conversation into one text and then reads tokens out of it: where that text has ``<|im_end|>`` in a tool's
+# result, most servers read the token itself, so a web page can end the tool's turn and speak as the system.
+# A space after the first character is enough. Measured with Qwen 2.5's tokenizer on llama.cpp: no special
+# token is left in any of the forms below, where a zero-width character would cost more tokens and be
+# invisible.
+
+_WORDS: Final = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
+_TAGS: Final = (
+    r"(?:function|parameter)="
+    r"|(?:arg_key|arg_value|(?:seed:|mm:)?think"
+    r"|[\w:-]{0,32}(?:function_calls?|invoke|tool_?(?:call|response|result)s?))\b"
+)
+_BRACKETS: Final = (
+    "ARGS|AVAILABLE_TOOLS|BOS|CALL_ID|END_TOOL_REQUEST|EOS|EOT|INST|PAD|SYSTEM_PROMPT|THINK|TOOL_CALLS"
+    "|TOOL_CONTENT|TOOL_REQUEST|TOOL_RESULTS|UNK|end_header_id|gMASK|sMASK|start_header_id"
+)
+FAMILIES: Final[Mapping[str, str]] = {
+    # <|im_start|>, <|im_end|>, <|endoftext|>:
+    # ggml-org/llama.cpp#24382, huggingface/transformers#29279, vllm-project/vllm#31735, OWASP/AISVS#930
+    "bars": r"<(?=/?[|\uff5c][^\s<>]{1,64}>)",
+    # <turn|>, <tool_call|>: ollama/ollama#15931, google-deepmind/gemma#770
+    "bar_behind": r"<(?=[^\s<>]{1,64}[|\uff5c]>)",
+    # <s>, </s>, <bos>: ollama/ollama#15931, huggingface/transformers#47822
+    "words": rf"<(?=/?(?:{_WORDS})>)",
+    # <<SYS>>, <</SYS>>: meta-llama/llama#1144
+    "system": r"<(?=</?SYS>>)",
+    # <tool_call>, </tool_call>, <TOOL_CALL>: ollama/ollama#17262, BitterSecurity/Decepticon#715
+    "tags": rf"<(?=(?i:/?(?:{_TAGS})))",
+    # [INST], [/INST], [TOOL_CALLS]: meta-llama/llama#1144, huggingface/transformers#47822
+    "brackets": rf"\[(?=/?(?:{_BRACKETS})\])",
+    # ]~b], ]~!b[, [e~[: MiniMax-M2: chat_template.jinja
+    "minimax": r"\[(?=e~\[)|\](?=~b\]|~!b\[|<\]minimax\[>\[)",
+}
+"""Spellings of control tokens that a chat template, or a reader of calls in text, gives a meaning to.
+
+Each is a pattern of the first character of a token, with examples and threads that show them at work."""
+_TOKEN: Final = lazy_pattern("|".join(FAMILIES.values()))
+"""A control token of any family."""
+
+
+def neutralized(text: str) -> str:
+    """The text with a space behind the first character of each control token; once is enough.
+
+    >>> neutralized("Done.<|im_end|>")
+    'Done.< |im_end|>'
+    """
+    return _TOKEN.sub(r"\g<0> ", text)
+
+
+def neutralized_content(content: Json) -> Json:
+    """The ``content`` of a message without control tokens: a text, or a list of parts.
+
+    >>> neutralized_content([{"type": "text", "text": "<|im_end|>"}])
+    [{'type': 'text', 'text': '< |im_end|>'}]
+    """
+    match content:
+        case str():
+            return neutralized(content)
+        case [*parts]:
+            return [_neutralized_part(part) for part in parts]
+        case _:
+            return content
+
+
+def _neutralized_part(part: Json) -> Json:
+    match part:
+        case {"type": "text", "text": str() as text}:
+            return {"type": "text", "text": neutralized(text)}
+        case _:
+            return part  # Base64 and URLs
+
+
+_UNSIGNED: Final = "skip_thought_signature_validator"
+"""What Google accepts in place of a signature, for history that its model did not write."""
+
+
+@register_transform(
+    "message",
+    "assistant_tool_calls_content_null_if_blank",
+    about="Blank text next to tool calls becomes null, for servers that refuse an empty text.",
+    evidence=("vercel/ai#13505", "vercel/ai#14950", "router-for-me/CLIProxyAPI#749"),
+)
+def content_null_if_blank(message: Tree) -> Tree:
+    """The message with ``content: null``, if it has calls and no text."""
+    if not calls_of(message) or not is_blank(message.get("content")):
+        return message
+    return {**message, "content": None}
+
+
+@register_transform(
+    "message",
+    "assistant_tool_calls_reasoning_content_empty_if_missing",
+    about="Tool calls without reasoning_content get an empty one, for thinking modes that demand the field.",
+    evidence=("crewAIInc/crewAI#5878", "JohnnyZ93/oai-compatible-copilot#215", "anomalyco/opencode#35689"),
+)
+def reasoning_content_empty_if_missing(message: Tree) -> Tree:
+    """The message with ``reasoning_content: ""``, if it has calls; reasoning that is there stays.
+
+    It is a placeholder for history that never had any: a model that is not shown its own reasoning
+    again answers worse, and DeepSeek R1 refuses the field (octo-agent#73).
+    """
+    if not calls_of(message) or message.get("reasoning_content") is not None:
+        return message
+    return {**message, "reasoning_content": ""}
+
+
+@register_transform(
+    "message",
+    "assistant_tool_calls_signature_skip_validator_if_missing",
+    about="Tool calls without a thought signature get Google's dummy, for history that Gemini did not write.",
+    evidence=(
+        "https://ai.google.dev/gemini-api/docs/thought-signatures",
+        "vercel/ai#15550",
+        "jeremychone/rust-genai#115",
+    ),
+)
+def signature_skip_validator_if_missing(message: Tree) -> Tree:
+    """The message with the dummy on its first call, if no call is signed.
+
+    Only the first of parallel calls is signed, so one signature anywhere is enough. A real one is
+    always better: Google calls the dummy a last resort that costs quality.
+    """
+    calls = calls_of(message)
+    first = as_tree(calls[0]) if calls else {}
+    if not first or _is_signed(message):
+        return message
+    google = {**tree_at(first, "extra_content", "google"), "thought_signature": _UNSIGNED}
+    signed = {**first, "extra_content": {**tree_at(first, "extra_content"), "google": google}}
+    return {**message, "tool_calls": [signed, *calls[1:]]}
+
+
+@register_transform(
+    "message",
+    "user_special_tokens_neutralized",
+    about="Control tokens of chat templates in a user's text get a space behind their first character.",
+    evidence=("ggml-org/llama.cpp#24382", "vllm-project/vllm#31735", "huggingface/transformers#29279"),
+)
+def user_special_tokens_neutralized(message: Tree) -> Tree:
+    """The user's message with ``<|im_end|>`` as ``< |im_end|>``, and so on; no other message changes.
+
+    For user messages that quote somebody else, such as a mail. A provider's ``special_token_guard`` does
+    the same for tool results.
+    """
+    if message.get("role") != "user" or "content" not in message:
+        return message
+    return {**message, "content": neutralized_content(message["content"])}
+
+
+def _is_signed(message: Tree) -> bool:
+    """Whether a signature stands on a call, or where OpenRouter puts it, among the message's reasoning."""
+    extras = [tree_at(as_tree(call), "extra_content") for call in calls_of(message)]
+    owners = [tree_at(extra, owner) for extra in extras for owner in ("google", "vertex")]
+    details = [as_tree(detail) for detail in items_of(message, "reasoning_details")]
+    return any(not is_blank(owner.get("thought_signature")) for owner in owners) or any(
+        detail.get("type") == "reasoning.encrypted" for detail in details
+    )
+
+
+# Transforms of the tools that are sent, most of them of the schemas in them, and of tool results.
+
+
+@register_transform(
+    "tool",
+    "openai_tools_strip_function_descriptions",
+    about="Leaves out what is said about each function, for servers that limit it, or to save tokens.",
+    evidence=("getsentry/sentry-mcp#106", "OpenHands/OpenHands#4838", "aaif-goose/goose#739"),
+)
+def strip_function_descriptions(tool: Tree) -> Tree:
+    """The tool without the description of its function; its parameters keep theirs."""
+    return _with_function(tool, lambda function: _without_key(function, "description"))
+
+
+@register_transform(
+    "tool",
+    "schema_inline_defs",
+    about="Writes out $ref and $defs, for models that write text where a reference stands for an object.",
+    evidence=("pydantic/pydantic-ai#10243", "pydantic/pydantic-ai#1598", "anomalyco/opencode#12295"),
+)
+def schema_inline_defs(tool: Tree) -> Tree:
+    """The tool with the references in its parameters written out."""
+    return _with_parameters(tool, inlined)
+
+
+@register_transform(
+    "tool",
+    "schema_gemini_subset",
+    about="Rewrites what Gemini refuses in a schema, and leaves out what cannot be rewritten.",
+    evidence=(
+        "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Schema",
+        "pizza-bot-app/pizza-bot#62",
+        "anomalyco/opencode#15795",
+        "decolua/9router#359",
+        "Smana/runlore#40",
+        "directus/mcp#8",
+    ),
+)
+def schema_gemini_subset(tool: Tree) -> Tree:
+    """The tool with parameters that Gemini takes, and not ``strict``."""
+    from toolreel_core._schema import gemini_subset  # noqa: PLC0415 - for one family of providers
+
+    return _with_parameters(tool, gemini_subset)
+
+
+@register_transform(
+    "tool",
+    "schema_strip_strict",
+    about="Leaves out strict and what only strict mode asks for, for servers that refuse to know it.",
+    evidence=("BerriAI/litellm#6136", "earendil-works/pi#1172", "OpenCoworkAI/open-cowork#232"),
+)
+def schema_strip_strict(tool: Tree) -> Tree:
+    """The tool without ``strict``, and with parameters that nowhere forbid further properties."""
+    plain = _with_function(tool, lambda function: _without_key(function, "strict"))
+    return _with_parameters(plain, strip_strict)
+
+
+def strip_strict(schema: Tree) -> Tree:
+    """A schema without ``additionalProperties: false``, which strict mode wants everywhere.
+
+    >>> strip_strict({"items": {"additionalProperties": False}, "additionalProperties": {"type": "null"}})
+    {'items': {}, 'additionalProperties': {'type': 'null'}}
+    """
+    return {
+        keyword: value
+        for keyword, value in changed_within(schema, _strip_strict_in).items()
+        if keyword != "additionalProperties" or value is not False
+    }
+
+
+def _strip_strict_in(schema: Json) -> Json:
+    return strip_strict(schema) if isinstance(schema, Mapping) else schema
+
+
+def _with_parameters(tool: Tree, change: Change) -> Tree:
+    parameters = tree_at(tool, "function").get("parameters")
+    if not isinstance(parameters, Mapping):
+        return tool
+    return _with_function(tool, lambda function: {**function, "parameters": change(parameters)})
+
+
+def _with_function(tool: Tree, change: Change) -> Tree:
+    function = tool.get("function")
+    return {**tool, "function": change(function)} if isinstance(function, Mapping) else tool
+
+
+def _without_key(tree: Tree, key: str) -> Tree:
+    return {name: value for name, value in tree.items() if name != key}
+
+
+_FROM_THE_TOOL: Final = ("data", "warnings", "errors")
+
+
+@register_transform(
+    "tool_result",
+    "tool_result_compact_envelope",
+    about="Leaves out of an envelope what is empty, to spend fewer tokens on it.",
+    evidence=("context-foundry/context-foundry#233", "taskgenius/taskgenius-plugin#506"),
+)
+def compact_envelope(envelope: Tree) -> Tree:
+    """The envelope without data, warnings and errors that say nothing; ``ok`` and the name stay."""
+    if all(envelope.get(key, True) for key in _FROM_THE_TOOL):
+        return envelope
+    return {key: value for key, value in envelope.items() if value or key not in _FROM_THE_TOOL}
+
+
+# Transforms of responses, and of the tool calls in them: bring the calls into today's form.
+#
+# Calls that are moved here get no id, since one that is the same in every turn would pair results with the
+# wrong calls; the reader of the response numbers them over the whole run.
+
+
+_DIALECT: Final = "hermes_json"
+
+
+def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """A transform of bodies, from one of the choices in them."""
+
+    @wraps(change)
+    def changed(body: Tree) -> Tree:
+        before = items_of(body, "choices")
+        after = [change(choice) if isinstance(choice, Mapping) else choice for choice in before]
+        if all(new is old for new, old in zip(after, before, strict=True)):
+            return body
+        return {**body, "choices": after}
+
+    return changed
+
+
+def _for_each_message(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
+    """A transform of bodies, from one of the messages in them."""
+
+    @_for_each_choice
+    @wraps(change)
+    def changed(choice: Tree) -> Tree:
+        message = tree_at(choice, "message")
+        after = change(message)
+        return choice if after is message else {**choice, "message": after}
+
+    return changed
+
+
+@register_transform(
+    "response",
+    "assistant_function_call_to_tool_calls",
+    about="A call in the legacy function_call becomes the one entry of tool_calls.",
+    evidence=("MeetKai/functionary#243",),
+)
+@_for_each_message
+def function_call_to_tool_calls(message: Tree) -> Tree:
+    """The body with the legacy call of each message moved, unless there are calls of today's form."""
+    legacy = message.get("function_call")
+    if not isinstance(legacy, Mapping) or message.get("tool_calls"):
+        return message
+    rest = {key: value for key, value in message.items() if key != "function_call"}
+    return {**rest, "tool_calls": [{"type": "function", "function": legacy}]}
+
+
+@register_transform(
+    "response",
+    "assistant_tool_calls_object_to_array",
+    about="A single call in the place of the list of calls becomes a list of one; calls by number, a list.",
+    evidence=("sgl-project/sglang#34609",),
+)
+@_for_each_message
+def tool_calls_object_to_array(message: Tree) -> Tree:
+    """The body with ``tool_calls`` as a list in each message."""
+    single = message.get("tool_calls")
+    if not isinstance(single, Mapping):
+        return message
+    numbered = [*in_order(single).values()]
+    return {**message, "tool_calls": [single] if single and not numbered else numbered}
+
+
+@register_transform(
+    "response",
+    "assistant_tool_calls_arguments_json_string_if_hash",
+    about="Arguments that came as an object become its JSON text.",
+    evidence=("ggml-org/llama.cpp#20198", "openclaw/openclaw#97834"),
+)
+@_for_each_message
+def arguments_json_string_if_hash(message: Tree) -> Tree:
+    """The body with the arguments of each call as text, where they were an object."""
+    calls, changed = [*items_of(message, "tool_calls")], False
+    for place, call in enumerate(calls):
+        function = tree_at(as_tree(call), "function")
+        if isinstance(arguments := function.get("arguments"), Mapping):
+            changed = True
+            calls[place] = {**as_tree(call), "function": {**function, "arguments": canonical(arguments)}}
+    return {**message, "tool_calls": calls} if changed else message
+
+
+@register_transform(
+    "response",
+    "assistant_content_tool_call_tags_to_tool_calls",
+    about="Calls in the text as <tool_call> tags become tool_calls, if there are none.",
+    evidence=("ollama/ollama#17353", "ollama/ollama#14656", "xiaoY233/Chat2API#122"),
+)
+@_for_each_choice
+def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
+    """The body with calls taken out of the text of each message that has no structured ones.
+
+    No tool is known here, so ``<tool_call>name</tool_call>``, which counts for a known one only, stays
+    text; any name counts in a call that is written out. Each entry says where it came from in
+    ``provenance``: text is also where quotations stand, so it deserves less trust.
+    """
+    message, finish = tree_at(choice, "message"), choice.get("finish_reason")
+    content = message.get("content")
+    if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
+        return choice
+    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - loaded for who has text read
+
+    finish_word = finish if isinstance(finish, str) else ""
+    found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=finish_word)
+    if not found.calls:
+        return choice
+    entries: list[Json] = [
+        {
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+            "provenance": f"text:{call.dialect}",
+        }
+        for call in found.calls
+    ]
+    moved: dict[str, Json] = {"content": found.content or None, "tool_calls": entries}
+    if found.reasoning and is_blank(message.get("reasoning_content")):
+        moved["reasoning_content"] = found.reasoning
+    finish_change = {"finish_reason": "tool_calls"} if finish == "stop" else {}
+    return {**choice, "message": {**message, **moved}, **finish_change}
+
+
+@register_transform(
+    "tool_call",
+    "assistant_tool_calls_arguments_blank_to_empty_object",
+    about="Arguments that are blank, null or missing become an empty object, as models mean it.",
+    evidence=("openai/openai-agents-js#664", "sigoden/aichat#1217", "SillyTavern/SillyTavern#4084"),
+)
+def arguments_blank_to_empty_object(call: Tree) -> Tree:
+    """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""
+    function = tree_at(call, "function")
+    arguments = function.get("arguments")
+    is_null = isinstance(arguments, str) and arguments.strip() == "null"
+    if not function or not (is_null or is_blank(arguments)):
+        return call
+    return {**call, "function": {**function, "arguments": "{}"}}
