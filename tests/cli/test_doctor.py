@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.commands import environment, on_terminal, toolreel
+from tests.cli.commands import environment, toolreel
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 
 CASSETTES: Final = Path(__file__).resolve().parents[2] / "cassettes"
@@ -116,14 +116,6 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     _, areas = doctor(tmp_path, PYTHONPATH=str(tmp_path))
     wrong = {each["text"]: (each["state"], each["remedy"]) for each in areas["packages"]}
     assert wrong["toolreel[http2]: no-such-h2 not installed"] == ("note", "pip install 'toolreel[http2]'")
-
-
-def test_it_is_plain_in_a_pipe_and_coloured_on_a_terminal(tmp_path: Path) -> None:
-    piped = toolreel("doctor", "--base-url", "ftp://x", cwd=tmp_path)
-    assert "server      problem  base URL 'ftp://x': expected http://" in piped.stdout
-    assert "\x1b" not in piped.stdout
-    code, shown = on_terminal("doctor", "--base-url", "ftp://x", cwd=tmp_path)
-    assert (code, "\x1b[1;31m" in shown) == (1, True)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

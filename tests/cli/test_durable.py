@@ -37,8 +37,8 @@ MINE = ("--tools", "my_tools:TOOLS")
 PAYING = replying(calling(("pay", {"amount": 7})))
 
 
-@pytest.fixture(name="desk")
-def desk_fixture(tmp_path: Path) -> Path:
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
     (tmp_path / "my_tools.py").write_text(TOOLS)
     return tmp_path
 
@@ -184,10 +184,6 @@ def submitted(desk: Path, *names: str, fallback: tuple[str, ...] = ()) -> None:
         assert said(desk, "durable", "submit", "Hi!", "--model", "m", "--run-id", name, *fallback).code == 0
 
 
-def outcome(desk: Path, run_id: str) -> Any:  # noqa: ANN401 - JSON
-    return told(desk, "durable", "show", run_id)
-
-
 def test_a_run_goes_on_at_a_fallback_with_an_account_of_its_own(tmp_path: Path) -> None:
     with serving(replying(saying("Hello."))) as server, serving(replying(saying("Hi there."))) as other:
         fallback = ("--fallback", f"model=other,base-url={other.url}")
@@ -196,7 +192,7 @@ def test_a_run_goes_on_at_a_fallback_with_an_account_of_its_own(tmp_path: Path) 
         served = serve(tmp_path, server, "--concurrency", "1", *fallback, *limits)
         assert served.code == 0, served
         assert (len(server.seen), len(other.seen)) == (1, 1)
-    contents = {outcome(tmp_path, name)["detail"]["content"] for name in ("first", "second")}
+    contents = {told(tmp_path, "durable", "show", name)["detail"]["content"] for name in ("first", "second")}
     assert contents == {"Hello.", "Hi there."}
 
 
@@ -217,11 +213,7 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
     [
         ("60", "expected key=value, for example requests=60"),
         ("request=60", "did you mean 'requests'?"),
-        ("requests=many", "'many' is not a valid integer"),
         ("requests=0", "requests: expected a number above 0, got 0"),
-        ("max-cost=inf", "max_cost: expected a number above 0, got inf"),
-        ("window=60", "write requests=, tokens= or max_cost="),
-        ("requests=1,requests=2", "requests is given twice"),
         (f"endpoint=spare,{ONE}", "add one with --fallback"),
     ],
 )

@@ -67,11 +67,6 @@ def test_a_file_is_never_overwritten_and_a_name_is_checked(
         ),
         (
             'bad = ["None.',
-            'skipping = ["x", "y"]\nbad = ["None.',
-            ("skipping: fail in 3 of 3 trials", "it has to do the task"),
-        ),
-        (
-            'bad = ["None.',
             f'skipping = ["12.", {_RESERVE}, "x"]\nbad = ["None.',
             ("skipping: pass in 3 of 3 trials", 'layer = "exercise"'),
         ),

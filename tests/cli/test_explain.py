@@ -63,7 +63,6 @@ def test_warnings_are_those_of_the_page() -> None:
         assert f"warning     {words}{where}" in lines
 
 
-DIALECTS = LoopConfig(text_dialects=("marked", "react"))
 TOLERANT, UNTRIED = LoopConfig(tool_failure_policy="tolerated"), LoopConfig(output_retries=0)
 BUSY = outcomes.TransportFailed("status", 429, "")
 OF_TOOLS = ("tool_use_mode", "tool_failure_policy")
@@ -185,15 +184,6 @@ def test_a_run_is_the_same_as_itself_by_any_of_its_names(tmp_path: Path) -> None
     assert shown.stdout.splitlines()[2:] == ["same        no difference that the loop acts on"]
     assert machine.data["same"] is True
     assert (machine.data["plan"], machine.data["first"]) == ([], None)
-
-
-def test_many_changes_are_counted_and_the_first_of_them_shown(tmp_path: Path) -> None:
-    settings = [f"--set={key}=9" for key in ("top_k", "top_p", "min_p", "seed", "stop")]
-    more = [f"--set=body.x{number}=1" for number in range(12)]
-    fork = ("fork", str(cassette("chat")), "--at", "1", "--recorded", "--record", "kept")
-    _, said = said_by_each([(*fork, *settings, *more), ("explain", str(cassette("chat")), "kept")], tmp_path)
-    assert "            and 5 more places" in said.stdout.splitlines()
-    assert "differs at" not in said.stdout
 
 
 def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:

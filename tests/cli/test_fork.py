@@ -147,22 +147,6 @@ def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
     assert (said.code, said.data["detail"]["content"]) == (0, "All done.")
 
 
-def test_a_preset_and_settings_of_every_kind_are_changes(tmp_path: Path) -> None:
-    options = ("--preset", "tool_use_disabled", "--set", "id_style=openai", "--set", "body.n=1")
-    fork = ("fork", str(cassette("chat")), "--at", "1", "--recorded", "--json")
-    said = toolreel(*fork, *options, "--system", "x", cwd=tmp_path)
-    assert said.code == 0, said
-    places = [change["place"] for change in said.data["fork"]["changed"]]
-    assert places == ["messages[0].content", "options.n", "config.tool_use_mode", "provider.id_style"]
-
-
-def test_a_call_may_be_named_by_its_id(tmp_path: Path) -> None:
-    recorded = (*FORK, "--recorded", "--json", "--at")
-    by_id, strange = said_by_each([(*recorded, "call_1_0"), (*recorded, "call_9_9")], tmp_path)
-    assert by_id.data["fork"]["kept"] == 2
-    assert_mistake(strange, "there is no result of a call 'call_9_9' to fork at")
-
-
 def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: Path) -> None:
     (tmp_path / "kept.yaml").write_text("an old cassette\n")
     base = (*FORK, "--at", "2", "--recorded", "--record", "kept", "--json")
@@ -188,22 +172,14 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ("--at", "9", "--recorded"),
         ("no event 9", "0 (before all) to 5", "  5  "),
     ),
-    "a negative place": (("--at", "-1", "--recorded"), ("no event -1",)),
     "no result to change": (
         ("--at", "1", "--recorded", "--tool-result", "x"),
         ("event 1 is no result of a",),
     ),
-    "a setting": (("--at", "2", "--recorded", "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
-    "a preset": (("--at", "2", "--recorded", "--preset", "nope"), ("there is no preset 'nope'",)),
     "live without tools": (
         ("--at", "2", "--base-url", "http://127.0.0.1:9"),
         ("the run has tools (state_get, state_patch)", "--tools MODULE:ATTR"),
     ),
-    "an unset key": (
-        ("--at", "2", "--base-url", "http://127.0.0.1:9", *WORKSPACE, "--api-key-env", "NOT_SET"),
-        ("NOT_SET is not set",),
-    ),
-    "a folder for a name": (("--at", "2", "--recorded", "--record", "folder/"), ("names no file",)),
     "another record that is not there": (("--at", "2", "--from", "nothing"), ("nothing: there is no such",)),
 }
 
@@ -219,11 +195,3 @@ def mistakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_explained(mistakes: dict[str, Said], mistake: str) -> None:
     assert_mistake(mistakes[mistake], *MISTAKES[mistake][1])
-
-
-def test_a_run_that_the_changed_plan_does_not_lead_to_is_a_drift(tmp_path: Path) -> None:
-    said = toolreel(*FORK, "--at", "3", "--set", "text_dialects=[]", "--recorded", cwd=tmp_path)
-    assert_mistake(
-        said, "event 2: it does not fit the changed run", "in phase AwaitingReply", "Fork at 1", code=3
-    )
-    assert said.stdout == ""

@@ -53,16 +53,6 @@ def test_auto_records_what_is_missing_and_replays_what_is_there(tmp_path: Path) 
     assert first.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
 
 
-def test_a_replay_that_asks_for_something_else_is_drift(tmp_path: Path) -> None:
-    with serving(LOOK, ANSWER) as server:
-        said_by_each([command(server.url, "--record", "kept")], tmp_path)
-    before = kept(tmp_path)
-    replay = command(DOWN, "--record", "kept", "--mode", "auto")
-    (drifted,) = said_by_each([(*replay, "--set", "temperature=1")], tmp_path)
-    assert_mistake(drifted, "first change: temperature", code=3)
-    assert kept(tmp_path) == before
-
-
 def test_rules_in_a_recording_say_what_may_vary_and_are_listed(tmp_path: Path) -> None:
     with serving(LOOK, ANSWER) as server:
         said_by_each([command(server.url, "--record", "kept")], tmp_path)

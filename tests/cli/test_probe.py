@@ -135,11 +135,9 @@ def test_nobody_is_there(tmp_path: Path) -> None:
 
 MISTAKES = {
     "nobody to ask": (("probe",), "say what to probe: --base-url URL and --model MODEL"),
-    "no URL": (("probe", "--base-url", "localhost:1", "--model", "m"), "expected http:// or https://"),
     "no such question": (("probe", *NOBODY, "--only", "tool"), "did you mean 'tools'"),
     "no such recording": (("probe", "--replay", "nothing"), "nothing.yaml"),
     "a replay that asks": (("probe", "--replay", "a", "--yes"), "--replay asks nobody"),
-    "no name": (("probe", *NOBODY, "--record", ""), "names no file"),
     "no such preset": (
         ("run", "hi", *NOBODY, "--preset", "nothing.toml"),
         "give the name of a preset, or of a TOML file with presets",

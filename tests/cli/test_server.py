@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Final
 
@@ -88,23 +87,6 @@ def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
     assert run.stderr.count(NO_PRESETS) == 1
 
 
-@pytest.mark.parametrize("prefix", ["", "/api/v3"])
-def test_plan_run_and_evaluation_agree_under_any_prefix(tmp_path: Path, prefix: str) -> None:
-    with provider() as far:
-        model = ("--model", "first/model", "--base-url", f"{far.url}/a?x=1", "--api-prefix", prefix)
-        cells = (*model, "--scenarios", "chat_only")
-        plan = toolreel("eval", "run", "--dry-run", *cells, cwd=tmp_path).stdout
-        toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path)
-        toolreel("run", "Hello.", *model, cwd=tmp_path)
-    (shown,) = re.findall(r"^endpoint +(\S+),", plan, re.MULTILINE)
-    assert {f"{far.url}{request.path}" for request in far.requests} == {shown}
-    assert shown == f"{far.url}/a{prefix}/chat/completions?x=1"
-
-
-def gateway(url: str) -> dict[str, str]:
-    return {"OPENROUTER_BASE_URL": url, "OPENROUTER_API_KEY": KEY, "OPENROUTER_API_PREFIX": ""}
-
-
 def told(tmp_path: Path, *options: str) -> Said:
     with serving(replying(saying("Hello."))) as server:
         return toolreel(*run_at(server, "Hi."), *options, cwd=tmp_path)
@@ -122,20 +104,13 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
         cases = {
             ("--header", "X-Tenant"): "expected NAME=VARIABLE, for example X-Tenant=MY_TENANT",
             ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
-            ("--header", "X-A=TENANT", "--header", "x-a=TENANT"): "x-a is given twice",
-            ("--header", "Content-Length=TENANT"): "Content-Length is set by the endpoint itself",
-            ("--api-prefix", "?x=1"): "expected a path such as /v1, without a query",
             ("--api-key-header", "a b", "--api-key-env", "TENANT"): "'a b' is no name of a header",
         }
         for options, said in cases.items():
             assert_mistake(toolreel(*run, *options, cwd=tmp_path, env=ENVIRON), said)
         evaluation = ("eval", "run", "--model", "m", "--base-url", server.url, "--out", "results")
-        cases = {
-            ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
-            ("--api-key-header", "a b"): "'a b' is no name of a header",
-        }
-        for options, said in cases.items():
-            assert_mistake(toolreel(*evaluation, *options, cwd=tmp_path, env=ENVIRON), said)
+        refused = toolreel(*evaluation, "--api-key-header", "a b", cwd=tmp_path, env=ENVIRON)
+        assert_mistake(refused, "'a b' is no name of a header")
     assert list(tmp_path.rglob("*.part")) == []
 
 
@@ -172,14 +147,6 @@ def test_a_run_goes_on_at_another_server_and_replays_from_its_recording(tmp_path
     assert again.code == 0
 
 
-def test_what_to_do_names_the_server_that_was_asked_last(tmp_path: Path) -> None:
-    with serving(DENIED) as first, serving(replying({"error": {"message": "no"}}, status=401)) as second:
-        there = f"model=b,base-url={second.url},on=denied"
-        said = running(first, tmp_path, "--fallback", there)
-    assert_mistake(said, f"the server at {second.url} wants a key", code=1)
-    assert first.url not in said.stderr
-
-
 def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
     with serving(DENIED) as first, serving(HELLO) as second:
         there = f"model=b,base-url={second.url}"
@@ -193,9 +160,6 @@ def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
     [
         ("b", "'b': expected key=value, for example model=NAME"),
         ("model=b,url=http://127.0.0.1:1", "there is no key 'url'"),
-        ("name=spare", "name the model; write model=NAME,..."),
-        ("model=b,on=down", "there is no reason 'down'"),
-        ("model=b,foreign-reasoning=send", "foreign_reasoning: expected pin or drop, got 'send'"),
     ],
 )
 def test_a_mistake_in_a_fallback_is_told(text: str, wrong: str, tmp_path: Path) -> None:

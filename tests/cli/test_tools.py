@@ -38,7 +38,6 @@ TOOLS = [
 ALSO = [Tool.of(remove, name="files_read")]
 MANY = [Tool.of(read, name=f"t{n}") for n in range(129)]
 LONG = [Tool.of(read, name="long", description="x" * 500)]
-BROKEN = lambda x: x
 
 def odd() -> None: ...
 
@@ -96,21 +95,17 @@ def test_masked_tools_are_named(here: Path) -> None:
 
 
 def test_a_users_mistake_is_told(here: Path) -> None:
-    unknown, clash, untyped, unsendable, none = said_by_each(
+    unknown, clash, unsendable = said_by_each(
         [
             ("tools", "--tools", "mine:TOOLS", "--deny", "files.raed"),
             ("tools", "--tools", "mine:TOOLS", "--tools", "mine:ALSO"),
-            ("tools", "--tools", "mine:BROKEN"),
             ("tools", "--tools", "mine:odd"),
-            ("tools",),
         ],
         here,
     )
     assert_mistake(unknown, "deny: there is no tool 'files.raed'; did you mean 'files.read'?")
     assert_mistake(clash, "'files.read' (source 'mine:TOOLS')", "'files_read' (source 'mine:ALSO')", "rename")
-    assert_mistake(untyped, "has no name that a model could call")
     assert_mistake(unsendable, "tool 'odd': description: holds a lone surrogate, which cannot be sent")
-    assert_mistake(none, "--tools")
 
 
 def test_too_large_a_surface_is_shown_and_refused(here: Path) -> None:
@@ -143,7 +138,6 @@ def test_a_run_neither_sends_nor_runs_what_is_denied_and_replays(tmp_path: Path)
 # ``--mcp FILE``: runs with real MCP servers, what is accepted, and what is said when something is wrong.
 
 
-BERLIN = calling(("mcp_time_get_current_time", {"timezone": "Europe/Berlin"}))
 LATE = saying("It is late.")
 
 
@@ -151,10 +145,6 @@ def configured(folder: Path, **servers: Json) -> str:
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     return path.name
-
-
-def time() -> Json:
-    return {"command": str(Path(sys.executable).with_name("mcp-server-time"))}
 
 
 def rude(way: str, *args: str, **settings: Json) -> Json:
@@ -202,11 +192,10 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     file = configured(tmp_path, s=rude("broken"))
     (tmp_path / "good.json").write_text(json.dumps({"mcpServers": {"s": rude("")}}))
     both = ("tools", "--mcp", "good.json", "--tools", "toolreel.demo:TOOLS")
-    masked, started, missing, nothing, unaccepted = said_by_each(
+    masked, started, nothing, unaccepted = said_by_each(
         [
             (*both, "--deny", "state_*"),
             ("tools", "--mcp", file),
-            ("tools", "--mcp", "nowhere.json"),
             ("tools",),
             ("tools", "--tools", "toolreel.demo:TOOLS", "--accept"),
         ],
@@ -215,7 +204,6 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     assert "mcp_s_do" in names(masked)
     assert not any(name.startswith("state_") for name in names(masked))
     assert_mistake(started, "MCP server 's': it ended with exit code 1", "no such database")
-    assert_mistake(missing, "nowhere.json: cannot be read: No such file or directory")
     assert_mistake(nothing, "name the source of the tools: --tools MODULE:ATTR, ", "--mcp FILE")
     assert_mistake(unaccepted, "--accept needs --mcp FILE")
 

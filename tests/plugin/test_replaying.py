@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.plugin.project import SESSION, Project
+from tests.plugin.project import Project
 
 ASKS = """
 def test_pins(reel):
@@ -178,23 +178,6 @@ def test_pins(client):
             "*use_cassette(path, *",
         ]
     )
-
-
-def test_a_session_of_several_runs_has_a_journal_for_each(project: Project) -> None:
-    project.tests(
-        """
-def test_twice(reel):
-    for question in ("How many pins?", "And now?"):
-        assert_reel(reel.run(asking(question), TOOLS)).completed()
-"""
-    )
-    project.record(script=SESSION * 2).assert_outcomes(passed=1)
-    assert project.files() == [
-        "test_agent/test_twice+2.journal.jsonl",
-        "test_agent/test_twice.journal.jsonl",
-        "test_agent/test_twice.yaml",
-    ]
-    project.here().assert_outcomes(passed=1)
 
 
 def test_a_driver_of_its_own_gets_an_endpoint_and_a_journal(project: Project) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolreel_core._conversation import AssistantMessage, Message, UserMessage, is_summary
+from toolreel_core._conversation import UserMessage, is_summary
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import fold, pending, start, step
 from toolreel_core._plan import Plan
@@ -170,20 +170,3 @@ def test_a_long_conversation_fits_its_window_and_is_told_by_its_record(
         at = step(at.state, load_event(dump(event)))
         emitted += map(fingerprint, at.effects)
     assert emitted == conversation.emitted
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(TEXTS.map(lambda text: f"So: {text}"), min_size=3, max_size=12), st.integers(900, 4_000))
-def test_a_request_for_a_summary_fits_whatever_it_is_about(texts: list[str], window: int) -> None:
-    messages: list[Message] = [
-        UserMessage("What is it?"),
-        *map(AssistantMessage, texts),
-        UserMessage("And now?"),
-    ]
-    config = LoopConfig(context_window_tokens=window, history_policies=("summarize_old_turns",))
-    at = start(Plan.of(model="m", messages=messages, config=config))
-    (effect,) = at.effects
-    too_long = sum(len(text.encode()) // 4 for text in texts) > window
-    assert not too_long or (isinstance(effect, SendRequest) and effect.purpose == "summary")
-    if isinstance(effect, SendRequest):
-        assert len(effect.request.body.encode()) // 4 <= window

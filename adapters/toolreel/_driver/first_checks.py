@@ -89,7 +89,7 @@ def _check_tools(plan: Plan, ports: Ports | AsyncPorts) -> None:
     if isinstance(ports.tools, NoTools | AsyncNoTools):
         if planned:
             has_none = f"and {kind} has none to run them; write {kind}(endpoint, tools)"
-            raise ConfigError(f"the plan has tools ({_named(planned)}), {has_none}")
+            raise ConfigError(f"the plan has tools ({_join_names(planned)}), {has_none}")
         return
     surface = getattr(ports.tools, "surface", None)
     if not isinstance(surface, ToolSurface):  # a host of one's own need not say what it has
@@ -97,19 +97,20 @@ def _check_tools(plan: Plan, ports: Ports | AsyncPorts) -> None:
     hosted = {tool.name for tool in surface.definitions}
     if missing := [name for name in planned if name not in hosted]:
         raise ConfigError(
-            f"the plan has tools ({_named(missing)}) that {host} does not have; "
+            f"the plan has tools ({_join_names(missing)}) that {host} does not have; "
             "write Plan.of(..., tools=host.surface) with the host that you give the ports"
         )
     if hosted and not plan.tools.definitions and not plan.tools.masked:
         warnings.warn(
-            f"the ports have tools ({_named(sorted(hosted))}), and the plan offers none to the model; write "
-            'Plan.of(..., tools=host.surface), or LoopConfig(tool_use_mode="disabled") if that is meant',
+            f"the ports have tools ({_join_names(sorted(hosted))}), and the plan offers none to the model; "
+            'write Plan.of(..., tools=host.surface), or LoopConfig(tool_use_mode="disabled") if that is '
+            "meant",
             UserWarning,
             stacklevel=4,
         )
 
 
-def _named(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
@@ -125,7 +126,7 @@ def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     :raises ProtocolError: if the effect is ``Finish``
     """
     performer: Performer = checked_performer(ports, "perform")
-    return performer.perform(_wanted(effect))
+    return performer.perform(_check_not_finished(effect))
 
 
 async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Event | None:
@@ -134,10 +135,10 @@ async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Eve
     The async version of :func:`perform`, with the same parameters.
     """
     performer: AsyncPerformer = checked_performer(ports, "aperform")
-    return await performer.perform(_wanted(effect))
+    return await performer.perform(_check_not_finished(effect))
 
 
-def _wanted(effect: Effect) -> Wanted:
+def _check_not_finished(effect: Effect) -> Wanted:
     if isinstance(effect, Finish):
         raise ProtocolError("Finish: nothing is left to perform; the run ended with state.outcome")
     return effect

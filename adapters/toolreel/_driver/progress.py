@@ -200,7 +200,7 @@ class LapTimes:
         lap = None if self._recorded is None else self._recorded(effect)
         if lap is None:
             first_ms = _ms(first[0] - started) if first else None
-            lap = Lap(_ms(ended - started), self._passed(ended), first_ms)
+            lap = Lap(_ms(ended - started), self._count_elapsed(ended), first_ms)
         else:  # what follows goes on from here: reading a record takes a run no time
             self._began, self._counted = ended, 0
         self._took.append((effect, event, lap, turn))
@@ -208,10 +208,10 @@ class LapTimes:
 
     def rest(self) -> Lap:
         """The time since the last effect that ended: that of what is cancelled now."""
-        passed = self._passed(self._now())
+        passed = self._count_elapsed(self._now())
         return Lap(passed, passed)
 
-    def _passed(self, now: float) -> int:
+    def _count_elapsed(self, now: float) -> int:
         # Less than 0: of several that ran together, one that was done before the others.
         passed = max(0, _ms(now - self._began) - self._counted)
         self._counted += passed
@@ -330,7 +330,7 @@ class Progress:
         An answer that is ``None`` leaves the run at rest, and then no more effects are wanted.
         """
         for effect, answer in answers:
-            yield from self._hear(effect)
+            yield from self._take_messages(effect)
             if answer is None:
                 self.at = Step(self.at.state, (), ())
                 return
@@ -339,9 +339,9 @@ class Progress:
         # After any end but a complete answer nothing is heard: the caller shall see that end first.
         phase = self.at.state.phase
         if isinstance(phase, Settled) and isinstance(phase.outcome, Completed):
-            yield from self._hear(None)
+            yield from self._take_messages(None)
 
-    def _hear(self, effect: Wanted | None) -> Iterator[Taken]:
+    def _take_messages(self, effect: Wanted | None) -> Iterator[Taken]:
         """Take what the user said before the answer to an effect, or after a complete answer."""
         for said in () if self._inbox is None else self._inbox.messages_before(effect):
             yield self._step(None, record(self._journal, None, said, None))

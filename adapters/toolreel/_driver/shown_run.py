@@ -52,7 +52,7 @@ class PartialAnswer:
         """The text of the reply, and of each call of the final tool, by its place."""
         self._next: defaultdict[int | None, int] = defaultdict(int)
         """The length at which a text is read again."""
-        self._shown: Json = None
+        self._last_value: Json = None
 
     def after(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
         """The value after another piece, if it is another one than before."""
@@ -70,9 +70,9 @@ class PartialAnswer:
             return ()
         value = self._spec.partial(whole)
         is_answer = self._spec.wrapped or isinstance(value, Mapping)
-        if value is None or value == self._shown or not is_answer:
+        if value is None or value == self._last_value or not is_answer:
             return ()
-        self._shown = value
+        self._last_value = value
         return (PartialOutput(piece.turn, value),)
 
 

@@ -163,11 +163,11 @@ class Book:
 
     def _fold(self, event: Event) -> None:
         after = step(self.state, event)
-        self.watches.stepped(self._answered_by(event), event, after)
+        self.watches.stepped(self._effect_of(event), event, after)
         self.state = after.state
         self.events += 1
 
-    def _answered_by(self, event: Event) -> Wanted | None:
+    def _effect_of(self, event: Event) -> Wanted | None:
         ref = getattr(event, "ref", None)
         return next((effect for effect in self.wanted if effect.ref == ref), None)
 

@@ -43,7 +43,7 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
     try:
         url = sa.make_url(text)
     except exc.ArgumentError:
-        raise DurableError(f"database: {_shown(text)} is no URL; {_EXAMPLES}") from None
+        raise DurableError(f"database: {_redact_url(text)} is no URL; {_EXAMPLES}") from None
     match url.get_backend_name():
         case "sqlite" if url.database and url.database != ":memory:":
             return url
@@ -134,7 +134,7 @@ def first_line(error: BaseException) -> str:
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
 
-def _shown(text: str) -> str:
+def _redact_url(text: str) -> str:
     """What was given, without what may be a password."""
     return repr(text.rpartition("@")[2])
 

@@ -217,7 +217,7 @@ class Ledger:
 
     def join(self, estimate: Estimate) -> int:
         """Take a ticket at the end of the queue."""
-        with self._held() as (connection, now, _):
+        with self._lock_account() as (connection, now, _):
             row = {
                 "account": self.limits.account,
                 "tokens": estimate.tokens,
@@ -234,7 +234,7 @@ class Ledger:
 
         ``None`` if the ticket is gone, since this process did not ask for too long; take another one.
         """
-        with self._held() as (connection, now, account):
+        with self._lock_account() as (connection, now, account):
             mine = TICKETS.c.ticket == ticket
             own = connection.execute(select(TICKETS).where(mine)).one_or_none()
             if own is None:
@@ -259,13 +259,13 @@ class Ledger:
 
     def give_back(self, ticket: int) -> None:
         """Give a turn back that came too late to be used; the ticket keeps its place."""
-        with self._held() as (connection, now, _):
+        with self._lock_account() as (connection, now, _):
             waiting = {"started_at": None, "alive_until": now + LEASE}
             connection.execute(update(TICKETS).where(TICKETS.c.ticket == ticket).values(waiting))
 
     def leave(self, ticket: int) -> None:
         """Give up a ticket whose request does not start."""
-        with self._held() as (connection, _, _):
+        with self._lock_account() as (connection, _, _):
             connection.execute(delete(TICKETS).where(TICKETS.c.ticket == ticket))
 
     def settle(self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0) -> None:
@@ -273,7 +273,7 @@ class Ledger:
 
         :param retry_after: seconds for which the provider wants no request of the account
         """
-        with self._held() as (connection, now, account):
+        with self._lock_account() as (connection, now, account):
             mine = TICKETS.c.ticket == ticket
             row = connection.execute(select(TICKETS).where(mine)).one_or_none()
             if row is not None and not row.settled:
@@ -286,7 +286,7 @@ class Ledger:
 
     def spent(self) -> float:
         """What the account has spent in all, as far as it is known."""
-        with self._held() as (_, _, account):
+        with self._lock_account() as (_, _, account):
             return float(account.spent)
 
     def _refusal(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
@@ -325,7 +325,7 @@ class Ledger:
         connection.execute(update(ACCOUNTS).where(own).values(**values))
 
     @contextmanager
-    def _held(self) -> Generator[tuple[Connection, float, Any]]:
+    def _lock_account(self) -> Generator[tuple[Connection, float, Any]]:
         """A transaction that alone may change the account, its time, and the account's row."""
         with self.engine.begin() as connection:
             own = ACCOUNTS.c.account == self.limits.account

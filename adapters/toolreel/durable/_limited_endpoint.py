@@ -294,11 +294,11 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     """
     if name is None:
         for number in range(1, _MOST + 1):
-            if slot := _free(url, queue, f"worker-{number}"):
+            if slot := _try_slot(url, queue, f"worker-{number}"):
                 return slot
         raise DurableError(f"slots: {_MOST} workers are alive; name one with --slot")
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
-    while (slot := _free(url, queue, name)) is None:
+    while (slot := _try_slot(url, queue, name)) is None:
         if time.monotonic() > until:
             why = "a worker that is alive has it; stop that one, or take another --slot"
             raise DurableError(f"slot {name}: {why}")
@@ -306,7 +306,7 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     return slot
 
 
-def _free(url: sa.URL, queue: str, name: str) -> Slot | None:
+def _try_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
     """The slot, if no other process holds it."""
     executor = executor_of(queue, name)
     if url.get_backend_name() == "sqlite":
@@ -317,7 +317,7 @@ def _free(url: sa.URL, queue: str, name: str) -> Slot | None:
         file.close()
         return None
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-    connection = retried(lambda: _locked(engine, executor))
+    connection = retried(lambda: _lock_session(engine, executor))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)
 
 
@@ -350,7 +350,7 @@ class _SessionSlot(Slot):
             self._connection.close()
         while not self._over.wait(0.1):
             with suppress(exc.DBAPIError):
-                again = _locked(self._engine, self.executor)
+                again = _lock_session(self._engine, self.executor)
                 if again is None:
                     self.is_lost = True
                     self._over.set()
@@ -359,7 +359,7 @@ class _SessionSlot(Slot):
                 return
 
 
-def _locked(engine: sa.Engine, name: str) -> sa.Connection | None:
+def _lock_session(engine: sa.Engine, name: str) -> sa.Connection | None:
     """A session that holds the lock; ``None`` if another one does."""
     connection = engine.connect()
     query = sa.text("SELECT pg_try_advisory_lock(:key)")

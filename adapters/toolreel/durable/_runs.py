@@ -403,7 +403,9 @@ class RunLooks:
             return RunLook(summary, 0, 0, "", "")
         tally = state.tally
         tokens = tally.prompt_tokens + tally.completion_tokens
-        return RunLook(summary, tally.turns, tokens, cost_in_words(Run(state, ())), _awaited(summary, state))
+        return RunLook(
+            summary, tally.turns, tokens, cost_in_words(Run(state, ())), _wait_text(summary, state)
+        )
 
 
 def age(since: datetime, now: datetime) -> str:
@@ -421,19 +423,19 @@ def age(since: datetime, now: datetime) -> str:
     return f"{seconds} s"
 
 
-def _awaited(summary: RunSummary, state: State) -> str:
+def _wait_text(summary: RunSummary, state: State) -> str:
     match summary.status:
         case "queued":
             return "a worker"
         case "waiting":
             return ", ".join(f"{call.why}: {call.name}" for call in summary.waits_for)
         case "running" | "sleeping":
-            return ", ".join(map(_described, pending(state)))
+            return ", ".join(map(_effect_text, pending(state)))
         case _:
             return ""
 
 
-def _described(effect: Wanted) -> str:
+def _effect_text(effect: Wanted) -> str:
     match effect:
         case SendRequest():
             return "the model"

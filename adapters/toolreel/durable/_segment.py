@@ -163,7 +163,7 @@ class _Segment:
             remedy = "or start the worker with the same --fallback; then resume the run"
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
         for _, name in own:
-            DBOS.run_step({"name": name}, _is_stored)
+            DBOS.run_step({"name": name}, _fail_repeated)
         self._early = {fp: lines for lines in journal.early if (fp := fingerprint_of(lines))}
         self._book = Book(recorded, state, self._policy.secrets)
         self._inbox_read = max((written.inbox_read for written in stored), default=0)
@@ -179,38 +179,38 @@ class _Segment:
                 return self.let_go("failed", problem)
             if book.events > self._events:
                 continue
-            resting = self._resting(wanted)
+            resting = self._rest_state(wanted)
             if self._store.release(self._claimed, resting):
                 return resting.status
             if not any(map(self._waits_for_somebody, wanted)):  # else the next step hears
-                self._step("hear", self._hear)
+                self._step("hear", self._process_inbox)
 
     def _perform(self, wanted: Sequence[Wanted]) -> str:
         """Perform what the run wants, if it is not to rest at it; what went wrong, if anything."""
         match wanted:
             case ():
                 return ""
-            case (Wait() as wait,) if self._left_of(wait) > INLINE_MS:
+            case (Wait() as wait,) if self._remaining_ms(wait) > INLINE_MS:
                 return ""
             case (effect,):
-                return self._step(tag(type(effect)), lambda: self._safely(effect, self._answer)).problem
+                return self._step(tag(type(effect)), lambda: self._catch_errors(effect, self._answer)).problem
             case _:
                 return self._perform_together(wanted)
 
     def _perform_together(self, wanted: Sequence[Wanted]) -> str:
         """Perform parallel calls; their answers are written in the order of the calls."""
         if doubtful := next(filter(self._is_in_doubt, wanted), None):
-            return self._step(tag(RunTool), lambda: self._safely(doubtful, self._answer)).problem
+            return self._step(tag(RunTool), lambda: self._catch_errors(doubtful, self._answer)).problem
         places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
 
         def begun(at: int) -> Callable[[], Mapping[str, Any]]:
             reserved, context, step = DBOS.reserve_step(), contextvars.copy_context(), tag(type(wanted[at]))
-            answer = partial(self._safely, wanted[at], partial(self._answer_ahead, at))
+            answer = partial(self._catch_errors, wanted[at], partial(self._answer_ahead, at))
             return lambda: context.run(lambda: reserved.run({"name": step}, lambda: answer().tree()))
 
         ready = [*map(begun, places)]  # in their order, which is that of their numbers
         with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            performed = [self._seen(tree) for tree in pool.map(lambda run: run(), ready)]
+            performed = [self._publish(tree) for tree in pool.map(lambda run: run(), ready)]
         stored = dict(zip(places, performed, strict=True))
         for written in performed:
             if written.problem:
@@ -222,17 +222,17 @@ class _Segment:
 
     def _step(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns; one that is stored is not performed again."""
-        stored = self._seen(DBOS.run_step({"name": name}, lambda: perform().tree()))
+        stored = self._publish(DBOS.run_step({"name": name}, lambda: perform().tree()))
         self._inbox_read = max(self._inbox_read, stored.inbox_read)
         return stored
 
-    def _seen(self, tree: object) -> Written:
+    def _publish(self, tree: object) -> Written:
         written = Written.of(tree)
         for line in written.lines:
             self._see(line)
         return written
 
-    def _resting(self, wanted: Sequence[Wanted]) -> Resting:
+    def _rest_state(self, wanted: Sequence[Wanted]) -> Resting:
         """What the run rests at: its end, a wait, or decisions that nobody has made."""
         state, counts = self._book.state, (self._book.events, self._inbox_read)
         if isinstance(state.phase, Settled):
@@ -240,11 +240,11 @@ class _Segment:
         doubt = self._claimed.interrupted if self._doubtful else 0
         match wanted:
             case (Wait() as wait,):
-                wake_at = now_ms() + int(self._left_of(wait))
+                wake_at = now_ms() + int(self._remaining_ms(wait))
                 return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
             case _:
                 calls = [effect for effect in wanted if isinstance(effect, AskApproval | RunTool)]
-                waits = [_awaited(call) for call in calls if self._waits_for_somebody(call)]
+                waits = [_call_tree(call) for call in calls if self._waits_for_somebody(call)]
                 return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
 
     # What answers the effects: the ports, and what is said to the run from outside.
@@ -259,12 +259,12 @@ class _Segment:
         """Whether this segment has taken no event yet."""
         return self._first_event is not None and self._book.events == self._first_event
 
-    def _left_of(self, wait: Wait) -> float:
+    def _remaining_ms(self, wait: Wait) -> float:
         """The milliseconds that are left of a wait, which is over when the run's time is."""
-        return max(0, self._wake_at - now_ms()) if self._wake_at else min(wait.ms, self._left_of_run)
+        return max(0, self._wake_at - now_ms()) if self._wake_at else min(wait.ms, self._remaining_run_ms)
 
     @property
-    def _left_of_run(self) -> float:
+    def _remaining_run_ms(self) -> float:
         """The milliseconds that the run had left after its last event."""
         state = self._book.state
         limit = state.plan.config.max_wall_ms
@@ -278,7 +278,7 @@ class _Segment:
         """Whether an effect waits for a decision from outside."""
         return isinstance(effect, AskApproval) or self._is_in_doubt(effect)
 
-    def _safely(self, effect: Wanted, answer: Callable[[Wanted], Written]) -> Written:
+    def _catch_errors(self, effect: Wanted, answer: Callable[[Wanted], Written]) -> Written:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
         try:
             return answer(effect)
@@ -289,12 +289,12 @@ class _Segment:
     def _answer(self, effect: Wanted) -> Written:
         """Perform an effect, hear what was said before its answer, and write both."""
         # Later effects of a segment need not ask: what was said was heard with the answer before.
-        before = self._said() if self._is_first or self._waits_for_somebody(effect) else ()
+        before = self._read_inbox() if self._is_first or self._waits_for_somebody(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
-            return self._hear()
-        event, lap = self._decided(effect, before) or self._timed_event(effect)
+            return self._process_inbox()
+        event, lap = self._decision(effect, before) or self._timed_event(effect)
         # A decision that comes just now is for the next step, so without an answer nothing later is heard.
-        said, book, lines = before if event is None else self._said(), self._book, list[str]()
+        said, book, lines = before if event is None else self._read_inbox(), self._book, list[str]()
         for one in said:
             if isinstance(one.event, UserSpoke):
                 lines += book.add(None, one.event)
@@ -315,17 +315,17 @@ class _Segment:
         lines = () if event is None else self._book.lines(effect, event, lap, ahead)[0]
         return Written(lines, self._inbox_read)
 
-    def _hear(self) -> Written:
+    def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
-        said = self._said()
+        said = self._read_inbox()
         events = (one.event for one in said if isinstance(one.event, UserSpoke | CancelRequested))
         lines = tuple(line for event in events for line in self._book.add(None, event))
         return Written(lines, said[-1].n if said else self._inbox_read)
 
-    def _said(self) -> Sequence[InboxEntry]:
+    def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
 
-    def _decided(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
+    def _decision(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
         """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
         about = fingerprint(effect) if isinstance(effect, AskApproval | RunTool) else None
         given = (one.event for one in said if one.answers == about)
@@ -346,8 +346,8 @@ class _Segment:
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             wanted = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         elif isinstance(effect, Wait):
-            left = int(self._left_of(effect))
-            wanted, event = replace(effect, ms=left), None if left else self._woken(effect)
+            left = int(self._remaining_ms(effect))
+            wanted, event = replace(effect, ms=left), None if left else self._end_wait(effect)
         if event is None:
             with self._scopes.around(wanted):
                 event = self._policy.performer.perform(wanted)
@@ -355,22 +355,22 @@ class _Segment:
         ms = round((time.monotonic() - began) * 1000)
         return event, Lap(ms, ms)
 
-    def _woken(self, wait: Wait) -> WaitElapsed:
+    def _end_wait(self, wait: Wait) -> WaitElapsed:
         """The end of a wait that no worker sat through: it counts as time of the run all the same."""
         state = self._book.state
         if state.plan.config.max_wall_ms is None:
             return WaitElapsed(wait.ref)
-        at_ms = state.tally.at_ms + int(min(wait.ms, self._left_of_run))
+        at_ms = state.tally.at_ms + int(min(wait.ms, self._remaining_run_ms))
         slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
         self._scopes = EffectScopes(slept, self._book.watches)
         return WaitElapsed(wait.ref, at_ms)
 
 
-def _is_stored() -> None:
+def _fail_repeated() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
-def _awaited(effect: AskApproval | RunTool) -> dict[str, object]:
+def _call_tree(effect: AskApproval | RunTool) -> dict[str, object]:
     why = "approval" if isinstance(effect, AskApproval) else "uncertain"
     return asdict(Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref))
 

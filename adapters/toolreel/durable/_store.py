@@ -154,7 +154,7 @@ class Store:
 
         return self._retried(done)
 
-    def _changes(self, change: sa.Update) -> bool:
+    def _update_row(self, change: sa.Update) -> bool:
         """Whether an update finds its row, which is then changed."""
         return bool(self.change(lambda connection: connection.execute(change).rowcount))
 
@@ -181,7 +181,7 @@ class Store:
                     updated_at=now_ms(),
                 )
             )
-            if self._changes(change):
+            if self._update_row(change):
                 place = run_id, workflow_id, row.events, row.plan, segments
                 return Claimed(*place, row.wake_at, interrupted, again, json.loads(row.trace))
         return None
@@ -313,9 +313,9 @@ class Store:
             status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False
         )
         gone = [each.workflow_id for each in left if but_of is None or each.app_version != but_of]
-        return [run_id for workflow_id in gone if (run_id := self._taken_over(workflow_id))]
+        return [run_id for workflow_id in gone if (run_id := self._take_over(workflow_id))]
 
-    def _taken_over(self, workflow_id: str) -> str | None:
+    def _take_over(self, workflow_id: str) -> str | None:
         self.client.cancel_workflow(workflow_id)  # its worker, if it lives, stops at its next step
         steps = self.client.list_workflow_steps(workflow_id, load_output=False)
         stored = Segment(workflow_id, tuple(step["function_id"] for step in steps))

@@ -28,10 +28,7 @@ __all__ = [
     "Transform",
     "TransformKind",
     "apply_all",
-    "messages",
     "names",
     "register_transform",
-    "response_tool_calls",
-    "tools",
     "transform",
 ]

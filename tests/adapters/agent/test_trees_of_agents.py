@@ -3,24 +3,18 @@
 # ruff: noqa: ANN401 - settings are whatever an agent takes
 from __future__ import annotations
 
-import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import pytest
-import trio
 
 from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
-from toolreel import Agent, AgentRun, Changes, Run, Spent, ago_on, fork, go_on, replay, resume
+from toolreel import Agent, Changes, Run, Spent, fork, go_on, replay, resume
 from toolreel._replay import beginning
-from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, read_journal
+from toolreel.journals import MemoryJournal, Rehearsal, read_journal
 from toolreel.testing import calling, saying
 
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "cost": 0.5}
@@ -59,69 +53,26 @@ def answer_to_all(last: str = "There are four.") -> tuple[Answer, ...]:
     return asks("ask_foreman"), asks("ask_clerk"), said("Four."), said("Four of them."), said(last)
 
 
-class Sync:
-    """The blocking way."""
-
-    def run(self, agent: Agent[Any], path: Path) -> AgentRun[Any]:
-        return agent.run("Pins?", record=path)
-
-    def go_on(self, agent: Agent[Any], state: Any) -> Run:
-        with agent.ports() as ports:
-            return go_on(state, ports)
-
-    def replayed(self, path: Path, journal: MemoryJournal) -> Run:
-        recorded = read_journal(path)
-        return Rehearsal(recorded).play(recorded.plan, journal=journal)
+def gone_on(agent: Agent[Any], state: Any) -> Run:
+    with agent.ports() as ports:
+        return go_on(state, ports)
 
 
-class Async:
-    """The same on an event loop."""
-
-    def __init__(self, loop: Callable[[Callable[[], Any]], Any]) -> None:
-        self._loop = loop
-
-    def run(self, agent: Agent[Any], path: Path) -> AgentRun[Any]:
-        ended: AgentRun[Any] = self._loop(partial(agent.arun, "Pins?", record=path))
-        return ended
-
-    def go_on(self, agent: Agent[Any], state: Any) -> Run:
-        async def gone_on() -> Run:
-            async with agent.aports() as ports:
-                return await ago_on(state, ports)
-
-        ended: Run = self._loop(gone_on)
-        return ended
-
-    def replayed(self, path: Path, journal: MemoryJournal) -> Run:
-        recorded = read_journal(path)
-        play = partial(AsyncRehearsal(recorded).play, recorded.plan, journal=journal)
-        ended: Run = self._loop(play)
-        return ended
-
-
-def in_asyncio(wanted: Callable[[], Any]) -> Any:
-    return asyncio.run(wanted())
-
-
-WAYS: list[Sync | Async] = [Sync(), Async(in_asyncio), Async(trio.run)]
-ways = pytest.mark.parametrize("way", WAYS, ids=["sync", "asyncio", "trio"])
 BILL = Spent(90, 15, 1.5, priced=3)
 
 
-@ways
-def test_the_outer_journal_replays_byte_for_byte_and_bills_the_whole_tree(
-    way: Sync | Async, tmp_path: Path
-) -> None:
+def test_the_outer_journal_replays_byte_for_byte_and_bills_the_whole_tree(tmp_path: Path) -> None:
     with serving(*answer_to_all()) as server:
         tree = Tree(server, tmp_path)
-        ended = way.run(tree.chief, tmp_path / "chief")
+        ended = tree.chief.run("Pins?", record=tmp_path / "chief")
         requests = len(server.seen)
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("There are four.", 2.5, BILL)
     assert requests == 5
     path = tmp_path / "chief.journal.jsonl"
-    journal = MemoryJournal(read_journal(path).plan)
-    assert way.replayed(path, journal).state == ended.state
-    assert journal.text == read_journal(path).text
+    recorded = read_journal(path)
+    journal = MemoryJournal(recorded.plan)
+    assert Rehearsal(recorded).play(recorded.plan, journal=journal).state == ended.state
+    assert journal.text == recorded.text
     assert replay(tmp_path / "chief").run.state == ended.state
     shown = toolreel("replay", "chief", cwd=tmp_path).stdout
     assert "150 + 25 tokens, 90 + 15 of them by tools" in " ".join(shown.split())
@@ -130,28 +81,24 @@ def test_the_outer_journal_replays_byte_for_byte_and_bills_the_whole_tree(
         assert replay(cassette).run.cost == cost
 
 
-@ways
-def test_a_fork_after_the_call_keeps_its_answer_and_its_bill(way: Sync | Async, tmp_path: Path) -> None:
+def test_a_fork_after_the_call_keeps_its_answer_and_its_bill(tmp_path: Path) -> None:
     with serving(*answer_to_all(), said("Four!")) as server:
         tree = Tree(server, tmp_path)
-        way.run(tree.chief, tmp_path / "chief")
+        tree.chief.run("Pins?", record=tmp_path / "chief")
         forked = beginning(tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}'))
-        ended = way.go_on(tree.chief, forked.run.state)
+        ended = gone_on(tree.chief, forked.run.state)
         assert len(server.seen) == 6
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "foremen"]
 
 
-@ways
-def test_a_fork_before_the_call_runs_it_again_and_records_it_under_the_next_number(
-    way: Sync | Async, tmp_path: Path
-) -> None:
+def test_a_fork_before_the_call_runs_it_again_and_records_it_under_the_next_number(tmp_path: Path) -> None:
     with serving(*answer_to_all(), *answer_to_all("Four!")[1:]) as server:
         tree = Tree(server, tmp_path)
-        way.run(tree.chief, tmp_path / "chief")
+        tree.chief.run("Pins?", record=tmp_path / "chief")
         journal = tmp_path / "chief.journal.jsonl"
         assert fork(journal, 1).run.state.tally.by_tools == BILL
-        ended = way.go_on(tree.chief, beginning(journal, 1).run.state)
+        ended = gone_on(tree.chief, beginning(journal, 1).run.state)
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]
 

@@ -71,13 +71,6 @@ def test_a_replay_asks_nobody_and_wants_all_that_was_recorded(path: Path) -> Non
     assert complaint(CassetteError, lambda: Session.of(path)).endswith("no such cassette: record it first")
 
 
-def test_recording_anew_replaces_the_file(path: Path) -> None:
-    recorded(path, "a", "b")
-    text = recorded(path, "c")
-    assert text.count("- request:") == 1
-    assert "content: c!" in text
-
-
 @pytest.mark.parametrize("mode", ["record", "extend"])
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
 def test_a_session_that_failed_leaves_the_old_file_as_it_was(
@@ -160,12 +153,6 @@ def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(send: Send,
     assert "interaction 2 of 2" in complaint(ReplayMismatch, stop)
     assert 'request:  "z"' in complaint(ReplayMismatch, hide)
     assert path.read_text() == before
-
-
-def test_a_session_in_which_nothing_was_asked_writes_nothing(path: Path) -> None:
-    with use_cassette(path, "record"):
-        pass
-    assert not path.exists()
 
 
 def test_a_transport_of_ones_own_goes_to_the_network(path: Path) -> None:

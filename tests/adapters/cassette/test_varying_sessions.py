@@ -9,16 +9,14 @@ from typing import Final
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.adapters.cassette.clients import Send, by_httpx, each_client
+from tests.adapters.cassette.clients import Send, by_httpx
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel._internal import VaryError
-from toolreel.cassette import Recording, Session, StoredResponse, Vary, put_through, use_cassette
+from toolreel.cassette import Recording, StoredResponse, Vary, put_through, use_cassette
 from toolreel.testing import saying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import canonical
-
-NOW: Final = Vary(pattern=r"Now: [0-9-]{10} [0-9:]{5}", becomes="Now: <time>")
 
 
 def asked(time: str, question: str = "Hi", **further: object) -> dict[str, object]:
@@ -37,35 +35,6 @@ def recorded(path: Path, send: Send, *bodies: object, vary: tuple[Vary, ...] = (
     ):
         assert send(session, server.url, [*bodies]) == words
     return path.read_bytes()
-
-
-@each_client
-def test_what_may_vary_is_no_difference_and_the_file_stays(tmp_path: Path, send: Send) -> None:
-    path = tmp_path / "a.yaml"
-    before = recorded(path, send, asked("2026-11-22 14:03"), asked("2026-11-22 14:04", "Bye"), vary=(NOW,))
-    assert b"Now: 2026-11-22 14:03" in before
-    with use_cassette(path, vary=[NOW]) as session:
-        assert send(session, NOWHERE, [asked("2027-01-01 00:00"), asked("2027-01-01 00:01", "Bye")]) == [
-            "reply 0",
-            "reply 1",
-        ]
-        assert session.rules.fits == {NOW: 2}
-    assert path.read_bytes() == before
-
-
-@each_client
-def test_anything_else_is_a_difference_and_the_place_that_may_vary_is_not_shown(
-    tmp_path: Path, send: Send
-) -> None:
-    recorded(path := tmp_path / "a.yaml", send, asked("2026-11-22 14:03"))
-
-    def replayed() -> None:
-        with use_cassette(path, vary=[NOW]) as session:
-            send(session, NOWHERE, [asked("2027-01-01 00:00", "Ho")])
-
-    said = complaint(ReplayMismatch, replayed)
-    assert "first change: messages[1].content" in said
-    assert "2027" not in said
 
 
 def test_rules_that_leave_nothing_together_are_refused(tmp_path: Path) -> None:
@@ -129,18 +98,3 @@ def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
             assert "is not in the recording" in complaint(
                 ReplayMismatch, lambda: tape.play("POST", url, body(now))
             )
-
-
-@each_client
-def test_a_session_with_a_frozen_clock_and_ids_needs_no_rule(tmp_path: Path, send: Send) -> None:
-    path = tmp_path / "a.yaml"
-
-    def bodies(session: Session) -> list[object]:
-        question = f"order {session.new_id('order')}, {session.random.randrange(1000)}"
-        return [asked(f"{session.now:%Y-%m-%d %H:%M}", question)]
-
-    with serving(replying(saying("reply"))) as server, use_cassette(path, "auto") as session:
-        send(session, server.url, sent := bodies(session))
-    with use_cassette(path, "auto") as session:
-        assert bodies(session) == sent
-        assert send(session, NOWHERE, sent) == ["reply"]

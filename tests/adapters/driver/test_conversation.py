@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -53,20 +52,6 @@ from toolreel_core._protocol import (
 from toolreel_core._settings import LoopConfig
 
 
-@dataclass
-class Adding:
-    """The tool ``add``, which does something while it runs."""
-
-    meanwhile: Callable[[], None] = lambda: None
-    calls: int = field(default=0)
-
-    def add(self, a: int, b: int) -> int:
-        """Add two numbers."""
-        self.calls += 1
-        self.meanwhile()
-        return a + b
-
-
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
@@ -82,32 +67,17 @@ THREE = (SUM, saying("42."), MORE, saying("43."), saying("You are welcome."))
 """A question with a call, another one, and a thank you."""
 
 
-def ports(
-    script: Iterable[Line], meanwhile: Callable[[], None] = lambda: None, approver: Approver | None = None
-) -> Ports:
-    return Ports(
-        ScriptedEndpoint(script), PythonTools([Adding(meanwhile).add]), approver or Later(), InstantClock()
-    )
-
-
-def on_sync(
-    plan: Plan,
-    given: Ports,
-    said: Iterable[str],
-    journal: MemoryJournal | None = None,
-    inbox: Inbox | None = None,
-) -> Run:
-    done = run(plan, given, journal=journal, inbox=inbox)
-    for content in said:
-        done = speak(done, content, given, journal=journal, inbox=inbox)
-    return done
+def ports(script: Iterable[Line], approver: Approver | None = None) -> Ports:
+    return Ports(ScriptedEndpoint(script), PythonTools([add]), approver or Later(), InstantClock())
 
 
 def conversation(
     script: Iterable[Line] = THREE, said: Iterable[str] = ("And plus 1?", "Thanks!")
 ) -> Recorded:
-    journal = MemoryJournal(PLAN)
-    on_sync(PLAN, ports(script), said, journal)
+    journal, given = MemoryJournal(PLAN), ports(script)
+    done = run(PLAN, given, journal=journal)
+    for content in said:
+        done = speak(done, content, given, journal=journal)
     return parse_journal(journal.text, "talk")
 
 
@@ -121,9 +91,12 @@ def steered() -> tuple[Recorded, Run]:
                 inbox.say("And in words?")
             return super().send(effect)
 
+    def add(a: int, b: int) -> int:
+        inbox.say("Write a sentence.")
+        return a + b
+
     endpoint = Speaking([SUM, saying("It is 42, as you said."), saying("Forty-two.")])
-    tools = PythonTools([Adding(lambda: inbox.say("Write a sentence.")).add])
-    done = run(PLAN, Ports(endpoint, tools), journal=journal, inbox=inbox)
+    done = run(PLAN, Ports(endpoint, PythonTools([add])), journal=journal, inbox=inbox)
     assert inbox.waiting == ()
     return parse_journal(journal.text, "steered"), done
 

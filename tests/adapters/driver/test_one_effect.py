@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from tests.samples import complaint
 from toolreel import (
-    AsyncPorts,
     Completed,
     ConfigError,
     Plan,
@@ -17,7 +16,7 @@ from toolreel import (
     perform,
     tool,
 )
-from toolreel._driver import ImmediateEndpoint, Wanted
+from toolreel._driver import Wanted
 from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import (
@@ -73,27 +72,7 @@ def aperformed(effect: Wanted, ports: Any) -> Event | None:  # noqa: ANN401 - an
     ("act", "ports", "why"),
     [
         (perform, None, "perform: expected ports, got NoneType; write Ports(endpoint, tools)"),
-        (
-            perform,
-            AsyncPorts(ImmediateEndpoint(script())),
-            "perform: AsyncPorts is async; write await aperform(effect, ...)",
-        ),
-        (
-            perform,
-            Ports(cast("Any", ImmediateEndpoint(script()))),
-            "endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and await aperform(effect, ...)",
-        ),
         (aperformed, None, "aperform: expected ports, got NoneType; write AsyncPorts(endpoint, tools)"),
-        (
-            aperformed,
-            Ports(script()),
-            "aperform: Ports is not async; write AsyncPorts(...), or perform(effect, ...)",
-        ),
-        (
-            aperformed,
-            AsyncPorts(cast("Any", script())),
-            "endpoint: ScriptedEndpoint is not async; take its async version, or Ports and perform()",
-        ),
     ],
 )
 def test_ports_that_cannot_perform_say_what_to_write(act: Any, ports: Any, why: str) -> None:  # noqa: ANN401

@@ -26,7 +26,7 @@ from toolreel._driver import (
     speak,
     stream_on,
 )
-from toolreel._journal import FileJournal, MemoryJournal, Recorded, parse_journal
+from toolreel._journal import MemoryJournal
 from toolreel._replay import DRIVERS, replay
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
@@ -90,22 +90,8 @@ def on_asyncio(endpoint: Counting, said: list[str], journal: MemoryJournal | Non
     return asyncio.run(talk())
 
 
-def talk(ports: Ports, said: list[str], journal: FileJournal) -> None:
-    """Say one thing after another; what was said is taken from the list."""
-    done = run(PLAN, ports, journal=journal)
-    while said:
-        done = speak(done, said.pop(0), ports, journal=journal)
-
-
 def questions(count: int) -> list[str]:
     return [f"Question {number}?" for number in range(1, count)]
-
-
-def recorded(count: int = 25) -> tuple[Recorded, Run]:
-    """A conversation of this many exchanges, of which the old ones were summarised more than once."""
-    journal = MemoryJournal(PLAN)
-    done = on_sync(Counting(), questions(count), journal)
-    return parse_journal(journal.text, "talk"), done
 
 
 @pytest.mark.parametrize("talk", [on_sync, on_asyncio])

@@ -20,7 +20,7 @@ import pytest
 
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
-from toolreel._driver import AsyncEndpoint, Endpoint, ImmediateEndpoint
+from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._replay import TapedEndpoint
 from toolreel.cassette import use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
@@ -84,20 +84,6 @@ def recorded(scene: Scene) -> Generator[Endpoint]:
         scene.arrived += [seen.body for seen in server.seen]
 
 
-@asynccontextmanager
-async def arecorded(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with (
-        serving(*(answer for _, answer in scene.script)) as server,
-        use_cassette(scene.cassette, "record") as session,
-    ):
-        transport = session.async_transport(httpx.AsyncHTTPTransport())
-        async with AsyncHttpEndpoint(
-            server.url, transport=transport, on_delta=scene.heard.append
-        ) as endpoint:
-            yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
-
-
 def record(scene: Scene) -> None:
     with recorded(replace(scene, arrived=[], heard=[])) as endpoint:
         for effect, _ in scene.script:
@@ -120,15 +106,6 @@ def taped(scene: Scene) -> Generator[Endpoint]:
         yield TapedEndpoint(session, on_delta=scene.heard.append)
 
 
-@asynccontextmanager
-async def areplayed(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    record(scene)
-    with use_cassette(scene.cassette) as session:
-        transport = session.async_transport()
-        async with AsyncHttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
-            yield endpoint
-
-
 @contextmanager
 def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
     lines = [
@@ -141,12 +118,6 @@ def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
     yield endpoint
     scene.arrived += [effect.request.body.encode() for effect in endpoint.asked]
     endpoint.finish()
-
-
-@asynccontextmanager
-async def immediate(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with scripted(scene) as endpoint:
-        yield ImmediateEndpoint(endpoint)
 
 
 Talk: TypeAlias = Callable[[Scene, Sequence[SendRequest]], "list[ReplyReceived | RequestFailed]"]
@@ -177,15 +148,12 @@ LIVE: Final[dict[str, Talk]] = {
     "http on asyncio": on("asyncio", alive),
     "http on trio": on("trio", alive),
     "recording": sync(recorded),
-    "recording on asyncio": on("asyncio", arecorded),
 }
 SCRIPTED: Final[dict[str, Talk]] = {
     "scripted": sync(scripted),
-    "immediate on asyncio": on("asyncio", immediate),
 }
 REPLAYED: Final[dict[str, Talk]] = {
     "replaying": sync(replayed),
-    "replaying on asyncio": on("asyncio", areplayed),
 }
 TAPED: Final[dict[str, Talk]] = {"taped": sync(taped)}
 

@@ -18,13 +18,10 @@ from tests.servers.chat_server import (
     replying,
     serving,
 )
-from toolreel._internal import EndpointConfigError
 from toolreel.cassette import CassetteTransport, use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-
-KEY = "not-a-real-key-4711"
 
 
 @each
@@ -72,16 +69,3 @@ def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model(ask: A
     assert complaint(LookupError, lambda: ask("http://127.0.0.1", transport=transport)) == (
         "nothing was recorded for http://127.0.0.1/v1/chat/completions"
     )
-
-
-@each
-def test_the_key_is_read_from_the_environment(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLREEL_TEST_KEY", KEY)
-    with serving(Answer(b"{}")) as server:
-        ask(server.url, api_key_env="TOOLREEL_TEST_KEY")
-    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_a_domain_name_that_is_none_is_refused() -> None:
-    told = complaint(EndpointConfigError, lambda: HttpEndpoint("http://xn--/v1"))
-    assert told.startswith("base URL 'http://xn--/v1/chat/completions': ")

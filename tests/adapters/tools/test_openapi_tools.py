@@ -9,11 +9,9 @@ from typing import Final
 
 from tests.cli.commands import said_by_each
 from tests.docs.snippets import ROOT, blocks_of
-from tests.servers.chat_server import Answer, replying, serving
+from tests.servers.chat_server import replying, serving
 from toolreel.testing import calling, saying
-from toolreel.tools.mcp import McpTools, mcp_servers
-from toolreel_core import Json, RunTool
-from toolreel_core._jsontext import canonical
+from toolreel_core import Json
 
 (PROGRAM,) = (
     block.code for block in blocks_of(ROOT / "docs" / "mcp.md") if block.file == "openapi_server.py"
@@ -37,20 +35,6 @@ def shop(folder: Path, url: str, **settings: Json) -> Json:
         "toolreel": settings,
     }
     return {"mcpServers": {"shop": started}}
-
-
-def test_the_client_guards_the_deadline_and_the_size_of_a_result_and_not_the_key(tmp_path: Path) -> None:
-    slow, large = Answer(b"{}", delay=30), replying({"orders": "x" * 200_000})
-    echo = replying({"authorization": f"Bearer {KEY}"})
-    call = RunTool(1, "c1", "mcp_shop_post_order", canonical({}))
-    with serving(slow, large, echo) as server:
-        config = shop(tmp_path, server.url, deadline_ms=2000, max_message_bytes=100_000)
-        with McpTools(mcp_servers(config, {})) as tools:
-            late, too_large, echoed = (tools.run(call) for _ in range(3))
-    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
-    assert "mcp_shop_post_order did not return within 2 s" in late.output
-    assert '"TOOL_OUTPUT_TOO_LARGE"' in too_large.output
-    assert KEY in echoed.output
 
 
 def test_a_key_that_a_server_repeats_is_in_no_record_and_not_shown(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Any, TypedDict, assert_type
+from typing import Any, TypedDict
 
 import msgspec
 import pytest
@@ -13,7 +12,6 @@ from pydantic import BaseModel, TypeAdapter, field_validator
 from tests.samples import complaint
 from toolreel import Completed, ConfigError, Plan, Ports, PythonTools, output_of, run
 from toolreel.errors import OutputError
-from toolreel.results import Output
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, saying
 from toolreel_core import Json
 from toolreel_core._jsontext import JsonText, canonical
@@ -89,16 +87,6 @@ def test_the_value_of_a_run_has_the_type_that_was_asked_for(
     answer: Json = {"value": written} if output.spec.wrapped else written
     done = run(asked, Ports(ScriptedEndpoint([saying(canonical(answer))]), ScriptedTools({})))
     assert output.value(done) == output.value(done.outcome) == value
-
-
-def test_type_checkers_know_the_type() -> None:
-    assert_type(output_of(Point), Output[Point])
-    assert_type(output_of(Node), Output[Node])
-    assert_type(output_of(list[Stock]), Output[list[Stock]])
-    assert_type(output_of(TypeAdapter(list[Point])), Output[list[Point]])
-    schema: Mapping[str, Json] = {"type": "object"}
-    assert_type(output_of(schema), Output[Json])
-    assert_type(output_of(Colour).value(Completed("", JsonText('"red"'))), Colour)
 
 
 def test_it_has_a_name_and_a_description_for_the_model() -> None:

@@ -27,17 +27,6 @@ def told(*arguments: str, **environ: str) -> dict[str, Any]:
     return tree
 
 
-def test_scripted_models_need_no_endpoint() -> None:
-    result = asked("--model", "scripted:good", "--scenarios", "one_text")
-    assert "endpoint    none: all models are scripted" in result.stdout.splitlines()
-
-
-def test_words_may_come_in_one_option_or_in_several() -> None:
-    once = told("--model", "scripted:good", "--scenarios", "one_text,one_switch")
-    assert once == told("--model", "scripted:good", "--scenarios", "one_text", "--scenarios", "one_switch")
-    assert once["runs"] == 2
-
-
 def test_a_plan_is_shown_before_anything_is_sent() -> None:
     result = asked("--preset", "typical", "--models", "stable,z_ai", "--max-cost", "5")
     assert result.exit_code == 0, result.output

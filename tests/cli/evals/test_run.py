@@ -15,7 +15,6 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from tests.cli import commands
 from tests.cli.commands import Said, assert_mistake, environment
 from tests.evals.evaluations import KEY, LOCAL
 from tests.evals.provider import Provider, provider
@@ -85,15 +84,6 @@ def test_scripted_models_need_no_network_and_no_key() -> None:
     tree = evaluating("run", *SCRIPTED, "--trials", "2", "--out", "my results", "--json").data
     counts = {"asked_for": 8, "made": 4, "left": 0, "void": 0, "accepted_void": 0, "complete": True}
     assert tree == {"out": "my results", **counts, "shard": "", "stopped": ""}
-
-
-def test_a_terminal_has_a_bar_and_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "COMMAND", (sys.executable, "-c", PROGRAM))
-    code, written = commands.on_terminal("run", *SCRIPTED, "--out", "results", cwd=tmp_path, columns=120)
-    assert code == 0
-    assert "━" in written
-    assert "4/4" in written
-    assert "trial 1" not in written
 
 
 REFUSED: Final = ("--accept-void", "transport.forbidden", "--min-coverage")

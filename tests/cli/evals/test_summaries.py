@@ -229,18 +229,14 @@ def test_mistakes_are_named(recovered: Path, arguments: list[str], complaint: st
     assert complaint in result.stderr
 
 
-def asked(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(report_command, [*map(str, arguments)])
-
-
 def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_path: Path) -> None:
     scripted(tmp_path / "results", trials=1)
-    result = asked(tmp_path / "results")
+    result = said(report_command, tmp_path / "results")
     assert result.exit_code == 0, result.output
     page = (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert result.stdout.startswith(f"{tmp_path}/results/report.html  ")
-    result = asked(tmp_path / "results", "--out", tmp_path / "new" / "x.html")
+    result = said(report_command, tmp_path / "results", "--out", tmp_path / "new" / "x.html")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "new" / "x.html").read_text(encoding="utf-8") == page
 
@@ -248,9 +244,9 @@ def test_a_report_stands_beside_the_results_unless_it_is_wanted_elsewhere(tmp_pa
 def test_a_report_says_which_files_were_written_and_what_is_missing(tmp_path: Path) -> None:
     scripted(tmp_path, trials=1, scenarios=["happy_path"])
     told_files = {"files": [str(tmp_path / "report.html")], "complete": True}
-    assert json.loads(asked(tmp_path, "--json").stdout) == told_files
+    assert json.loads(said(report_command, tmp_path, "--json").stdout) == told_files
     without_last_line(tmp_path)
-    result = asked(tmp_path)
+    result = said(report_command, tmp_path)
     assert (result.exit_code, "The evaluation is incomplete" in result.stderr) == (0, True)
 
 

@@ -154,17 +154,6 @@ def length(message: Message) -> int:
     return len(message.content)
 
 
-def test_a_tool_whose_name_is_not_known_is_not_named() -> None:
-    short = after(shorten_old_tool_results, calling("a"), ToolMessage("b", "words " * 90), DONE)
-    assert told(short[1])["warnings"][0].endswith("If you need them, make the call again.")
-
-
-@pytest.mark.parametrize("content", ["x" * 200, "", result("a", "x" * 20).content])
-def test_a_small_result_stays(content: str) -> None:
-    messages = (calling("a"), ToolMessage("a", content), DONE)
-    assert after(shorten_old_tool_results, *messages) == messages
-
-
 def test_a_result_stays_where_shortening_saves_nothing() -> None:
     long_error = failed("read", arguments_not_json("read", "x" * 500))
     for content, cost in ((long_error.text(), tokens), ("x" * 900, one_each)):

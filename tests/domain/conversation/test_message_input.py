@@ -27,7 +27,6 @@ from toolreel_core._conversation import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 
-CALL = {"id": "a", "type": "function", "function": {"name": "stock", "arguments": '{"part":"pin"}'}}
 THOUGHT = canonical({"reasoning_content": "hm"})
 MESSAGES: list[Message] = [
     SystemMessage("s"),
@@ -65,32 +64,6 @@ def test_bytes_and_paths_say_what_to_write() -> None:
         messages_of(["Look:", b"123"])
     with pytest.raises(ConfigError, match=r"for a file write attach\(path\)$"):
         messages_of(["Look:", Path("cat.png")])
-
-
-CALLS = (SentCall("a", "echo", '{ "text": "é" }'), SentCall("b", "ping", "{}"))
-
-
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        (SystemMessage("Be brief."), '{"role":"system","content":"Be brief."}'),
-        (UserMessage('"é"\n'), '{"role":"user","content":"\\"é\\"\\n"}'),
-        (AssistantMessage("Done."), '{"role":"assistant","content":"Done."}'),
-        (
-            AssistantMessage("", CALLS),
-            '{"role":"assistant","content":"","tool_calls":['
-            '{"id":"a","type":"function","function":{"name":"echo","arguments":"{ \\"text\\": \\"é\\" }"}},'
-            '{"id":"b","type":"function","function":{"name":"ping","arguments":"{}"}}]}',
-        ),
-        (ToolMessage("a", '{"ok":true}'), '{"role":"tool","tool_call_id":"a","content":"{\\"ok\\":true}"}'),
-        (
-            ToolMessage("a", "{}", "echo"),
-            '{"role":"tool","tool_call_id":"a","name":"echo","content":"{}"}',
-        ),
-    ],
-)
-def test_each_message_is_written_in_the_chat_completions_form(message: Message, text: str) -> None:
-    assert wire(message) == text
 
 
 @given(messages)
@@ -270,35 +243,6 @@ def with_field(tree: Any, place: tuple[Any, ...], key: str, value: object) -> An
     if isinstance(tree, dict):
         return {**tree, place[0]: changed}
     return [changed if number == place[0] else item for number, item in enumerate(tree)]
-
-
-def test_what_means_the_same_is_written_in_one_way() -> None:
-    given: list[Tree] = [
-        {"role": "developer", "content": [{"type": "text", "text": "Be "}, {"text": "brief."}]},
-        {"role": "user", "content": "hi", "name": None},
-        {
-            "role": "assistant",
-            "content": None,
-            "refusal": None,
-            "tool_calls": [{"id": "a", "function": {"name": "stock", "arguments": {"part": "pin"}}}],
-        },
-        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "4", "cache": None}]},
-    ]
-    assert messages_to(messages_from(given)) == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "hi"},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [
-                {"id": "a", "type": "function", "function": {"name": "stock", "arguments": '{"part":"pin"}'}}
-            ],
-        },
-        {"role": "tool", "tool_call_id": "a", "content": "4"},
-    ]
-
-
-LOST = "it would be lost, since no request sends it; leave it out"
 
 
 @pytest.mark.parametrize(("given", "why"), worked("what would be lost is told with its place", "messages"))

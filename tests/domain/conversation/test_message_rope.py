@@ -15,7 +15,6 @@ from toolreel_core._conversation import (
     Rope,
     SentCall,
     StoredMessages,
-    SystemMessage,
     ToolMessage,
     UserMessage,
     memo,
@@ -92,24 +91,6 @@ def test_a_history_shows_its_messages() -> None:
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
     assert (memo(message) == wire(message)) == wire_is_memo(message)
-
-
-@pytest.mark.parametrize(
-    ("message", "is_memo"),
-    [
-        (SystemMessage("a"), True),
-        (ToolMessage("a", "{}", "ping"), True),
-        (AssistantMessage("", extras=canonical({"reasoning_content": "Hm."})), True),
-        (AssistantMessage("", extras=canonical({"content": None})), False),
-        (AssistantMessage("", (SentCall("a", "ping", "{}", canonical({"extra_content": {}})),)), True),
-        (AssistantMessage("", (SentCall("a", "ping", "{}", canonical({"function": {"sign": 1}})),)), False),
-    ],
-)
-def test_a_field_of_the_provider_says_nothing_of_the_message_unless_it_stands_in_its_place(
-    message: Message, is_memo: bool
-) -> None:
-    assert wire_is_memo(message) is is_memo
-    assert list(recalled([message])) == [message]
 
 
 @given(histories, st.text(max_size=4) | st.sampled_from(["é\né", 'a"', "hi", "\ud83d"]))

@@ -27,7 +27,7 @@ from toolreel_core._settings import Provider, bytes_per_4
 
 conversations = st.lists(strategies.messages, max_size=4)
 HI, BYE = UserMessage("hi"), AssistantMessage("bye")
-RULE, OTHER = SystemMessage("a"), SystemMessage("b")
+RULE = SystemMessage("a")
 CALL = SentCall("a", "ping", "{}")
 CALLING, RESULT = AssistantMessage("", (CALL,)), ToolMessage("a", "{}")
 THOUGHT = AssistantMessage("Well.", extras=canonical({"reasoning": "Hm."}))
@@ -69,12 +69,6 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     assert transcript.chain == chain("", *texts)
     assert transcript.size == len("".join(texts).encode())
     assert transcript.tokens == (sum(tokens) if form.estimator else 0)
-
-
-def test_tokens_are_counted_by_the_estimator_of_the_form_message_by_message() -> None:
-    counted = Transcript.of([HI, HI], Form(estimator="bytes_per_4"))
-    assert counted.tokens == 2 * 8 == 2 * bytes_per_4(wire(HI))
-    assert Transcript.of([HI, HI]).tokens == 0
 
 
 @given(strategies.histories, strategies.histories, strategies.histories, strategies.forms)
@@ -164,12 +158,6 @@ def test_a_user_message_takes_the_reasoning_out_of_the_turns_before() -> None:
     assert list(later.messages) == [HI, THOUGHT, HI, THOUGHT]
 
 
-def test_nothing_else_writes_the_past_anew() -> None:
-    for form, message in ((CURRENT, RULE), (CURRENT, BYE), (SINGLE, HI), (SINGLE, BYE)):
-        before = Transcript.of([HI, THOUGHT], form)
-        assert [*before.append(message).texts][:2] == [*before.texts]
-
-
 def test_every_text_that_a_setting_changed_is_counted_under_its_name() -> None:
     provider = Provider(tool_turn_content="null", tool_result_name=True, assistant_after_tool=True)
     history: list[Message] = [HI, CALLING, RESULT, CALLING, RESULT, HI, CALLING]
@@ -180,18 +168,6 @@ def test_every_text_that_a_setting_changed_is_counted_under_its_name() -> None:
         "assistant_after_tool": 1,
     }
     assert counted.complete().quirks["tool_result_name"] == 3
-
-
-def test_of_a_shortened_history_less_goes_out_and_all_is_stored() -> None:
-    whole = Transcript.of([HI, CALLING, RESULT, BYE], Form(estimator="bytes_per_4"))
-    less = whole.shortened([HI, BYE])
-    assert list(less.messages) == list(whole.messages) == list(whole.outgoing)
-    assert list(less.outgoing) == [HI, BYE]
-    assert [*less.texts] == [wire(HI), wire(BYE)]
-    assert (less.size, less.tokens) == (len(wire(HI)) + len(wire(BYE)), 8 + 9)
-    more = less.append(CALLING)
-    assert list(more.messages) == [*whole.messages, CALLING]
-    assert [*more.texts] == [*less.texts, wire(CALLING)]
 
 
 def test_an_id_that_was_dropped_may_go_out_again() -> None:

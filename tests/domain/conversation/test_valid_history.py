@@ -99,17 +99,6 @@ def test_a_result_that_comes_late_goes_out_behind_its_call(
     assert tuple(grown.messages) == stored
 
 
-def test_an_empty_assistant_message_stays_behind() -> None:
-    assert project((HI, AssistantMessage(" \n"), AssistantMessage(""), BYE)) == (HI, BYE)
-
-
-def test_a_name_that_no_provider_takes_goes_out_as_one_that_fits() -> None:
-    assert project((calling("a", name="files.read"), result("a"))) == (
-        calling("a", name="files_read"),
-        result("a"),
-    )
-
-
 def thought(content: str = "", /, *calls: SentCall, **extras: Json) -> AssistantMessage:
     """What the model said, with fields of the provider's own."""
     return AssistantMessage(content, calls, canonical(extras))
@@ -152,19 +141,6 @@ def test_what_results_may_not_have_follows_the_last_result_of_a_turn() -> None:
     sent = project((HI, calling("a", "b"), pictured, result("b"), BYE))
     followed = UserMessage(text_of(content), content)
     assert sent == (HI, calling("a", "b"), result("a"), result("b"), followed, BYE)
-
-
-def test_it_stands_behind_the_result_that_is_unknown_too() -> None:
-    pictured = ToolMessage("a", "{}", parts=(PICTURE,))
-    *_, unanswered, last = project((HI, calling("a", "b"), pictured))
-    assert unanswered == unknown("b")
-    assert last.content.startswith(NOTICE)
-
-
-def test_mistral_hears_the_model_before_it() -> None:
-    history = (HI, calling("a"), ToolMessage("a", "{}", parts=(PICTURE,)))
-    provider = Provider(assistant_after_tool=True)
-    assert project(history, provider)[2:4] == (result("a"), UNDERSTOOD)
 
 
 def test_an_image_stays_where_results_may_have_one_and_nothing_else_does() -> None:
@@ -213,11 +189,6 @@ def test_ids_go_out_in_the_style_of_the_provider_with_their_results() -> None:
         result("functions.ping:1", "1"),
         result("functions.ping:0", "2"),
     )
-
-
-def test_kimi_numbers_its_calls_over_the_whole_conversation() -> None:
-    turn = (calling("x", "x"), result("x"), result("x"))
-    assert ids((*turn, *turn), "kimi") == [f"functions.ping:{number}" for number in range(4)]
 
 
 def test_what_made_another_message_of_one_has_its_name() -> None:
@@ -312,21 +283,6 @@ def sent(*wanted: str, style: IdStyle, name: str = "ping") -> list[str]:
         used_ids = used_ids.set(each, (used_ids.get(each) or 0) + 1)
         used_ids = used_ids if ids[-1] in used_ids else used_ids.set(ids[-1], 1)
     return ids
-
-
-@pytest.mark.parametrize(
-    ("style", "native"),
-    [
-        ("keep", "any id at all, é"),
-        ("openai", "call_abc-123"),
-        ("openai", "toolu_01A09q90qw90lq917835lq9"),
-        ("kimi", "functions.ping:7"),
-        ("kimi", "functions.files.read-all:0"),
-        ("alnum9", "D681PevKs"),
-    ],
-)
-def test_an_id_that_has_the_form_already_goes_out_as_it_is(style: IdStyle, native: str) -> None:
-    assert sent(native, style=style) == [native]
 
 
 def test_kimi_passes_over_a_number_that_is_taken() -> None:

@@ -60,6 +60,7 @@ from toolreel_core._protocol import (
     FailureKind,
     HistoryShortened,
     InvalidReply,
+    LateAnswer,
     MaxTurns,
     ModelNudged,
     NoToolCalls,
@@ -84,6 +85,8 @@ from toolreel_core._protocol import (
     ToolsDropped,
     TransportFailed,
     Truncated,
+    UserMessageKept,
+    UserMessagesAdded,
     UserSpoke,
     dump,
     load_state,
@@ -1111,6 +1114,7 @@ def test_answers_after_the_end_change_nothing() -> None:
     played = book().play(asks(), CANCEL, GONE, at(99, replies("Done.")), elapses(), approves(), returns(1))
     assert isinstance(played.state.phase, Settled)
     assert played.state.tally.at_ms == 0
+    assert [type(note) for note in played.notes[-4:]] == [LateAnswer] * 4
 
 
 def test_a_run_may_rest_anywhere_and_go_on_from_its_stored_state() -> None:
@@ -1285,8 +1289,21 @@ def test_after_an_end_the_user_begins_the_next_exchange_with_limits_of_its_own()
 
 
 def test_what_the_user_says_while_tools_run_is_sent_after_their_results() -> None:
-    steered = asks(calling(LOOKS), LOOKED, UserMessage("And now?"))
-    book().play(asks(), replies_calling(LOOKS), RUNS_LOOK, NOW, returns(1), steered, *DONE)
+    steered = asks(calling(LOOKS, READS), LOOKED, HAS_READ, UserMessage("And now?"), UserMessage("Please."))
+    played = book().play(
+        asks(),
+        replies_calling(LOOKS, READS),
+        RUNS_LOOK,
+        NOW,
+        returns(1),
+        RUNS_READ,
+        UserSpoke("Please."),
+        returns(1),
+        steered,
+        *DONE,
+    )
+    kept = noted(played, UserMessageKept, UserMessagesAdded)
+    assert kept == [UserMessageKept(1), UserMessageKept(1), UserMessagesAdded(2, ("And now?", "Please."))]
 
 
 def test_what_the_user_says_while_the_answer_is_made_begins_the_next_exchange() -> None:

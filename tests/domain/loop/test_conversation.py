@@ -13,7 +13,6 @@ from tests.playbook import (
     asks,
     body_of,
     calling,
-    elapses,
     fails_to_send,
     faults,
     finishes,
@@ -22,11 +21,10 @@ from tests.playbook import (
     returns,
     runs,
     tells,
-    waits,
 )
 from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._loop import backoff_ms, fold, pending, start, step
+from toolreel_core._loop import fold, pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     BudgetSpent,
@@ -44,12 +42,9 @@ from toolreel_core._protocol import (
     SendRequest,
     Settled,
     State,
-    Tally,
     ToolReturned,
     TransformFailed,
     TransportFailed,
-    UserMessageKept,
-    UserMessagesAdded,
     UserSpoke,
     dump,
     load_state,
@@ -71,8 +66,6 @@ THEN = UserSpoke("And then?")
 SAID = (UserMessage("And now?"), UserMessage("And then?"))
 HELLO = AssistantMessage("Hello.")
 PINGS = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
-GREETED = (replies("Hello."), finishes(Completed("Hello.")))
-ENDED = (replies("Done."), finishes(Completed("Done.")))
 
 
 def plan(**settings: Any) -> Plan:  # noqa: ANN401 - any setting of LoopConfig
@@ -85,40 +78,6 @@ def said(content: str, ref: int = 1, usage: Json = None) -> ReplyReceived:
 
 def called(ref: int, *calls: tuple[str, str, str]) -> ReplyReceived:
     return ReplyReceived(ref, 200, canonical(body_of(None, *calls)))
-
-
-def test_what_is_said_while_tools_run_is_sent_after_their_results() -> None:
-    played = Playbook(PLAN).play(
-        asks(),
-        replies_calling(PING, AGAIN),
-        runs("call_a", "ping", {}),
-        NOW,
-        returns(1),
-        runs("call_b", "ping", {}),
-        THEN,
-        returns(2),
-        asks(calling(PING, AGAIN), PONG, tells("call_b", "ping", {"value": 2}), *SAID),
-        *ENDED,
-    )
-    kept = [note for note in played.notes if isinstance(note, UserMessageKept | UserMessagesAdded)]
-    assert kept == [UserMessageKept(1), UserMessageKept(1), UserMessagesAdded(2, ("And now?", "And then?"))]
-    assert played.state.exchange_began == Tally()
-
-
-def test_what_is_said_before_a_retry_waits_for_the_next_request() -> None:
-    delay = backoff_ms(PLAN.config, PLAN.seed, ref=1, attempt=1)
-    Playbook(PLAN).play(
-        asks(),
-        fails_to_send("timeout", "slow"),
-        waits(delay),
-        NOW,
-        elapses(),
-        asks(),
-        THEN,
-        replies("Hello."),
-        asks(HELLO, *SAID),
-        *ENDED,
-    )
 
 
 def test_a_message_just_before_the_answer_does_what_one_just_after_it_does() -> None:
@@ -143,23 +102,6 @@ def test_the_memory_of_the_policies_begins_anew_but_for_what_the_server_taught()
     )
     memory = step(replace(ended, memory=learned), NOW).state.memory
     assert memory == Memory(tools_dropped=True, upstream="Google")
-
-
-def test_an_enforced_run_demands_a_call_in_each_exchange() -> None:
-    enforced = replace(
-        plan(tool_use_mode="enforced", require_first_call=True), provider=Provider(supports_required="yes")
-    )
-    Playbook(enforced).play(
-        asks(required=True),
-        *PINGS,
-        asks(calling(PING), PONG),
-        *GREETED,
-        NOW,
-        asks(HELLO, SAID[0], required=True),
-        *PINGS,
-        asks(calling(PING), PONG),
-        *ENDED,
-    )
 
 
 ENDS: list[tuple[Plan, tuple[Any, ...], Outcome, tuple[Any, ...]]] = [
@@ -190,17 +132,6 @@ ENDS: list[tuple[Plan, tuple[Any, ...], Outcome, tuple[Any, ...]]] = [
     (PLAN, (CancelRequested("stop"),), Cancelled("stop"), ()),
     (plan(fix_empty_final=False), (replies(""),), EmptyFinal(), ()),
 ]
-
-
-@pytest.mark.parametrize(("limited", "script", "outcome", "news"), ENDS)
-def test_whatever_the_end_was_the_next_exchange_has_a_valid_history_and_limits_of_its_own(
-    limited: Plan, script: tuple[Any, ...], outcome: Outcome, news: tuple[Any, ...]
-) -> None:
-    played = Playbook(limited).play(asks(), *script, finishes(outcome))
-    going_on = step(played.state, NOW)
-    (sent,) = going_on.effects
-    assert isinstance(sent, SendRequest)
-    assert [*sent.request.messages.messages] == [UserMessage("hi"), *news, SAID[0]]
 
 
 @pytest.mark.parametrize(("limited", "script", "outcome", "news"), ENDS)

@@ -23,8 +23,8 @@ from tests.playbook import (
 )
 from toolreel_core._conversation import SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext import JsonText, canonical
-from toolreel_core._loop import fold, pending, start, step, uncertain
+from toolreel_core._jsontext import canonical
+from toolreel_core._loop import fold, start, step, uncertain
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
@@ -36,7 +36,6 @@ from toolreel_core._protocol import (
     Event,
     Finish,
     Idle,
-    LateAnswer,
     OptionIgnored,
     Phase,
     PresetsApplied,
@@ -46,11 +45,9 @@ from toolreel_core._protocol import (
     RequestSent,
     RunSettled,
     RunStarted,
-    RunTool,
     SendRequest,
     Settled,
     State,
-    Step,
     ToolReturned,
     TransformFailed,
     UserSpoke,
@@ -191,11 +188,6 @@ def test_a_run_that_was_never_started_can_be_cancelled() -> None:
     assert list(cancelled.state.messages.messages) == [UserMessage("hi")]
 
 
-def test_cancelling_a_settled_run_changes_nothing() -> None:
-    settled = IN_PHASE[Settled]
-    assert step(settled, CANCEL) == Step(settled, (), ())
-
-
 @pytest.fixture(autouse=True)
 def _transforms_that_break(monkeypatch: pytest.MonkeyPatch) -> None:
     """Transforms that fail, in a registry of each test's own, since others try all that there are."""
@@ -274,56 +266,12 @@ def test_a_transform_of_results_that_fails_leaves_an_answer_to_every_call() -> N
     ]
 
 
-@pytest.mark.parametrize(
-    "late", [REPLY, FAILURE, RESULT, GIVEN, ELAPSED, replace(REPLY, at_ms=9), replace(ELAPSED, at_ms=9)]
-)
-def test_an_answer_that_comes_too_late_is_dropped_and_noted(
-    late: ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed,
-) -> None:
-    for cancelled in (step(state, CANCEL).state for state in IN_PHASE.values()):
-        assert step(cancelled, late) == Step(cancelled, (), (LateAnswer(late.ref),))
-
-
 PING_resume = ToolDefinition("ping", read_only=True)
 WIPE = ToolDefinition("wipe", needs_approval=True)
 PLAN_resume = Plan.of(
     model="m", messages="hi", tools=[PING_resume, WIPE], config=LoopConfig(parallel_tools=True)
 )
-A_PING, B_PING = ("call_a", "ping", "{}"), ("call_b", "ping", "{}")
-TWO = ReplyReceived(1, 200, canonical(body_of(None, A_PING, B_PING)))
-GUARDED_resume = ReplyReceived(1, 200, canonical(body_of(None, ("call_a", "wipe", "{}"), B_PING)))
-EMPTY = JsonText("{}")
-
-
-def test_every_first_step_is_waited_for_as_it_was_asked() -> None:
-    failed = RequestFailed(1, "timeout", "too slow")
-    for events in (
-        (),
-        (TWO,),
-        (GUARDED_resume,),
-        (failed,),
-        (GUARDED_resume, ApprovalGiven(2, True)),
-    ):
-        at = fold(PLAN_resume, events)
-        assert at.effects
-        assert pending(at.state) == at.effects
-
-
-def test_what_came_back_is_no_longer_waited_for() -> None:
-    one, two = RunTool(2, "call_a", "ping", EMPTY), RunTool(3, "call_b", "ping", EMPTY)
-    assert pending(fold(PLAN_resume, [TWO]).state) == (one, two)
-    assert pending(fold(PLAN_resume, [TWO, ToolReturned(2, "1")]).state) == (two,)
-    assert pending(fold(PLAN_resume, [TWO, ToolReturned(3, "1")]).state) == (one,)
-
-
-def test_every_step_that_changes_the_state_has_the_next_number() -> None:
-    assert State.idle(PLAN_resume).step_number == 0
-    for number, events in enumerate([(), (TWO,), (TWO, ToolReturned(3, "1")), (TWO, CancelRequested())], 1):
-        assert fold(PLAN_resume, events).state.step_number == min(number, 1 + len(events))
-    over = fold(PLAN_resume, [TWO, CancelRequested()]).state
-    for late in (ToolReturned(2, "1"), CancelRequested()):
-        assert step(over, late).state is over
-    assert step(over, UserSpoke("More.")).state.step_number == 4
+A_PING = ("call_a", "ping", "{}")
 
 
 @pytest.mark.parametrize(

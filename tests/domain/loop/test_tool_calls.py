@@ -29,7 +29,6 @@ from toolreel_core._jsontext import canonical
 from toolreel_core._loop import start, step, with_repetition_warning
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    BudgetSpent,
     CallAbandoned,
     CallEnded,
     CallRepeated,
@@ -63,7 +62,6 @@ PING = ToolDefinition.of("ping")
 GUARDED = replace(ADD, needs_approval=True)
 READING = (replace(ADD, read_only=True), replace(PING, read_only=True))
 A = ("call_a", "add", '{"a":1}')
-B = ("call_b", "add", '{"a":2}')
 C = ("call_c", "ping", "{}")
 CALLS_A: tuple[Turn, ...] = (replies_calling(A), runs("call_a", "add", {"a": 1}))
 DONE = (replies("Done."), finishes(Completed("Done.")))
@@ -175,20 +173,6 @@ def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None
         ),
         *DONE,
     )
-
-
-def test_no_more_calls_start_together_than_the_budget_allows() -> None:
-    played = book(READING, parallel_tools=True, max_tool_calls=2).play(
-        asks(),
-        replies_calling(A, B, C),
-        runs("call_a", "add", {"a": 1}),
-        runs("call_b", "add", {"a": 2}),
-        of("call_b", returns(2)),
-        of("call_a", returns(1)),
-        finishes(BudgetSpent("tool_calls", 2, 2)),
-    )
-    assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
-    assert played.state.tally.tool_calls == 2
 
 
 def test_a_circle_among_calls_that_run_together_ends_the_run_when_all_are_written() -> None:

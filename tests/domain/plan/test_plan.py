@@ -44,43 +44,6 @@ def deep(levels: int) -> Json:
     return value
 
 
-def test_everyday_values_make_a_plan() -> None:
-    assert Plan.of(
-        model="m",
-        messages="hi",
-        options={"temperature": 0},
-        tools=[ECHO],
-        config=LoopConfig(max_turns=2),
-        seed=7,
-        provider=Provider(id_style="kimi"),
-        overrides={"top_p": 1},
-        presets=["a", "b"],
-    ) == Plan(
-        "m",
-        HI,
-        canonical({"temperature": 0}),
-        ToolSurface((ECHO,)),
-        LoopConfig(max_turns=2),
-        7,
-        Provider(id_style="kimi"),
-        canonical({"top_p": 1}),
-        ("a", "b"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("parallel", "limit", "calls"),
-    [(None, None, None), (True, None, None), (False, None, 1), (False, 3, 3), (True, 2, 2), (0, None, None)],
-)
-def test_the_first_call_runs_alone_where_the_request_says_so_and_no_limit_is_set(
-    parallel: Json, limit: int | None, calls: int | None
-) -> None:
-    config = LoopConfig(max_tool_calls_per_turn=limit)
-    options = {} if parallel is None else {"parallel_tool_calls": parallel}
-    plan = Plan.of(model="m", messages="hi", options=options, config=config, tools=[PING])
-    assert plan.calls_per_turn == calls
-
-
 ONE_CALL: dict[str, Json] = {"parallel_tool_calls": False}
 
 

@@ -93,20 +93,6 @@ def test_a_call_that_quotes_the_user_is_left_in_the_text() -> None:
     assert reply.noticed == ("TEXT_CALL_QUOTED",)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant", "code"),
-    [
-        ({"part": "pin"}, '{"part":"pin"}', "ARGUMENTS_NOT_STRING"),
-        ('{"part": "pin",}', '{"part":"pin"}', "ARGUMENTS_REPAIRED"),
-        ('{"sizes": "[1, 2]"}', '{"sizes":[1,2]}', "ARGUMENTS_DECODED"),
-    ],
-)
-def test_arguments_are_repaired(arguments: Json, meant: str, code: str) -> None:
-    body = whole({"tool_calls": [call("stock", arguments)]}, "tool_calls")
-    assert message(body)["tool_calls"][0]["function"]["arguments"] == meant
-    assert code in said(body).repairs
-
-
 def test_arguments_that_cannot_be_repaired_go_on_as_they_are() -> None:
     body = whole({"tool_calls": [call("stock", '{"part": "pi')]}, "length")
     assert message(body)["tool_calls"][0]["function"]["arguments"] == '{"part": "pi'
@@ -157,22 +143,6 @@ def test_what_a_completion_has_a_word_for_is_no_error() -> None:
     assert reply.problem == Problem("UNSUPPORTED_CALL_TYPE")
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ("<html>", "INVALID_BODY"),
-        ("{}", "NO_CHOICES"),
-        ('{"error":{"message":"Slow down.","code":429}}', "RATE_LIMITED"),
-        (whole({"content": "Well"}, "error"), "PROVIDER_ERROR"),
-    ],
-)
-def test_a_reply_that_is_none_is_a_problem(body: str, code: str) -> None:
-    reply = said(body)
-    assert reply.problem is not None
-    assert reply.problem.code == code
-    assert reply.body["choices"] == []
-
-
 def test_a_problem_is_told_in_words() -> None:
     assert words_of(Problem("RATE_LIMITED", "Slow down.")).endswith("may work later. Slow down.")
     assert len(words_of(Problem("PROVIDER_ERROR", "x" * 9_999))) == 2_000
@@ -184,13 +154,6 @@ def test_each_choice_that_was_asked_for_is_repaired() -> None:
     body = canonical(tree)
     assert [each["message"]["content"] for each in choices_of(said(body, asked(n=2)))] == ["0.", "1."]
     assert len(choices_of(said(body))) == 1
-
-
-def test_a_usage_of_odd_values_is_made_good() -> None:
-    body = whole(
-        {"content": "Hi."}, usage={"prompt_tokens": "3", "completion_tokens": 2, "total_tokens": True}
-    )
-    assert said(body).body["usage"] == {"prompt_tokens": 0, "completion_tokens": 2, "total_tokens": 2}
 
 
 @given(JSON, JSON)

@@ -15,7 +15,6 @@ from tests.domain.proxy.asked import HEAD, asked, call, choices_of, said, whole
 from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._plan import Preset
 from toolreel_core._proxy import HeldText, Profile, Repaired, ReplyStream
 from toolreel_core._replies import joined
 from toolreel_core._text_calls import BARE, MARKED
@@ -126,14 +125,6 @@ def test_another_reply_goes_on_after_what_has_passed() -> None:
     assert second.over
     assert second.body.endswith(END)
     assert ReplyStream.of(asked(), Profile(), HEAD).again().silent
-
-
-def test_the_forms_of_events_pass_too() -> None:
-    messages = Profile.of(Preset.of("messages", {"provider": {"wire_form": "messages"}}))
-    event: Any = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}
-    early, _, _ = streamed([f"data: {canonical(event)}\n\n"], profile=messages)
-    assert deltas(early) == [{"role": "assistant", "content": "Hi"}]
-    assert early[0]["id"] == HEAD.id
 
 
 ROWS = [json.loads(line) for line in CORPUS.read_text().splitlines()]

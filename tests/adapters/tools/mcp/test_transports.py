@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 
@@ -16,7 +15,6 @@ from tests.servers.chat_server import Answer, serving
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message, soon
 from toolreel._internal import McpServerError
 from toolreel.tools.mcp import (
-    AsyncMcpTools,
     HttpServer,
     McpTools,
     ServerEnded,
@@ -108,13 +106,6 @@ def test_tools_are_listed_and_called_over_http(url: str, legacy: Served) -> None
 
 
 # The SDK leaves its stream of events half-way, which trio minds where somebody asked to hear of such things.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_the_same_on_trio(url: str) -> None:
-    async def main() -> None:
-        async with AsyncMcpTools([web(url)]) as tools:
-            assert data(await tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
-
-    anyio.run(main, backend="trio")
 
 
 def forget(server: Served, how: str) -> None:

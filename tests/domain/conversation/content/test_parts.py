@@ -209,16 +209,6 @@ def test_bytes_are_no_messages(given: object) -> None:
         assert complaint(ConfigError, lambda: messages_of(given)).startswith("messages: expected a text")
 
 
-def test_a_path_is_told_to_be_attached() -> None:
-    class Path:
-        def __fspath__(self) -> str:
-            return "cat.png"
-
-    hint = "got Path; for a file write attach(path)"
-    assert complaint(ConfigError, lambda: messages_of([Path()])).endswith(hint)
-    assert complaint(ConfigError, lambda: user_message([Path()])).endswith(hint)
-
-
 def test_what_a_provider_does_not_take_is_told_instead() -> None:
     provider = Provider(name="deaf", supports_audio="no")
     sound, image = Audio.from_bytes(b"fLaC"), Image.from_url(URL)

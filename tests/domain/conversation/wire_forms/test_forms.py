@@ -289,18 +289,6 @@ def test_a_conversation_goes_on_in_another_form_without_what_only_the_first_know
     assert sent("chat_completions", both)[0]["reasoning_content"] == "Hm."
 
 
-def test_the_stored_messages_are_the_same_in_each_form() -> None:
-    conversation: list[Message] = [
-        UserMessage("Hi."),
-        AssistantMessage("", (PING,)),
-        ToolMessage("call_1", "4"),
-    ]
-    forms: list[WireForm] = ["chat_completions", "responses", "messages"]
-    for form in forms:
-        transcript = Transcript.of(conversation[:1], Form(Provider(wire_form=form)))
-        assert [*transcript.append(*conversation[1:]).messages] == conversation
-
-
 def test_transforms_of_chat_completions_are_refused_in_other_forms() -> None:
     with pytest.raises(ConfigError, match="wire_form is 'messages'; leave them out"):
         Form(Provider(wire_form="messages"), ("signature_skip_validator_if_missing",))

@@ -139,8 +139,9 @@ FAILURES: Final[list[tuple[str, tuple[Answer, ...]]]] = [
 
 @pytest.mark.parametrize(("why", "failing"), FAILURES)
 def test_where_an_endpoint_fails_the_next_one_gets_the_same_turn(
-    why: str, failing: tuple[Answer, ...]
+    why: FallbackReason, failing: tuple[Answer, ...]
 ) -> None:
+    """It is the first that takes the reason; without one, the run ends."""
     played = Played(planned(), *failing, replies("Hello."))
     assert played.outcome == Completed("Hello.")
     assert played.endpoints == ["" for _ in failing] + ["backup"]
@@ -149,12 +150,6 @@ def test_where_an_endpoint_fails_the_next_one_gets_the_same_turn(
     assert isinstance(changed, EndpointChanged)
     assert (changed.before, changed.after, changed.why) == ("", "backup", why)
     assert "tools" in played.body()
-
-
-@pytest.mark.parametrize(("why", "failing"), FAILURES)
-def test_a_reason_leads_to_the_first_endpoint_that_takes_it(
-    why: FallbackReason, failing: tuple[Answer, ...]
-) -> None:
     others = FallbackPlan.of("others", model="b", on=[reason for reason in REASONS if reason != why])
     last = FallbackPlan.of("last", model="c", on=[why])
     assert Played(planned(others, last), *failing, replies("Hello.")).endpoints[-1] == "last"

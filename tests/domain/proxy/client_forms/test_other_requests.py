@@ -18,8 +18,6 @@ from toolreel_core._settings import WireForm
 Loose = Mapping[str, Any]
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
 SCHEMA: Final[Loose] = {"type": "object", "properties": {"part": {"type": "string"}}}
-PNG: Final = "data:image/png;base64,AAAA"
-PDF: Final = "data:application/pdf;base64,AAAA"
 
 
 def profile(form: WireForm, preset: Loose | None = None, **settings: Any) -> Profile:  # noqa: ANN401
@@ -338,18 +336,6 @@ def put(path: Sequence[str], value: Json) -> Any:  # noqa: ANN401 - a body
 def test_a_value_of_another_shape_is_named_with_its_place(form: WireForm, path: str, value: Json) -> None:
     (loss,) = misshapen(put(path.split("."), value), form)
     assert (loss.code, loss.param) == ("wrong_shape", path.replace(".[]", "[0]"))
-
-
-@pytest.mark.parametrize(("form", "path", "value"), CASES)
-def test_the_client_is_told_before_anything_is_sent(form: WireForm, path: str, value: Json) -> None:
-    first, *rest = path.split(".")
-    body = json.loads(json.dumps(dict(TURN[form])))
-    asked = {**body, first: put(rest, value)}
-    if first in {"messages", "input"}:
-        asked[first] = [*body[first], *({"role": "user", **entry} for entry in asked[first])]
-    for to in FORMS:
-        if to != form:
-            assert lost(form, to, asked)[0] == "wrong_shape"
 
 
 @pytest.mark.parametrize("form", FORMS)
