@@ -91,6 +91,7 @@ _ALL: Final = (
 )
 
 CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}
+"""What a trial may have ended as, by name."""
 
 _STATUSES: Final[Mapping[int, str]] = {
     401: "transport.auth",

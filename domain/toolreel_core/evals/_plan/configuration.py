@@ -151,6 +151,7 @@ STRATEGIES: Final = (
         workarounds=True,
     ),
 )
+"""The strategies that every plan knows."""
 
 
 def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:

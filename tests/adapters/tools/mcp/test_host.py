@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Generator
@@ -88,6 +90,11 @@ def test_what_is_left_out_of_a_schema_is_a_note_and_a_warning_in_the_log(
     assert '"value":"elsewhere ran"' in str(ended.state.messages.messages[-2].content)
 
 
+def test_a_public_server_answers(tools: McpTools) -> None:
+    told = data(tools.run(called("mcp_time_get_current_time", **BERLIN)))
+    assert told["timezone"] == "Europe/Berlin"
+
+
 def test_an_error_of_a_tool_is_told_in_its_words(tools: McpTools) -> None:
     failed = tools.run(called("mcp_time_get_current_time", timezone="Europe/Nowhere"))
     assert codes(failed) == ["TOOL_ERROR"]
@@ -114,6 +121,9 @@ def test_texts_structures_and_parts_that_are_not_text(tools: McpTools) -> None:
             "[file notes.txt, application/pdf, 8 bytes, sha256:86edbaa2]",
         ],
     }
+    assert tree(everything)["warnings"] == [
+        "file of 15 bytes (unknown type) left out: models take PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
+    ]
     pixel = b"\x89PNG-not-really"
     assert everything.parts == (
         Image.from_bytes(pixel, "image/png"),
@@ -190,6 +200,24 @@ def test_a_call_that_is_late_is_taken_back_and_its_server_goes_on(tmp_path: Path
         assert codes(late) == ["TOOL_TIMEOUT"]
         assert "did not return within 1 s" in message(late)
         soon(lambda: log.exists() and log.read_text() == "the call was taken back")
+
+
+def test_the_public_git_server_commits_to_a_repository_and_says_so(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    assert git, "this test and the server need git: install it"
+    for words in ("init -q", "config user.name Ada", "config user.email ada@example.org"):
+        subprocess.run([git, *words.split()], cwd=tmp_path, check=True)
+    (tmp_path / "a.txt").write_text("one")
+    here = {"repo_path": str(tmp_path)}
+    with McpTools([public("git", "--repository", str(tmp_path), allow=("git_add", "git_commit"))]) as tools:
+        assert tools.surface.names == ("mcp_git_git_commit", "mcp_git_git_add")
+        tools.run(called("mcp_git_git_add", **here, files=["a.txt"]))
+        told = data(tools.run(called("mcp_git_git_commit", **here, message="Begin.")))
+        assert "Changes committed successfully" in str(told)
+        elsewhere = tools.run(called("mcp_git_git_add", repo_path="/", files=["a"]))
+        assert codes(elsewhere) == ["TOOL_ERROR"]
+    log = subprocess.run([git, "log", "--format=%s"], cwd=tmp_path, capture_output=True, check=True)
+    assert log.stdout == b"Begin.\n"
 
 
 @needs_processes
