@@ -48,7 +48,7 @@ def test_a_run_that_gives_up_says_so(folder: Path) -> None:
     assert said.code == 1
     why = 'the answer does not fit the output: /status: expected one of "draft", "out", got "lost".'
     assert f"outcome     invalid_output: {why}" in said.stdout.splitlines()
-    assert "--set output_retries=4" in said.stderr
+    assert "set output_retries=4" in said.stderr
 
 
 @pytest.mark.parametrize(
