@@ -43,7 +43,7 @@ provider."""
 
 ConstrainedCalls: TypeAlias = Literal["off", "response_format"]
 """The key of the request that holds the server's decoding to one call of an offered tool, or to the final
-answer: llama.cpp, vLLM and others take a ``json_schema`` there."""
+answer: llama.cpp and others take a ``json_schema`` beside ``tools`` there."""
 
 RepeatedEffects: TypeAlias = Literal["run", "refuse"]
 """A call with an effect that equals one that succeeded in the same exchange. ``refuse``: it is not run again,
