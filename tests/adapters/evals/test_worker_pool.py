@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Generator
 from threading import Event
 
 import pytest
 
+from tests.patience import HANG
 from toolreel.evals import ended_in_threads
 
 
@@ -34,3 +37,26 @@ def test_what_ended_before_an_error_is_told_too() -> None:
     with pytest.raises(LookupError):
         found.extend(ended)
     assert found == [0, 1]
+
+
+@pytest.fixture
+def heeded() -> Generator[None]:
+    """A background job ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
+def test_a_signal_that_does_not_wake_the_waiting_thread_is_answered() -> None:
+    """As Ctrl-C is that comes between the last look at signals and the wait for a run."""
+    last = Event()
+
+    def run(job: int) -> int:
+        signal.raise_signal(signal.SIGINT)  # to this thread: the one that waits sleeps on
+        last.wait(HANG)
+        return job
+
+    with pytest.raises(KeyboardInterrupt):
+        next(ended_in_threads(iter(range(1)), 1, run, Event()))
+    last.set()

@@ -201,15 +201,23 @@ def ended_in_threads(
     for _ in range(threads):
         threading.Thread(target=work, daemon=True).start()
     while threads:
-        match ended.get():
+        try:
+            # A signal that comes just before a wait without end does not wake it, and Ctrl-C would be lost.
+            result = ended.get(timeout=_WAKING_S)
+        except queue.Empty:
+            continue
+        match result:
             case None:
                 threads -= 1
             case BaseException() as error:
                 stop.set()
                 raise error
-            case result:
+            case _:
                 yield result
 
+
+_WAKING_S: Final = 0.5
+"""Seconds after which the thread that waits for runs answers signals, whatever happens."""
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
