@@ -56,7 +56,7 @@ def record(  # noqa: PLR0913 - a record has that many parts, each by its name
         verdict=verdict,
         loop="completed",
         final="Done.",
-        world={},
+        world=canonical({}),
         turns=3,
         calls=2,
         attempts=tuple(Attempt(each, verdict, requests) for each in ms),

@@ -25,7 +25,7 @@ from toolreel._journal import taken
 from toolreel._secrets import leaks_at, tree_texts
 from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Tree
+from toolreel_core._jsontext import Tree, canonical
 from toolreel_core.evals import (
     VERSION,
     Cell,
@@ -281,9 +281,9 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
         record,
         verdict=withheld(record.verdict),
         final=_WITHHELD if record.final else "",
-        world=_WITHHELD,
+        world=canonical(_WITHHELD),
         attempts=tuple(attempts),
-        error_body=None if record.error_body is None else _WITHHELD,
+        error_body=None if record.error_body is None else canonical(_WITHHELD),
         error_hint="",
     )
 

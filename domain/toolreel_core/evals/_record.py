@@ -7,14 +7,12 @@ other programs are validated as strictly as ours; errors name the place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
-from typing import Any, Final, cast, get_args, get_type_hints
+from dataclasses import dataclass, fields
+from typing import Final, cast
 
-from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, either, parse, read
-from toolreel_core._protocol import codec_error, decode
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, either, parse, read
+from toolreel_core._protocol import codec_error, decode, encode, tag
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._verdicts import Verdict
 
@@ -82,12 +80,13 @@ class Record:
     loop: str
     final: str
     """The final text; empty if there is none."""
-    world: Json
+    world: JsonText
+    """The contents of the world at the end."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]
     error_status: int | None = None
-    error_body: Json = None
+    error_body: JsonText | None = None
     """The body of an error response, parsed where it is JSON; at most 20,000 characters of it."""
     error_hint: str = ""
     """``provider: message``, as reported by a router."""
@@ -100,8 +99,11 @@ class Record:
         return sum(attempt.ms for attempt in self.attempts)
 
 
-_PARTS: Final = (Cell, Verdict)
+_PARTS: Final = {"cell": Cell, "verdict": Verdict}
 """What a record or an attempt has among its own fields."""
+_LISTS: Final = {"attempts": Attempt, "asked": SentRequest, "results": ToolResult}
+_TEXTS: Final = ("configuration", "world", "error_body")
+"""What is JSON in a line, and its canonical text in a record."""
 
 
 def record_line(record: Record) -> JsonText:
@@ -111,7 +113,22 @@ def record_line(record: Record) -> JsonText:
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
-    return {"record": VERSION, **_tree_of(record), "configuration": parse(record.configuration)}
+    tree = as_tree(_flat(encode(record)))
+    texts = {name: parse(JsonText(str(tree[name]))) for name in _TEXTS if name in tree}
+    return {"record": VERSION, **tree, **texts}
+
+
+def _flat(stored: Json) -> Json:
+    """The stored form without names of classes, and with the fields of parts among those of their owner."""
+    if isinstance(stored, list):
+        return [_flat(item) for item in stored]
+    if not isinstance(stored, Mapping):
+        return stored
+    flat: Tree = {}
+    for name, value in stored.items():
+        if name != "type":
+            flat = {**flat, **(as_tree(_flat(value)) if name in _PARTS else {name: _flat(value)})}
+    return flat
 
 
 def record_of(line: str, place: str = "record") -> Record:
@@ -127,70 +144,22 @@ def record_of(line: str, place: str = "record") -> Record:
             if (version := tree.get("record")) != VERSION:
                 what = f"of version {canonical(version)[:80]}; this toolreel reads version {VERSION}"
                 raise CodecError(f"{place}: {what}")
-            fields = {key: value for key, value in tree.items() if key != "record"}
-            if isinstance(configuration := fields.get("configuration"), Mapping):
-                fields["configuration"] = canonical(configuration)
-            return cast("Record", _read(Record, fields, place))
+            texts = {name: canonical(tree[name]) for name in _TEXTS if name in tree}
+            own = {name: value for name, value in tree.items() if name != "record"}
+            return cast("Record", decode(Record, _stored(Record, {**own, **texts}), place))
         case tree:
             raise codec_error(place, "an object", tree)
 
 
-def _tree_of(value: Any) -> dict[str, Json]:  # noqa: ANN401 - a value with fields
-    """A value as an object; a cost of 0.0 is kept, since it is known to be zero."""
-    tree: dict[str, Json] = {}
-    for name, (_, default) in _fields_of(value.__class__).items():
-        content = getattr(value, name)
-        if isinstance(content, _PARTS):
-            tree |= _tree_of(content)
-        elif default is MISSING or content != default:
-            several = isinstance(content, tuple)
-            tree[name] = (
-                [each if isinstance(each, str) else _tree_of(each) for each in content]
-                if several
-                else content
-            )
-    return tree
-
-
-@cache
-def _fields_of(kind: Any) -> Mapping[str, tuple[Any, Any]]:  # noqa: ANN401 - a class with fields
-    """The annotation and the default of each field."""
-    hints = get_type_hints(kind, localns={"Json": Any})
-    return {each.name: (hints[each.name], each.default) for each in fields(kind)}
-
-
-def _read(kind: type, tree: Json, place: str) -> object:
-    if not isinstance(tree, Mapping):
-        raise codec_error(place, "an object", tree)
-    left = dict(tree)
-    value = _taken(kind, left, place)
-    if left:
-        raise CodecError(f"{place}: {unknown_name('field', min(left), tree.keys() - left.keys())}")
-    return value
-
-
-def _taken(kind: type, tree: dict[str, Json], place: str) -> object:
-    """What the fields of a kind, and of its parts, say; they are taken out of the tree."""
-    values = {}
-    for name, (hint, default) in _fields_of(kind).items():
-        if hint in _PARTS:
-            values[name] = _taken(hint, tree, place)
-        elif name in tree:
-            values[name] = _value(hint, tree.pop(name), f"{place}.{name}")
-        elif default is MISSING:
-            raise CodecError(f"{place}: {name} is missing")
-    return kind(**values)
-
-
-def _value(hint: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - an annotation
-    if hint is Any:
-        return tree
-    kind = next(iter(get_args(hint)), None)
-    if is_dataclass(kind):
-        if not isinstance(tree, list | tuple):
-            raise codec_error(place, "a list", tree)
-        return tuple(_read(cast("type", kind), each, f"{place}[{n}]") for n, each in enumerate(tree))
-    value = decode(hint, tree, place)
-    if isinstance(value, int | float) and value < 0:
-        raise codec_error(place, "a number of at least 0", tree)
-    return value
+def _stored(kind: type, flat: Json) -> Json:
+    """The stored form of what :func:`_flat` has made of a class."""
+    if not isinstance(flat, Mapping):
+        return flat
+    tree, own = dict(flat), {each.name for each in fields(kind)}
+    for name in own & _PARTS.keys():
+        names = [each.name for each in fields(_PARTS[name]) if each.name in tree]
+        tree[name] = {"type": name, **{each: tree.pop(each) for each in names}}
+    for name in own & _LISTS.keys() & tree.keys():
+        if isinstance(items := tree[name], list | tuple):
+            tree[name] = [_stored(_LISTS[name], item) for item in items]
+    return {**tree, "type": tag(kind)}

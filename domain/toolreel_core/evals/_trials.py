@@ -155,7 +155,7 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         replies=chain(
             "replies",
             record.final,
-            canonical(record.world),
+            record.world,
             canonical([[one.finish, one.prompt_tokens, one.completion_tokens] for one in last.asked]),
         ),
     )

@@ -140,7 +140,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
             "reasons": list(verdict.reasons),
             "configuration": parse(record.configuration),
             "loop": record.loop,
-            "world": record.world,
+            "world": parse(record.world),
             **({"messages_missing": problem} if problem else {}),
         },
         **_inspect_usage(model, Tally.of((one,))),
