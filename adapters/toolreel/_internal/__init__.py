@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         read_file,
         read_toml,
         settings_in,
+        toml_text,
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree

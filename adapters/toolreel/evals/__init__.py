@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         select_scenarios,
     )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
-    from toolreel.evals._scenario_of_session import scenario_of_session, scenario_text
+    from toolreel.evals._scenario_of_session import scenario_of_session
     from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
     from toolreel.evals._statistics import (
         Difference,

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._driver import Run, retold
-from toolreel._internal import CassetteError, EvalPlanError, counted, printable
+from toolreel._internal import CassetteError, EvalPlanError, counted
 from toolreel._journal import companion, read_journal
-from toolreel._replay import recover_runs
-from toolreel.cassette import Recording
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
-from toolreel_core._plan import Preset
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import check_scenario_name, escaped
-
-_NO_PRESET: Final = Preset()
 
 _READING: Final = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
@@ -48,32 +42,25 @@ _Exchange: TypeAlias = tuple[str, list[tuple[str, list[_Call]]]]
 """What the user says, and the replies of the model, each a text and its calls."""
 
 
-def scenario_of_session(
-    path: Path,
-    name: str = "",
-    number: int = 0,
-    *,
-    preset: Preset = _NO_PRESET,
-    settings: Mapping[str, Any] | None = None,
-) -> tuple[Tree, list[str]]:
-    """The scenario of a session in a cassette or a journal, and what a person has to decide about it.
+def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
+    """The scenario of a session that has a journal, and what a person has to decide about it.
 
+    :param path: the journal, or its cassette
     :param name: of the scenario; made of the recording's name by default
-    :param number: which run of the recording, from 1 on; by default the last one that has tools
-    :param preset: how the replies of a cassette without a journal are read, such as calls in text
-    :param settings: loop and provider settings for that, which override the preset
-    :raises EvalPlanError: if the recording has no such run, or the run no tools, or the user said nothing
+    :raises EvalPlanError: if the session has no tools, or the user said nothing
     :raises ConfigError: if the name is none
-    :raises AdapterError: if the recording cannot be read
+    :raises AdapterError: if there is no journal, or it cannot be read
     """
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
-    runs = _recorded_runs(path, preset, settings)
-    if number > len(runs):
-        raise EvalPlanError(f"{path}: has {len(runs)} runs, so there is no run {number}")
-    with_tools = [one for one in runs if one[0].state.plan.tools.names]
-    run, events = runs[number - 1] if number else (with_tools or runs)[-1]
+    journal = path if path.name.endswith(".jsonl") else companion(path.with_name(f"{stem}.yaml"))
+    if not journal.exists():
+        raise CassetteError(
+            f"{journal}: there is no such journal; `toolreel cassettes journal` makes those of a cassette"
+        )
+    recorded = read_journal(journal)
+    run, events = retold(recorded.plan, recorded.events), recorded.events
     tools = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     if not tools:
         raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")
@@ -95,21 +82,6 @@ def scenario_of_session(
         ended = f"the session ended without an answer ({run.outcome.name})"
         decisions.append(f"{ended}; say what the right one would have been")
     return as_tree(tree), decisions
-
-
-def _recorded_runs(
-    path: Path, preset: Preset, settings: Mapping[str, Any] | None
-) -> list[tuple[Run, Sequence[Event]]]:
-    is_journal = path.name.endswith(".jsonl")
-    cassette = path if path.name.endswith(".yaml") else path.with_name(f"{path.name}.yaml")
-    journal = path if is_journal else companion(cassette)
-    if journal.exists():
-        recorded = read_journal(journal)
-        return [(retold(recorded.plan, recorded.events), recorded.events)]
-    if is_journal:
-        raise CassetteError(f"{path}: there is no such recording")
-    recovered = recover_runs(Recording.load(cassette), preset=preset, settings=settings)
-    return [(one.run, one.recorded.events) for one in recovered]
 
 
 def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
@@ -202,50 +174,3 @@ def _tool_tree(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> J
         **({"effect": True} if acts else {}),
         "answers": answers,
     }
-
-
-def scenario_text(tree: Tree, comments: Sequence[str]) -> str:
-    """The file of a scenario.
-
-    :param tree: values first, then tables
-    :param comments: at its beginning
-    """
-    # A comment of TOML takes no control characters.
-    lines = [f"# {printable(' '.join(each.split()))}" for each in comments]
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            lines += ["", f"[{key}]", *_toml_lines(value)]
-        elif key in {"tool", "check"} and isinstance(value, Sequence):
-            for item in value:
-                lines += ["", f"[[{key}]]", *_toml_lines(as_tree(item))]
-        else:
-            lines += _toml_lines({key: value})
-    return "\n".join(lines) + "\n"
-
-
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_WIDTH: Final = 100
-
-
-def _toml_lines(tree: Tree) -> Iterator[str]:
-    """A line for each value; a long list has one item a line."""
-    for key, value in tree.items():
-        text = _toml_value(value)
-        if len(text) > _WIDTH and isinstance(value, Sequence) and not isinstance(value, str):
-            text = "[\n" + "".join(f"  {_toml_value(item)},\n" for item in value) + "]"
-        yield f"{_toml_key(key)} = {text}"
-
-
-def _toml_value(value: Json) -> str:
-    """A value without what is null in it: TOML has no null."""
-    if isinstance(value, Mapping):
-        items = (f"{_toml_key(key)} = {_toml_value(item)}" for key, item in value.items() if item is not None)
-        return f"{{ {', '.join(items)} }}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
-    # Texts, numbers and booleans of JSON are those of TOML, which escapes DEL too.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _toml_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _toml_value(key)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final
 
 import httpx
 
-from toolreel._internal import CassetteError
+from toolreel._internal import CassetteError, toml_text
 from toolreel._secrets import Secret, scrubbed_url
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import Break, CassetteTransport, Exchange, Recording, StoredResponse, replayed
@@ -28,7 +27,7 @@ from toolreel.http import (
     sync_transport,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext import Json, Tree, as_tree, read
+from toolreel_core._jsontext import Tree, as_tree, read
 from toolreel_core._plan import Preset
 from toolreel_core._probe import (
     NO_MODEL,
@@ -49,49 +48,6 @@ from toolreel_core._probe import (
 )
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import API_PREFIX, PATHS, WireForm, form_of
-
-# The result of a probe.
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-"""A key that TOML takes without quotes."""
-
-
-def catalogue_text(name: str, preset: Tree, comments: Iterable[str] = ()) -> str:
-    """A catalogue with one preset.
-
-    >>> print(catalogue_text("mine", {"about": "Fast.", "provider": {"id_style": "kimi"}}, ["Made."]), end="")
-    # Made.
-    [preset.mine]
-    about = "Fast."
-    <BLANKLINE>
-    [preset.mine.provider]
-    id_style = "kimi"
-    """
-    return (
-        "\n".join([*(f"# {line}" for line in comments), *_table(f"preset.{_bare_key(name)}", preset)]) + "\n"
-    )
-
-
-def _table(place: str, table: Tree) -> Iterator[str]:
-    yield f"[{place}]"
-    for key, value in table.items():
-        if not isinstance(value, Mapping):
-            yield f"{_bare_key(key)} = {_value(value)}"
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield ""
-            yield from _table(f"{place}.{_bare_key(key)}", value)
-
-
-def _bare_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _value(key)
-
-
-def _value(value: Json) -> str:
-    """A value; TOML takes the strings of JSON, but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
 
 _EARLIEST: Final = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
@@ -151,11 +107,11 @@ class Probed:
         """The preset as a catalogue, for ``--preset FILE``."""
         lines = ["Made by `toolreel probe`. Use it with --preset and the name of this file."]
         if self.stopped:
-            lines.append(f"Stopped early: {' '.join(self.stopped.message.split())}")
+            lines.append(f"Stopped early: {self.stopped.message}")
         for each in self.unstable:
             words = ", ".join(f"{word} {n} times" for word, n in each.words)
             lines.append(f"Not stable, so not set: {each.name}: {words}.")
-        return catalogue_text(name or self.name, self._tree, lines)
+        return toml_text(self._tree, lines, "preset", name or self.name)
 
     @property
     def _tree(self) -> Tree:

@@ -11,13 +11,12 @@ import click
 
 from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import FAILED, json_option, reporting, say
-from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option
+from toolreel._internal import toml_text
 from toolreel.evals import (
     paths_of,
     proof_of,
     read_scenarios,
     scenario_of_session,
-    scenario_text,
     sentences,
     template,
     write_new,
@@ -104,42 +103,21 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
 @click.option(
     "--name", default="", metavar="NAME", help="Name of the scenario; made of the recording's by default."
 )
-@click.option(
-    "--run",
-    "number",
-    default=None,
-    type=click.IntRange(1),
-    metavar="N",
-    help="Which run of a cassette without a journal; by default the last one that has tools.",
-)
-@preset_options
-@settings_option("How the replies of a cassette without a journal are read; may be repeated.")
 @reporting
-def from_command(
-    recording: Path,
-    path: Path | None,
-    name: str,
-    number: int | None,
-    presets: PresetChoice,
-    settings: tuple[str, ...],
-) -> int:
-    """Make a scenario of RECORDING: a cassette (NAME.yaml, of any client) or a journal (NAME.journal.jsonl).
+def from_command(recording: Path, path: Path | None, name: str) -> int:
+    """Make a scenario of RECORDING: a journal (NAME.journal.jsonl), or the name or cassette of one.
 
     Texts, tools and results are those of the recording; the calls that worked become the good script, and
-    what they did becomes the checks. The file's comments say what you have to decide.
+    what they did becomes the checks. The file's comments say what you have to decide. `toolreel cassettes
+    journal` makes the journals of any client's cassette.
 
     \b
     toolreel eval scenario from session --name release_status
     """
-    chosen = parse_settings(settings)
-    tree, decisions = scenario_of_session(
-        *(recording, name, number or 0),
-        preset=presets.preset(),
-        settings={**chosen.config, **chosen.provider},
-    )
+    tree, decisions = scenario_of_session(recording, name)
     file = path or Path(f"{tree['name']}.toml")
     about = (f"Made of {recording.name}, without what is null, and without images and files of the user.",)
-    write_new(file, scenario_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
+    write_new(file, toml_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
     out.print(printable(f"{file} is written."))
     for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")
