@@ -337,13 +337,13 @@ def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: i
 def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Presets) -> int:
     """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
     from toolreel.http import checked_chat_url
-    from toolreel.probe import earlier_answers
+    from toolreel.probe import earlier_exchanges
 
     url = checked_chat_url(server.base_url or "", server.api_prefix)
     cost = estimate(probing)
     prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
     price = next((each for each in prices if each), None)
-    kept = earlier_answers(record, url, probing.model).left
+    kept = len(earlier_exchanges(record, url, probing.model))
     for group, asked in groupby(probing.questions, lambda each: each.group):
         for number, each in enumerate(asked):
             often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""

@@ -137,14 +137,12 @@ _KEPT_HEADERS: Final = {"accept": "application/json", "content-type": "applicati
 
 
 class Answers:
-    """The answers of an earlier recording, by request; each is given once."""
+    """The answers of a recording, by request; each is given once."""
 
     def __init__(self, exchanges: tuple[Exchange, ...] = ()) -> None:
         self._left: dict[tuple[WireForm, bytes], deque[tuple[int, StoredResponse | Break]]] = {}
-        for number, exchange in enumerate(exchanges, start=1):
-            self._left.setdefault(_key(exchange.url, exchange.body), deque()).append(
-                (number, exchange.answer)
-            )
+        for number, each in enumerate(exchanges, start=1):
+            self._left.setdefault((form_of(each.url), each.body), deque()).append((number, each.answer))
         self.most = max(map(len, self._left.values()), default=0)
         """How often the same request is in it, at most."""
 
@@ -160,27 +158,18 @@ class Answers:
 
     def take(self, url: str, body: bytes) -> StoredResponse | Break | None:
         """The next answer to a request."""
-        found = self._left.get(_key(url, body))
+        found = self._left.get((form_of(url), body))
         return found.popleft()[1] if found else None
 
-    def keep_in(self, tape: Recording, url: str) -> None:
-        """Add what was not given to a recording, so that another probe finds it."""
-        base, question, query = _base(url).partition("?")
-        for (form, body), answers in self._left.items():
-            for _, answer in answers:
-                if isinstance(answer, StoredResponse):
-                    there = f"{base}{PATHS[form]}{question}{query}"
-                    tape.append("POST", there, _KEPT_HEADERS, body, answer)
 
-
-def earlier_answers(path: Path, url: str, model: str) -> Answers:
-    """The answers in a file that say something; none if there is no file.
+def earlier_exchanges(path: Path, url: str, model: str) -> tuple[Exchange, ...]:
+    """The exchanges in a file whose answers say something; none if there is no file.
 
     :param url: of chat completions at the server that is probed
     :raises CassetteError: if the file is no recording, or one of another server or model
     """
     if not path.exists():
-        return Answers()
+        return ()
     exchanges = Recording.load(path).exchanges
     base = _base(scrubbed_url(url))
     others = [_base(each.url) for each in exchanges if _base(each.url) != base]
@@ -188,7 +177,7 @@ def earlier_answers(path: Path, url: str, model: str) -> Answers:
     if others or models:
         whose = f"the server {others[0]}" if others else f"the model {sorted(models)[0]!r}"
         raise CassetteError(f"{path}: is of {whose}; write to another name, or replace it with --overwrite")
-    return Answers(tuple(each for each in exchanges if _says_something(each)))
+    return tuple(each for each in exchanges if _says_something(each))
 
 
 def model_of(exchange: Exchange) -> str:
@@ -207,27 +196,18 @@ def _says_something(exchange: Exchange) -> bool:
     return isinstance(answer, StoredResponse) and answer.broke is None and answer.status not in _PASSING
 
 
-def _key(url: str, body: bytes) -> tuple[WireForm, bytes]:
-    return form_of(url), body
-
-
 class ProbeTransport(CassetteTransport):
-    """Answers from earlier ones, then over the network; records both, in the order of the requests."""
+    """Answers from a recording, then over the network, which is recorded too."""
 
     def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers) -> None:
         super().__init__(tape, inner, limit=_LIMIT)
-        self._tape = tape
+        self._path = tape.path
         self._answers = answers
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The earlier answer to a request, or a new one."""
-        url, body = str(request.url), request.read()
-        stored = self._answers.take(url, body)
-        if stored is None:
-            return super().handle_request(request)
-        if isinstance(stored, StoredResponse):
-            stored = self._tape.append(request.method, url, request.headers, body, stored)
-        return replayed(stored, self._tape.path, request)
+        stored = self._answers.take(str(request.url), request.read())
+        return replayed(stored, self._path, request) if stored else super().handle_request(request)
 
 
 Watch = Callable[[Probing], None]
@@ -282,8 +262,10 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
     url = checked_chat_url(base_url, api_prefix)
-    answers = earlier_answers(path, url, model) if path else Answers()
-    tape = Recording.blank(path or Path("probe.yaml"))
+    earlier = earlier_exchanges(path, url, model) if path else ()
+    answers, tape = Answers(earlier), Recording.blank(path or Path("probe.yaml"))
+    for each in earlier:
+        tape.append("POST", each.url, _KEPT_HEADERS, each.body, each.answer)
     inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
     with HttpEndpoint(
         base_url,
@@ -304,20 +286,19 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         try:
             while ask := probing.ask:
                 wait(ask.wait_ms / 1000) if ask.wait_ms else None
-                probing = probing.told(ask, endpoint.send(_effect(ask)))
+                effect = _effect(ask)
+                # Evidence is numbered as it is recorded.
+                number = answers.number(ask.form, effect.request.body.encode()) or tape.total + 1
+                probing = probing.told(replace(ask, number=number), endpoint.send(effect))
                 # A probe that is killed loses little, and one of a fast server writes seldom.
-                if path and not answers.left and time.monotonic() - saved > _SAVED_EVERY:
+                if path and time.monotonic() - saved > _SAVED_EVERY:
                     tape.save(secrets)
                     saved = time.monotonic()
                 if watch:
                     watch(probing)
         finally:
-            if path:
-                # A whole probe drops answers that none of its questions asked for.
-                if only or probing.ask or probing.stopped:
-                    answers.keep_in(tape, url)
-                if tape.grown:
-                    tape.save(secrets)
+            if path and tape.grown:
+                tape.save(secrets)
     return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
 
 
@@ -339,14 +320,13 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     with HttpEndpoint("http://recorded.invalid/v1", transport=transport) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
-            # It may have been recorded in another order; evidence is numbered as it is recorded.
             number = answers.number(ask.form, effect.request.body.encode())
             there = replace(ask, number=number) if number else None
             probing = probing.told(there, endpoint.send(effect)) if there else probing.passing(ask)
     if answers.left:
         raise ReplayMismatch(
             f"{path}: {answers.left} of its requests are not made by this version of toolreel; "
-            "probe again to replace the recording"
+            "probe again with --overwrite"
         )
     return Probed(replace(probing, passed=()), path, day_of(probing))
 

@@ -121,13 +121,9 @@ def test_a_recording_that_asks_what_this_version_does_not_is_refused(tmp_path: P
     path = tmp_path / "probe.yaml"
     with provider(PROFILES["vllm"]) as server:
         probe(server.url, "scripted", record=path, repeat=1)
-        sent = len(server.asked)
-        path.write_text(path.read_text().replace("the numbers from 1 to 60", "the numbers from 1 to 70"))
-        with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
-            replay_probe(path)
-        probed = probe(server.url, "scripted", record=path, repeat=1)
-        assert len(server.asked) == sent + 2
-    assert replay_probe(path).findings == probed.findings
+    path.write_text(path.read_text().replace("the numbers from 1 to 60", "the numbers from 1 to 70"))
+    with pytest.raises(ReplayMismatch, match="2 of its requests are not made by this version"):
+        replay_probe(path)
 
 
 def test_the_recording_of_another_server_or_model_is_left_alone(tmp_path: Path) -> None:
