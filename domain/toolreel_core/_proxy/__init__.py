@@ -2,7 +2,7 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._proxy.client_form import SHAPES, Kind, broken_in, error_in, misshapen
+from toolreel_core._proxy.client_form import SHAPES, broken_in, error_in, misshapen
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from types import UnionType
+from typing import Final
 
 from toolreel_core._client_requests import Loss
 from toolreel_core._jsontext import Json, Tree
@@ -56,68 +57,61 @@ def broken_in(form: WireForm, status: int, error: Tree, number: int) -> Tree:
 # A server tells a client of its own form what is wrong there. What is read to be written in another form
 # would leave such a field out, and the client would not know; so it is a loss.
 
-
-Kind: TypeAlias = Literal["text", "list", "object", "other"]
-
-_TEXT: Final[frozenset[Kind]] = frozenset({"text"})
-_LIST: Final[frozenset[Kind]] = frozenset({"list"})
-_OBJECT: Final[frozenset[Kind]] = frozenset({"object"})
-
-SHAPES: Final[Mapping[WireForm, Mapping[str, frozenset[Kind]]]] = {
+SHAPES: Final[Mapping[WireForm, Mapping[str, type | UnionType]]] = {
     "chat_completions": {
-        "messages.[].content": _TEXT | _LIST,
-        "messages.[].content.[]": _OBJECT,
-        "messages.[].tool_calls": _LIST,
-        "messages.[].tool_calls.[]": _OBJECT,
-        "metadata": _OBJECT,
-        "response_format": _OBJECT,
-        "response_format.json_schema": _OBJECT,
-        "stop": _TEXT | _LIST,
-        "stream_options": _OBJECT,
-        "tool_choice": _TEXT | _OBJECT,
-        "tools": _LIST,
-        "tools.[]": _OBJECT,
-        "tools.[].function": _OBJECT,
+        "messages.[].content": str | list,
+        "messages.[].content.[]": dict,
+        "messages.[].tool_calls": list,
+        "messages.[].tool_calls.[]": dict,
+        "metadata": dict,
+        "response_format": dict,
+        "response_format.json_schema": dict,
+        "stop": str | list,
+        "stream_options": dict,
+        "tool_choice": str | dict,
+        "tools": list,
+        "tools.[]": dict,
+        "tools.[].function": dict,
     },
     "responses": {
-        "include": _LIST,
-        "include.[]": _TEXT,
-        "input.[].content": _TEXT | _LIST,
-        "input.[].content.[]": _OBJECT,
-        "input.[].output": _TEXT | _LIST,
-        "input.[].output.[]": _OBJECT,
-        "input.[].summary": _LIST,
-        "input.[].summary.[]": _OBJECT,
-        "instructions": _TEXT,
-        "metadata": _OBJECT,
-        "reasoning": _OBJECT,
-        "text": _OBJECT,
-        "text.format": _OBJECT,
-        "text.format.type": _TEXT,
-        "tool_choice": _TEXT | _OBJECT,
-        "tools": _LIST,
-        "tools.[]": _OBJECT,
+        "include": list,
+        "include.[]": str,
+        "input.[].content": str | list,
+        "input.[].content.[]": dict,
+        "input.[].output": str | list,
+        "input.[].output.[]": dict,
+        "input.[].summary": list,
+        "input.[].summary.[]": dict,
+        "instructions": str,
+        "metadata": dict,
+        "reasoning": dict,
+        "text": dict,
+        "text.format": dict,
+        "text.format.type": str,
+        "tool_choice": str | dict,
+        "tools": list,
+        "tools.[]": dict,
     },
     "messages": {
-        "messages.[].content": _TEXT | _LIST,
-        "messages.[].content.[]": _OBJECT,
-        "messages.[].content.[].content": _TEXT | _LIST,
-        "messages.[].content.[].content.[]": _OBJECT,
-        "messages.[].content.[].source": _OBJECT,
-        "metadata": _OBJECT,
-        "output_config": _OBJECT,
-        "output_config.format": _OBJECT,
-        "output_format": _OBJECT,
-        "stop_sequences": _LIST,
-        "system": _TEXT | _LIST,
-        "system.[]": _OBJECT,
-        "thinking": _OBJECT,
-        "tool_choice": _OBJECT,
-        "tools": _LIST,
-        "tools.[]": _OBJECT,
+        "messages.[].content": str | list,
+        "messages.[].content.[]": dict,
+        "messages.[].content.[].content": str | list,
+        "messages.[].content.[].content.[]": dict,
+        "messages.[].content.[].source": dict,
+        "metadata": dict,
+        "output_config": dict,
+        "output_config.format": dict,
+        "output_format": dict,
+        "stop_sequences": list,
+        "system": str | list,
+        "system.[]": dict,
+        "thinking": dict,
+        "tool_choice": dict,
+        "tools": list,
+        "tools.[]": dict,
     },
 }
-"""What stands at each path, where anything does; ``[]`` is each element of a list."""
+"""What stands at each path of a parsed body, where anything does; ``[]`` is each element of a list."""
 
 
 def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
@@ -128,7 +122,7 @@ def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
     """
     for path, kinds in SHAPES[form].items():
         for place, value in _values_at(tree, path.split("."), ""):
-            if _json_kind(value) not in kinds:
+            if not isinstance(value, kinds):
                 yield Loss("wrong_shape", place)
 
 
@@ -137,20 +131,7 @@ def _values_at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[s
     if not path:
         yield place, value
     elif path[0] == "[]":
-        elements = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-        for number, element in enumerate(elements):
+        for number, element in enumerate(value if isinstance(value, list) else ()):
             yield from _values_at(element, path[1:], f"{place}[{number}]")
-    elif isinstance(value, Mapping) and value.get(path[0]) is not None:
+    elif isinstance(value, dict) and value.get(path[0]) is not None:
         yield from _values_at(value[path[0]], path[1:], f"{place}.{path[0]}".removeprefix("."))
-
-
-def _json_kind(value: Json) -> Kind:
-    match value:
-        case str():
-            return "text"
-        case Mapping():
-            return "object"
-        case Sequence():
-            return "list"
-        case _:
-            return "other"

@@ -6,17 +6,20 @@ would send another request, so does the proxy; where it would run a tool or end,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse
+from toolreel_core._jsontext import JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
+    CallRejected,
     Effect,
+    ModelNudged,
+    RecoveryTried,
     ReplyReceived,
     RequestFailed,
     SendRequest,
@@ -66,7 +69,14 @@ class Again:
     """``retry``, ``recover_empty`` or ``correct_arguments``."""
 
 
-_SENT: Final = ("messages", "input", "system", "tools", "tool_choice")
+_MESSAGES: Final = ("messages", "input", "system")
+_SENT: Final = (*_MESSAGES, "tools", "tool_choice")
+_REASONS: Final = (
+    (CallRejected, "correct_arguments"),
+    (RecoveryTried, "recover_empty"),
+    (ModelNudged, "recover_empty"),
+)
+"""Why the loop asks again, by what it notes; it notes something else if a failure may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +91,6 @@ class Corrections:
     added: Mapping[str, int]
     """How many requests were added, by reason."""
     extras: Extras
-    row: str = "messages"
-    """Where the messages stand."""
-    begun: int = 0
-    """How many the loop's first request had."""
 
     @classmethod
     def of(
@@ -118,15 +124,12 @@ class Corrections:
         asked = _only_request(begun.effects)
         if asked is None:
             return None
-        row = "input" if profile.provider.wire_form == "responses" else "messages"
-        # What a client has written may be more or fewer elements than the loop makes of it.
-        before = len(items_of(as_tree(parse(JsonText(asked.request.body))), row))
-        return cls(begun.state, asked.ref, body, {}, extras, row, before)
+        return cls(begun.state, asked.ref, body, {}, extras)
 
     def after(self, event: ReplyReceived | RequestFailed) -> tuple[Corrections, Again | None]:
         """The state after a reply or failure, and the request that follows, if one does."""
         done = step(self.state, replace(event, ref=self.ref))
-        wait_ms = 0
+        notes, wait_ms = done.notes, 0
         for effect in done.effects:
             if isinstance(effect, Wait):
                 wait_ms = effect.ms
@@ -136,7 +139,9 @@ class Corrections:
         if asked is None:
             return self, None
         before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
-        reason = _reason_to_ask_again(items_of(now, self.row)[self.begun :], wait_ms)
+        reason = next(
+            (why for kind, why in _REASONS if any(isinstance(note, kind) for note in notes)), "retry"
+        )
         allowed = {
             "retry": self.extras.retries,
             "recover_empty": 2 if self.extras.recover_empty else 0,
@@ -146,7 +151,7 @@ class Corrections:
             return self, None
         body: Tree = {
             **{key: value for key, value in before.items() if key in now or key not in _SENT},
-            **{key: now[key] for key in (self.row, "system") if key in now},
+            **{key: now[key] for key in _MESSAGES if key in now},
         }
         added = {**self.added, reason: self.added.get(reason, 0) + 1}
         return replace(self, state=done.state, ref=asked.ref, added=added), Again(
@@ -161,17 +166,3 @@ def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:
             return only
         case _:
             return None
-
-
-def _reason_to_ask_again(added: Sequence[Json], wait_ms: int) -> str:
-    """Why the loop asks again: messages of its own say what it wants."""
-    if wait_ms or not added:
-        return "retry"
-    return "correct_arguments" if any(map(_is_result, added)) else "recover_empty"
-
-
-def _is_result(entry: Json) -> bool:
-    """Whether an element of any form is the result of a call, or has one."""
-    tree = as_tree(entry)
-    blocks = (as_tree(block).get("type") for block in items_of(tree, "content"))
-    return tree.get("role") == "tool" or tree.get("type") == "function_call_output" or "tool_result" in blocks

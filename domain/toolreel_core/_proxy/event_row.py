@@ -6,9 +6,9 @@ waits for the end, as calls do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Tree, as_tree, canonical, items_of
 from toolreel_core._proxy import messages_reply, responses_reply
@@ -20,41 +20,39 @@ Kind: TypeAlias = Literal["text", "thinking"]
 """What passes in pieces."""
 
 
-class Words(Protocol):
-    """What a form says of a reply in a stream; each is a module."""
+class _Writer(NamedTuple):
+    """How a form writes a reply as events."""
 
-    def item_of(self, kind: str, text: str, /) -> Tree:
-        """A text or a thought, whole."""
-        ...
-
-    def begun(self, body: Tree, /) -> Iterator[Tree]:
-        """Before the first block."""
-        ...
-
-    def opened(self, place: int, kind: str, block: Tree, /) -> Iterator[Tree]:
-        """A text begins."""
-        ...
-
-    def piece(self, place: int, kind: str, text: str, block: Tree, /) -> Iterator[Tree]:
-        """More of a text."""
-        ...
-
-    def closed(self, place: int, kind: str, block: Tree, /) -> Iterator[Tree]:
-        """A text has ended."""
-        ...
-
-    def whole(self, place: int, block: Tree, /) -> Iterator[Tree]:
-        """A block that comes at once."""
-        ...
-
-    def ended(self, body: Tree, /) -> Iterator[Tree]:
-        """Behind the last block."""
-        ...
+    row: str
+    """The key of the blocks in a body."""
+    opening: int
+    """How many events of a text come before that with its text."""
+    item_of: Callable[[str, str], Tree]
+    """A text or a thought as a block."""
+    begun: Callable[[Tree], Iterator[Tree]]
+    events_of: Callable[[int, Tree], Iterator[Tree]]
+    ended: Callable[[Tree], Iterator[Tree]]
 
 
-_WORDS: Final[dict[OtherForm, Words]] = {"messages": messages_reply, "responses": responses_reply}
-_ROWS: Final = {"messages": "content", "responses": "output"}
-_KINDS: Final[dict[str, Kind]] = {
+_WRITERS: Final[Mapping[OtherForm, _Writer]] = {
+    "messages": _Writer(
+        "content",
+        1,
+        messages_reply.item_of,
+        messages_reply.begun,
+        messages_reply.events_of,
+        messages_reply.ended,
+    ),
+    "responses": _Writer(
+        "output",
+        2,
+        responses_reply.item_of,
+        responses_reply.begun,
+        responses_reply.events_of,
+        responses_reply.ended,
+    ),
+}
+_KINDS: Final[Mapping[str, Kind]] = {
     "text": "text",
     "thinking": "thinking",
     "message": "text",
@@ -84,7 +82,6 @@ class EventRow:
     form: OtherForm
     shown: tuple[Shown, ...] = ()
     """The blocks; the last one is open if :attr:`open`."""
-    begun: bool = False
     open: bool = False
     held: bool = False
     """Whether the rest waits for the end."""
@@ -92,6 +89,15 @@ class EventRow:
     """Number of events."""
     id: str = ""
     """The id of the reply, once it has been told."""
+
+    @property
+    def places(self) -> frozenset[int]:
+        """Where the upstream has what has gone out."""
+        return frozenset(one.place for one in self.shown)
+
+    @property
+    def _writer(self) -> _Writer:
+        return _WRITERS[self.form]
 
     def piece(
         self,
@@ -107,21 +113,20 @@ class EventRow:
         :param place: where the upstream has the block, if it speaks this form
         :param blocks: the blocks of the upstream so far with their places, then
         """
-        if self.held:
-            return self, ()
-        events = [] if self.begun else [*self._form_words.begun(body_of(self.form, said))]
-        at = replace(self, begun=True, id=self.id or said.id)
-        said = replace(said, id=at.id)
         last = self.shown[-1] if self.open else Shown("")
-        if (last.kind, last.place) != (kind, place):
-            if not at._may_follow(place, blocks):
-                return replace(self, held=True), ()
+        goes_on = (last.kind, last.place) == (kind, place)
+        if self.held or not (goes_on or self._may_follow(place, blocks)):
+            return replace(self, held=True), ()
+        at = replace(self, id=self.id or said.id)
+        events = [] if self.sequence else [*self._writer.begun(body_of(self.form, replace(said, id=at.id)))]
+        if not goes_on:
             at, between = at._advance_to(place, dict(blocks))
-            block = Shown(kind, "", place, at._block_id(kind, said, dict(blocks).get(place, {})))
-            at = replace(at, shown=(*at.shown, block), open=True)
-            events += [*between, *self._form_words.opened(at._next_place, kind, {"id": block.id})]
-        last = at.shown[-1]
-        events += self._form_words.piece(at._next_place, kind, text, {"id": last.id})
+            own = {key: value for key, value in dict(blocks).get(place, {}).items() if key == "id"}
+            block = at._with_block_id({**self._writer.item_of(kind, ""), **own}, len(at.shown))
+            last = Shown(kind, "", place, str(block.get("id", "")))
+            at = replace(at, shown=(*at.shown, last), open=True)
+            events += [*between, *at._events_of_last(block)[: self._writer.opening]]
+        events.append(at._events_of_last(self._writer.item_of(kind, text))[self._writer.opening])
         at = replace(at, shown=(*at.shown[:-1], replace(last, text=last.text + text)))
         return at._number_events(events)
 
@@ -131,48 +136,38 @@ class EventRow:
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
         said = replace(said, id=self.id or said.id)
-        body = body_of(self.form, said)
-        events = [] if self.begun else [*self._form_words.begun(body)]
-        blocks = [*map(as_tree, items_of(body, _ROWS[self.form]))]
+        body, done = body_of(self.form, said), len(self.shown)
+        events = [] if self.sequence else [*self._writer.begun(body)]
+        blocks = [*map(as_tree, items_of(body, self._writer.row))]
         if self._is_beginning_of(blocks):
-            row = [*map(_under_its_id, self.shown, blocks), *blocks[len(self.shown) :]]
-            events += self._continuing_events(row)
+            row = [*map(_under_its_id, self.shown, blocks), *blocks[done:]]
+            if self.open:
+                last = self.shown[-1]
+                if more := rest_of(text_of(row[done - 1]), last.text):
+                    added = self._writer.item_of(last.kind, more)
+                    events.append(self._events_of_last(added)[self._writer.opening])
+                events += self._closing_events(row[done - 1])
         else:
             row = [*map(self._block_as_shown, self.shown), *self._blocks_left(blocks, said, rest)]
             events += self._closing_events() if self.open else ()
-            for place in range(len(self.shown), len(row)):
-                events += self._form_words.whole(place, row[place])
-        whole: Tree = {**body, _ROWS[self.form]: row}
-        return self._number_events((*events, *self._form_words.ended(whole)))[1]
+        for place in range(done, len(row)):
+            events += self._writer.events_of(place, row[place])
+        ended = self._writer.ended({**body, self._writer.row: row})
+        return self._number_events((*events, *ended))[1]
 
     def _block_as_shown(self, shown: Shown) -> Tree:
         """A block as it has gone out."""
-        return shown.block or _under_its_id(shown, self._form_words.item_of(shown.kind, shown.text))
+        return shown.block or _under_its_id(shown, self._writer.item_of(shown.kind, shown.text))
 
     def _blocks_left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
-        place = len(self.shown)
         if rest.strip():
-            left = self._form_words.item_of("text", rest)
-            id_: Tree = {"id": responses_reply.id_of("message", said.id, place)}
-            yield {**left, **(id_ if self.form == "responses" else {})}
+            left = replace(self, id=said.id)
+            yield left._with_block_id(self._writer.item_of("text", rest), len(self.shown))
         whole = [canonical(one.block) for one in self.shown if one.block]
         for block in blocks:
             if type_of(block) not in _KINDS and canonical(block) not in whole:
                 yield block
-
-    @property
-    def places(self) -> frozenset[int]:
-        """Where the upstream has what has gone out."""
-        return frozenset(one.place for one in self.shown)
-
-    @property
-    def _form_words(self) -> Words:
-        return _WORDS[self.form]
-
-    @property
-    def _next_place(self) -> int:
-        return len(self.shown) - 1
 
     def _may_follow(self, place: int, blocks: Sequence[tuple[int, Tree]]) -> bool:
         """Whether all that stands before a place has gone out, or can go out now."""
@@ -185,23 +180,31 @@ class EventRow:
                 return False
         return place == -1 or all(one.place < place for one in self.shown)
 
-    def _advance_to(self, place: int, blocks: dict[int, Tree]) -> tuple[EventRow, list[Tree]]:
+    def _advance_to(self, place: int, blocks: Mapping[int, Tree]) -> tuple[EventRow, list[Tree]]:
         """After the open block and all others before a place have ended."""
         events, shown = list[Tree](), [*self.shown]
         if self.open:
             events += self._closing_events(blocks.get(shown[-1].place))
-        begun = {one.place for one in shown}
         for at in sorted(blocks):
-            if at < place and at not in begun:
+            if at < place and at not in self.places:
                 block = self._with_block_id(blocks[at], len(shown))
-                events += self._form_words.whole(len(shown), block)
+                events += self._writer.events_of(len(shown), block)
                 shown.append(Shown(type_of(block), "", at, "", block))
         return replace(self, shown=tuple(shown), open=False), events
 
+    def _events_of_last(self, block: Tree) -> Sequence[Tree]:
+        """The events of the open block, as if this were all of it."""
+        return [*self._writer.events_of(len(self.shown) - 1, _under_its_id(self.shown[-1], block))]
+
     def _closing_events(self, block: Tree | None = None) -> Iterator[Tree]:
         last = self.shown[-1]
-        known = _under_its_id(last, block or self._form_words.item_of(last.kind, last.text))
-        yield from self._form_words.closed(self._next_place, last.kind, known)
+        whole = block or self._writer.item_of(last.kind, last.text)
+        if len(items_of(whole, "content")) > 1:  # its texts have passed as one
+            joined = {**whole, "content": self._writer.item_of(last.kind, text_of(whole))["content"]}
+            yield from self._events_of_last(joined)[self._writer.opening + 1 : -1]
+            yield self._events_of_last(whole)[-1]
+        else:
+            yield from self._events_of_last(whole)[self._writer.opening + 1 :]
 
     def _is_beginning_of(self, blocks: Sequence[Tree]) -> bool:
         """Whether what has gone out is the beginning of these blocks."""
@@ -209,44 +212,23 @@ class EventRow:
             return False
         for number, (one, block) in enumerate(zip(self.shown, blocks, strict=False)):
             kind = _KINDS.get(type_of(block), type_of(block))
-            last = self.open and number == len(self.shown) - 1
-            if kind != one.kind:
-                return False
-            if kind in {"text", "thinking"} and not _continues_text(text_of(block), one.text, last=last):
+            rest = rest_of(text_of(block), one.text) if kind in {"text", "thinking"} else ""
+            goes_on = self.open and number == len(self.shown) - 1
+            if kind != one.kind or rest is None or (rest and not goes_on):
                 return False
         return True
-
-    def _continuing_events(self, blocks: Sequence[Tree]) -> Iterable[Tree]:
-        done = len(self.shown)
-        if self.open:
-            last, block = self.shown[-1], blocks[done - 1]
-            whole = text_of(block)
-            rest = (whole if whole.startswith(last.text) else whole.lstrip())[len(last.text) :]
-            if rest:
-                yield from self._form_words.piece(self._next_place, last.kind, rest, {"id": last.id})
-            yield from self._closing_events(block)
-        for place, block in enumerate(blocks[done:], done):
-            yield from self._form_words.whole(place, block)
 
     def _with_block_id(self, block: Tree, place: int) -> Tree:
         if self.form == "messages" or block.get("id"):
             return block
         return {**block, "id": responses_reply.id_of(type_of(block), self.id, place)}
 
-    def _block_id(self, kind: Kind, said: Completion, block: Tree) -> str:
+    def _number_events(self, events: Sequence[Tree]) -> tuple[EventRow, tuple[Tree, ...]]:
+        after = replace(self, sequence=self.sequence + len(events))
         if self.form == "messages":
-            return ""
-        own = block.get("id")
-        item = "message" if kind == "text" else "reasoning"
-        return own if isinstance(own, str) and own else responses_reply.id_of(item, said.id, len(self.shown))
-
-    def _number_events(self, events: Iterable[Tree]) -> tuple[EventRow, tuple[Tree, ...]]:
-        listed = tuple(events)
-        after = replace(self, sequence=self.sequence + len(listed))
-        if self.form == "messages":
-            return after, listed
+            return after, tuple(events)
         numbered = (
-            {**event, "sequence_number": number} for number, event in enumerate(listed, self.sequence)
+            {**event, "sequence_number": number} for number, event in enumerate(events, self.sequence)
         )
         return after, tuple(numbered)
 
@@ -268,5 +250,9 @@ def _under_its_id(shown: Shown, block: Tree) -> Tree:
     return {**block, "id": shown.id} if shown.id and not shown.block else block
 
 
-def _continues_text(whole: str, begun: str, *, last: bool) -> bool:
-    return any(given.startswith(begun) if last else given == begun for given in (whole, whole.lstrip()))
+def rest_of(whole: str, begun: str) -> str | None:
+    """What follows in a text whose beginning has passed, perhaps without blanks; ``None`` if it has not."""
+    for given in (whole, whole.lstrip()):
+        if given.startswith(begun):
+            return given[len(begun) :]
+    return None

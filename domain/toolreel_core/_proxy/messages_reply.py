@@ -8,7 +8,7 @@ from typing import Final
 from toolreel_core._conversation import MESSAGES_ITEMS
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
 from toolreel_core._proxy.completion import OWN, Completion
-from toolreel_core._replies import whole_blocks
+from toolreel_core._replies import type_of, whole_blocks
 
 _STOPS: Final[Mapping[str, str]] = {
     "stop": "end_turn",
@@ -81,40 +81,27 @@ def _usage_tree(said: Completion) -> Tree:
     }
 
 
+_EMPTY: Final[Mapping[str, Tree]] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
+"""What a block has when it begins, which comes in deltas."""
+
+
 # https://docs.anthropic.com/en/docs/build-with-claude/streaming
 def begun(body: Tree) -> Iterator[Tree]:
     """The event before the first block."""
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
 
 
-def opened(place: int, kind: str, _block: Tree) -> Iterator[Tree]:
-    """The event with which a block begins."""
-    empty: Tree = {"text": ""} if kind == "text" else {"thinking": "", "signature": ""}
-    yield _start_event(place, {"type": kind, **empty})
-
-
-def piece(place: int, kind: str, text: str, _block: Tree) -> Iterator[Tree]:
-    """The event with more of a text."""
-    yield _delta_event(place, {"type": f"{kind}_delta", kind: text})
-
-
-def closed(place: int, kind: str, block: Tree) -> Iterator[Tree]:
-    """The events with which a block ends, whose text has passed."""
-    if kind == "thinking" and block.get("signature"):
-        yield _delta_event(place, {"type": "signature_delta", "signature": block["signature"]})
-    for citation in items_of(block, "citations"):
-        yield _delta_event(place, {"type": "citations_delta", "citation": citation})
-    yield {"type": "content_block_stop", "index": place}
-
-
-def whole(place: int, block: Tree) -> Iterator[Tree]:
-    """The events of a block that comes at once."""
-    if "input" in block:
-        yield _start_event(place, {**block, "input": {}})
-        pieces = canonical(block["input"])
-        yield _delta_event(place, {"type": "input_json_delta", "partial_json": pieces})
-    else:
-        yield _start_event(place, block)
+def events_of(place: int, block: Tree) -> Iterator[Tree]:
+    """The events of a block: it begins, its text, if it has any, what belongs to it, and its end."""
+    empty: Tree = _EMPTY.get(type_of(block), {"input": {}} if "input" in block else {})
+    deltas = [{"type": f"{key}_delta", key: block[key]} for key in empty if key != "input" and block.get(key)]
+    if "input" in empty:
+        deltas.append({"type": "input_json_delta", "partial_json": canonical(block["input"])})
+    deltas += [{"type": "citations_delta", "citation": each} for each in items_of(block, "citations")]
+    begun = {key: value for key, value in {**block, **empty}.items() if key != "citations"}
+    yield {"type": "content_block_start", "index": place, "content_block": begun}
+    for delta in deltas:
+        yield {"type": "content_block_delta", "index": place, "delta": delta}
     yield {"type": "content_block_stop", "index": place}
 
 
@@ -123,11 +110,3 @@ def ended(body: Tree) -> Iterator[Tree]:
     delta: Tree = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
     yield {"type": "message_delta", "delta": delta, "usage": body["usage"]}
     yield {"type": "message_stop"}
-
-
-def _start_event(place: int, block: Tree) -> Tree:
-    return {"type": "content_block_start", "index": place, "content_block": block}
-
-
-def _delta_event(place: int, delta: Tree) -> Tree:
-    return {"type": "content_block_delta", "index": place, "delta": delta}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import count
+from typing import Final, NamedTuple
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import free_id
@@ -99,16 +100,17 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     whole = as_chat(body, profile.provider.wire_form)
     changed, names = transformed(whole.body, profile.config)
     tree = as_tree(read_tolerant(changed).value_or("") if isinstance(changed, str) else changed)
-    read = [
-        _Reading.of(body, read_as, request, profile, place)
-        for place, (body, read_as) in enumerate(_replies_of_choices(changed, tree, request))
-    ]
-    first = read[0].reply
-    codes = dict.fromkeys((*whole.codes, *(code for each in read for code in each.codes)))
+    # The body, and what was read from it, once for each choice that the client asked for.
+    replies, listed = [(changed, tree)], items_of(tree, "choices")
+    if request.choices > 1 and len(listed) > 1:
+        replies = [(each, each) for each in ({**tree, "choices": [choice]} for choice in listed)]
+    readings = [_reading_of(*each, request, profile) for each in replies]
+    first = readings[0].reply
+    codes = dict.fromkeys((*whole.codes, *(code for each in readings for code in each.codes)))
     repairs = (*names, *(code for code in codes if code not in UNREPAIRED))
     noticed = tuple(code for code in codes if code in UNREPAIRED)
-    problem = _problem_of_reply(read[0], codes, request)
-    choices: list[Json] = [] if problem else [each.choice() for each in read]
+    problem = _problem_of_reply(readings[0], codes, request)
+    choices: list[Json] = [] if problem else [*map(_choice_tree, readings, count())]
     completion = _completion_tree(tree, first, choices, request, head)
     own = as_tree(whole.own) if request.form == profile.provider.wire_form else {}
     read_as_own = whole.own is not None and whole.own is not whole.body
@@ -122,20 +124,18 @@ def _problem_of_reply(reading: _Reading, codes: Iterable[str], request: ClientRe
     first = reading.reply
     if first.problem and first.problem.code == "UNSUPPORTED_CALL_TYPE":
         # The client asked for it, and knows it, or would skip it as if the model had said nothing.
-        return None if _offers_other_tools(request) else first.problem
+        # In the other forms, only the client's own words have tools of other types.
+        tools = map(as_tree, items_of(request.tree, "tools"))
+        others = request.form != "chat_completions" or any(tool.get("type") != "function" for tool in tools)
+        return None if others else first.problem
     # Without its call or the word of it, the reply would pass for an answer that the model did not give.
     lost = () if first.calls else _LOST & frozenset(codes)
     if "CALL_ENTRY_INVALID" in lost or (lost and not first.content):
         return Problem("MALFORMED_FUNCTION_CALL", _NOT_THERE)
-    if first.finish == "content_filter" and not first.content and reading.had_calls:
+    had_calls = bool(items_of(tree_at(reading.original, "message"), "tool_calls"))
+    if first.finish == "content_filter" and not first.content and had_calls:
         return first.problem  # clients that don't look at the finish reason would take it for an empty answer
     return first.problem if first.problem and first.problem.code not in _SAID else None
-
-
-def _offers_other_tools(request: ClientRequest) -> bool:
-    # In the other forms, only the client's own words have tools of other types.
-    own = request.form != "chat_completions"
-    return own or any(as_tree(tool).get("type") != "function" for tool in items_of(request.tree, "tools"))
 
 
 def words_of(problem: Problem) -> str:
@@ -147,83 +147,65 @@ _LONGEST: Final = 2_000
 """Characters of an error that are passed on."""
 
 
-def _replies_of_choices(body: Json, tree: Tree, request: ClientRequest) -> list[tuple[Json, Tree]]:
-    """The body, and what was read from it, once for each choice that the client asked for."""
-    choices = items_of(tree, "choices")
-    if request.choices < 2 or len(choices) < 2:
-        return [(body, tree)]
-    return [(each, each) for each in ({**tree, "choices": [choice]} for choice in choices)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """One reply as it was read."""
 
-    place: int
     reply: Reply
     original: Tree
     """The choice that it was read from, if there was one."""
     codes: tuple[str, ...]
 
-    @classmethod
-    def of(cls, body: Json, tree: Tree, request: ClientRequest, profile: Profile, place: int) -> _Reading:
-        offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
-        config = profile.config
-        dialects = config.dialects(offered=offered)
-        config = config if dialects == config.text_dialects else replace(config, text_dialects=dialects)
-        reply = normalize_reply(
-            body,
-            tools=request.tools,
-            config=config,
-            turn=request.turn,
-            earlier=request.quotable if dialects else (),
-        )
-        calls, codes = _calls_that_fit(reply.calls, request, profile)
-        choices = items_of(tree, "choices")
-        original = as_tree(choices[0]) if choices else {}
-        return cls(place, replace(reply, calls=calls), original, (*reply.warnings, *codes))
 
-    @property
-    def had_calls(self) -> bool:
-        """Whether there were calls in the place where they belong, valid or not."""
-        return bool(items_of(tree_at(self.original, "message"), "tool_calls"))
-
-    def choice(self) -> Tree:
-        """The choice in OpenAI's form."""
-        kept = {
-            key: value for key, value in self.original.items() if key in {"logprobs", "native_finish_reason"}
-        }
-        return {
-            "index": self.place,
-            "message": self._message_tree(),
-            "logprobs": None,
-            **as_tree(finite(kept)),
-            "finish_reason": _finish_reason(self.reply),
-        }
-
-    def _message_tree(self) -> Tree:
-        reply, said = self.reply, tree_at(self.original, "message")
-        problem = reply.problem
-        if problem and problem.code == "UNSUPPORTED_CALL_TYPE":  # the client asked for it, and knows it
-            return as_tree(finite(said))
-        further = as_tree(finite({key: value for key, value in said.items() if key not in _OF_MESSAGE}))
-        carried = {key: value for key, value in as_tree(parse(reply.carry)).items() if key != "content"}
-        refusal = problem.detail if problem and problem.code == "REFUSAL" else None
-        reasoning: Tree = {"reasoning_content": reply.reasoning} if reply.reasoning else {}
-        calls: Tree = {"tool_calls": [entry_of(call) for call in reply.calls]} if reply.calls else {}
-        content = reply.content if reply.content or not reply.calls else None
-        return {
-            "role": "assistant",
-            "content": None if refusal is not None else content,
-            "refusal": refusal,
-            **further,
-            **reasoning,
-            **carried,
-            **calls,
-        }
+def _reading_of(body: Json, tree: Tree, request: ClientRequest, profile: Profile) -> _Reading:
+    dialects = profile.dialects(request)
+    reply = normalize_reply(
+        body,
+        tools=request.tools,
+        config=replace(profile.config, text_dialects=dialects),
+        turn=request.turn,
+        earlier=request.quotable if dialects else (),
+    )
+    calls, codes = _calls_that_fit(reply.calls, request, profile)
+    original = as_tree(next(iter(items_of(tree, "choices")), None))
+    return _Reading(replace(reply, calls=calls), original, (*reply.warnings, *codes))
 
 
-def entry_of(call: ToolCall) -> Tree:
+def _choice_tree(reading: _Reading, place: int) -> Tree:
+    """The choice in OpenAI's form."""
+    own = {
+        key: value for key, value in reading.original.items() if key in {"logprobs", "native_finish_reason"}
+    }
+    return {
+        "index": place,
+        "message": _message_tree(reading.reply, tree_at(reading.original, "message")),
+        "logprobs": None,
+        **as_tree(finite(own)),
+        "finish_reason": _finish_reason(reading.reply),
+    }
+
+
+def _message_tree(reply: Reply, said: Tree) -> Tree:
+    problem = reply.problem
+    if problem and problem.code == "UNSUPPORTED_CALL_TYPE":  # the client asked for it, and knows it
+        return as_tree(finite(said))
+    further = as_tree(finite({key: value for key, value in said.items() if key not in _OF_MESSAGE}))
+    carried = {key: value for key, value in as_tree(parse(reply.carry)).items() if key != "content"}
+    refusal = problem.detail if problem and problem.code == "REFUSAL" else None
+    reasoning: Tree = {"reasoning_content": reply.reasoning} if reply.reasoning else {}
+    calls: Tree = {"tool_calls": [*map(_call_entry, reply.calls)]} if reply.calls else {}
+    content = reply.content if reply.content or not reply.calls else None
+    return {
+        "role": "assistant",
+        "content": None if refusal is not None else content,
+        "refusal": refusal,
+        **further,
+        **reasoning,
+        **carried,
+        **calls,
+    }
+
+
+def _call_entry(call: ToolCall) -> Tree:
     """A call as an entry of ``tool_calls``."""
     # What could not be read goes to the client as the model wrote it: it has its own way to say so.
     arguments = call.arguments if isinstance(call.arguments, JsonText) else call.original
@@ -264,7 +246,7 @@ def _completion_tree(
 ) -> Tree:
     further = {key: value for key, value in tree.items() if key not in _OWN} if "choices" in tree else {}
     created = tree.get("created")
-    usage = usage_of(tree, reply.usage)
+    usage = _usage_tree(tree, reply.usage)
     return {
         "id": reply.served.request_id or head.id,
         "object": "chat.completion",
@@ -276,7 +258,7 @@ def _completion_tree(
     }
 
 
-def usage_of(tree: Tree, counted: Usage) -> Tree:
+def _usage_tree(tree: Tree, counted: Usage) -> Tree:
     """The usage in OpenAI's words, with what else the upstream says; empty if it says nothing."""
     said = tree.get("usage")
     own = as_tree(finite(said)) if isinstance(said, Mapping) else {}

@@ -12,7 +12,7 @@ from pyrsistent import PVector, pvector
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._proxy.completion import Completion
-from toolreel_core._proxy.event_row import EventRow, Kind
+from toolreel_core._proxy.event_row import EventRow, Kind, rest_of
 from toolreel_core._proxy.reply import Head, Repaired, repaired
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import ChatEvents, Delta, Stream, Usage, stream_in
@@ -42,7 +42,6 @@ _TAG: Final = re.compile(r"</?\w[^<>|]*>")
 """A tag that is closed: if it is no marker now, it never is."""
 _NEVER: Final = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
 """Characters that no marker begins with."""
-_PLAIN_KINDS: Final = frozenset(QUOTATIONS)
 _BARE_WORDS: Final = (*_WORDS, "action", "thought")
 _CALL_KEYS: Final = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')
 """How a call begins whose opening tag a server has removed."""
@@ -81,24 +80,21 @@ class HeldText:
         if not self.dialects:
             return self, text
         if self.waiting:
-            return self._with_tail(self.tail, self.waiting.append(text)), ""
+            return replace(self, waiting=self.waiting.append(text)), ""
         whole = self.tail + text
         end, marked = self._safe_length(whole)
         # Blanks before a call, and at both ends of a message, are not part of what the model says.
-        shown = whole[:end].rstrip(_BLANKS)
-        shown = shown if self.begun else shown.lstrip(_BLANKS)
-        if not shown:
-            return self._hold_back("", whole, marked=marked, begun=self.begun)
-        kept = whole[len(whole[:end].rstrip(_BLANKS)) :]
-        return self._hold_back(shown, kept, marked=marked, begun=True)
-
-    def _hold_back(self, shown: str, kept: str, *, marked: bool, begun: bool) -> tuple[HeldText, str]:
-        marked = marked or len(kept) > _LONGEST_TAIL
-        waiting = pvector([kept]) if marked else _NO_TEXTS
-        return HeldText(self.dialects, self.known, "" if marked else kept, waiting, begun), shown
-
-    def _with_tail(self, tail: str, waiting: PVector[str]) -> HeldText:
-        return HeldText(self.dialects, self.known, tail, waiting, self.begun)
+        safe = whole[:end].rstrip(_BLANKS)
+        shown = safe if self.begun else safe.lstrip(_BLANKS)
+        tail = whole[len(safe) :] if shown else whole
+        waits = marked or len(tail) > _LONGEST_TAIL
+        after = replace(
+            self,
+            tail="" if waits else tail,
+            waiting=pvector([tail]) if waits else _NO_TEXTS,
+            begun=self.begun or bool(shown),
+        )
+        return after, shown
 
     def _safe_length(self, text: str) -> tuple[int, bool]:
         """How much of a text is surely no part of a call, and whether a marker follows it."""
@@ -109,9 +105,7 @@ class HeldText:
         at = 0
         while found := sign.search(text, at):
             place = found.start()
-            if bare and text[place] in _WHOLE:
-                return place, True
-            if _is_marker(text, place):
+            if (bare and text[place] in _WHOLE) or _is_marker(text, place):
                 return place, True
             if not _is_dismissed(text, place):
                 return place, False
@@ -144,12 +138,8 @@ def _is_marker(text: str, place: int) -> bool:
     if has_think_tags(text[place : place + _LOOKAHEAD]):
         return True
     mark = mark_at(text, place)
-    return mark is not None and mark.lastgroup is not None and not _opens_quotation(mark)
-
-
-def _opens_quotation(mark: re.Match[str]) -> bool:
-    """Whether a marker only opens a quotation, in which no call is read."""
-    return any(mark.groupdict().get(kind) is not None for kind in _PLAIN_KINDS)
+    # The marker of a quotation opens nothing in which a call is read.
+    return mark is not None and mark.lastgroup is not None and not any(map(mark.groupdict().get, QUOTATIONS))
 
 
 def _is_dismissed(text: str, place: int) -> bool:
@@ -215,9 +205,7 @@ class ReplyStream:
     @classmethod
     def of(cls, request: ClientRequest, profile: Profile, head: Head) -> ReplyStream:
         """The stream of a reply to this request, before anything has come."""
-        offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
-        dialects = profile.config.dialects(offered=offered)
-        text = HeldText(dialects, request.tools.known)
+        text = HeldText(profile.dialects(request), request.tools.known)
         row = None if request.form == "chat_completions" else EventRow(request.form)
         return cls(request, profile, head, stream_in(profile.provider.wire_form), text, row=row)
 
@@ -289,19 +277,19 @@ class ReplyStream:
     def _pass_on(self, passing: Tree) -> tuple[ReplyStream, tuple[Tree, ...]]:
         """After something has passed, and what the client gets for it."""
         if self.row is None:
-            return replace(self, opened=True), tuple(self._delta_chunks(passing))
+            return replace(self, opened=True), (self._delta_chunk(passing),)
         kind: Kind = "text" if "content" in passing else "thinking"
         text = str(next(iter(passing.values())))
+        own: Tree = {}
+        place, blocks = -1, tuple[tuple[int, Tree], ...]()
         heard = self.stream.events
-        if not self._in_own_form or isinstance(heard, ChatEvents):
-            said = Completion.of(self._chunk_frame({}), _NO_USAGE, {}, self.request.own)
-            row, events = self.row.piece(kind, text, said)
-        else:
-            if heard.assembly.has(heard.assembly.latest, "summary_text"):  # goes out whole, as an item
+        if self._in_own_form and not isinstance(heard, ChatEvents):
+            own, place = heard.head, heard.assembly.latest
+            if heard.assembly.has(place, "summary_text"):  # goes out whole, as an item
                 return self, ()
-            said = Completion.of(self._chunk_frame({}), _NO_USAGE, heard.head, self.request.own)
-            blocks = heard.blocks() if heard.assembly.latest not in self.row.places else ()
-            row, events = self.row.piece(kind, text, said, heard.assembly.latest, blocks)
+            blocks = heard.blocks() if place not in self.row.places else ()
+        said = Completion.of(self._chunk_frame({}), _NO_USAGE, own, self.request.own)
+        row, events = self.row.piece(kind, text, said, place, blocks)
         return replace(self, row=row, opened=self.opened or bool(events)), events
 
     def _passing_part(self, delta: Delta) -> tuple[ReplyStream, Tree]:
@@ -319,35 +307,31 @@ class ReplyStream:
     def _text_left(self, message: Tree) -> str | None:
         """The text that has not passed yet; ``None`` if what passed is not its beginning."""
         content = message.get("content")
-        whole, shown = content if isinstance(content, str) else "", "".join(self.shown)
-        for given in (whole, whole.lstrip()):
-            if given.startswith(shown):
-                return given[len(shown) :]
-        return None
+        return rest_of(content if isinstance(content, str) else "", "".join(self.shown))
 
     def _closing_chunks(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:
         message = tree_at(choice, "message")
         reasoning = message.get("reasoning_content")
         if reasoning and not self.thought:
-            yield from self._delta_chunks({"reasoning_content": reasoning})
+            yield self._delta_chunk({"reasoning_content": reasoning})
         further = {key: value for key, value in message.items() if key not in _STREAMED and value is not None}
         said: Tree = {**({"content": rest} if rest else {}), **further}
         if said:
-            yield from self._delta_chunks(said)
+            yield self._delta_chunk(said)
         calls: list[Json] = [
             {"index": place, **as_tree(call)} for place, call in enumerate(items_of(message, "tool_calls"))
         ]
         if calls:
-            yield from self._delta_chunks({"tool_calls": calls})
-        yield from self._delta_chunks({}, finish=choice.get("finish_reason"))
+            yield self._delta_chunk({"tool_calls": calls})
+        yield self._delta_chunk({}, finish=choice.get("finish_reason"))
         if self.request.wants_usage:
             yield {**self._chunk_frame(body), "choices": [], "usage": body.get("usage")}
 
-    def _delta_chunks(self, delta: Tree, finish: Json = None) -> Iterator[Tree]:
+    def _delta_chunk(self, delta: Tree, finish: Json = None) -> Tree:
         """A chunk with this delta."""
         # The role in each: a client that skips a delta of nothing but a role loses nothing.
         choice: Tree = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
-        yield {**self._chunk_frame({}), "choices": [choice]}
+        return {**self._chunk_frame({}), "choices": [choice]}
 
     def _chunk_frame(self, body: Tree) -> Tree:
         head = self.stream.head

@@ -138,80 +138,46 @@ def begun(body: Tree) -> Iterator[Tree]:
     yield {"type": "response.in_progress", "response": response}
 
 
-def opened(place: int, kind: str, block: Tree) -> Iterator[Tree]:
-    """The events with which a text begins."""
-    empty: Tree = (
-        {"type": "message", "role": "assistant", "content": []}
-        if kind == "text"
-        else {"type": "reasoning", "summary": [], "content": []}
-    )
-    item: Tree = {"id": block["id"], "status": "in_progress", **empty}
-    yield {"type": "response.output_item.added", "output_index": place, "item": item}
-    yield {
-        "type": "response.content_part.added",
-        **_event_place(place, block),
-        "part": _content_part(kind, ""),
-    }
-
-
-def piece(place: int, kind: str, text: str, block: Tree) -> Iterator[Tree]:
-    """The event with more of a text."""
-    yield {"type": f"{_NAMES[kind]}.delta", **_event_place(place, block), "delta": text, **_logprobs(kind)}
-
-
-def closed(place: int, kind: str, block: Tree) -> Iterator[Tree]:
-    """The events with which an item ends, whose text has passed."""
-    content = [*map(as_tree, items_of(block, "content"))]
-    text = "".join(str(part.get("text", "")) for part in content)
-    at = _event_place(place, block)
-    yield {"type": f"{_NAMES[kind]}.done", **at, "text": text, **_logprobs(kind)}
-    part = content[0] if len(content) == 1 else _content_part(kind, text)
-    yield {"type": "response.content_part.done", **at, "part": part}
-    yield {"type": "response.output_item.done", "output_index": place, "item": block}
-
-
-def whole(place: int, block: Tree) -> Iterator[Tree]:
-    """The events of an item that comes at once."""
-    kind = type_of(block)
-    if kind == "message":
-        yield from _whole_message(place, block)
-        return
-    at: Tree = {"output_index": place}
-    call = kind == "function_call"
-    begun_: Tree = {**block, "status": "in_progress", "arguments": ""} if call else block
-    yield {"type": "response.output_item.added", **at, "item": begun_}
-    named: Tree = {"item_id": block["id"], **at}
-    for number, part in enumerate(map(as_tree, items_of(block, "summary"))):
-        where: Tree = {**named, "summary_index": number}
-        yield {"type": "response.reasoning_summary_part.added", **where, "part": {**part, "text": ""}}
-        yield {"type": "response.reasoning_summary_text.delta", **where, "delta": part.get("text", "")}
-        yield {"type": "response.reasoning_summary_text.done", **where, "text": part.get("text", "")}
-        yield {"type": "response.reasoning_summary_part.done", **where, "part": part}
-    if call:
-        arguments = block["arguments"]
-        yield {"type": "response.function_call_arguments.delta", **named, "delta": arguments}
-        done: Tree = {"arguments": arguments, "name": block["name"]}
+def events_of(place: int, item: Tree) -> Iterator[Tree]:
+    """The events of an item: it begins, its text, if it has any, what belongs to it, and its end."""
+    kind, at = type_of(item), {"output_index": place}
+    named: Tree = {"item_id": item["id"], **at}
+    empty = _EMPTY.get(kind, {})
+    begun = {**item, "status": "in_progress", **empty} if empty else item
+    yield {"type": "response.output_item.added", **at, "item": begun}
+    for key in _PARTS if empty else ():
+        for number, part in enumerate(map(as_tree, items_of(item, key))):
+            yield from _part_events(key, {**named, f"{key}_index": number}, part)
+    if kind == "function_call":
+        done: Tree = {"arguments": item["arguments"], "name": item["name"]}
+        yield {"type": "response.function_call_arguments.delta", **named, "delta": item["arguments"]}
         yield {"type": "response.function_call_arguments.done", **named, **done}
-    yield {"type": "response.output_item.done", **at, "item": block}
+    yield {"type": "response.output_item.done", **at, "item": item}
 
 
-def _whole_message(place: int, block: Tree) -> Iterator[Tree]:
-    at: Tree = {"output_index": place}
-    yield {
-        "type": "response.output_item.added",
-        **at,
-        "item": {**block, "status": "in_progress", "content": []},
-    }
-    for number, part in enumerate(map(as_tree, items_of(block, "content"))):
-        key = "refusal" if type_of(part) == "refusal" else "text"
-        name = "response.refusal" if key == "refusal" else _NAMES["text"]
-        where: Tree = {"item_id": block["id"], **at, "content_index": number}
-        further = _logprobs(key)
-        yield {"type": "response.content_part.added", **where, "part": {**part, key: ""}}
-        yield {"type": f"{name}.delta", **where, "delta": part.get(key, ""), **further}
-        yield {"type": f"{name}.done", **where, key: part.get(key, ""), **further}
-        yield {"type": "response.content_part.done", **where, "part": part}
-    yield {"type": "response.output_item.done", **at, "item": block}
+_EMPTY: Final[Mapping[str, Tree]] = {
+    "message": {"content": []},
+    "reasoning": {"summary": [], "content": []},
+    "function_call": {"arguments": ""},
+}
+"""What an item has when it begins, which comes in deltas."""
+_PARTS: Final = {"content": "response.content_part", "summary": "response.reasoning_summary_part"}
+"""Where items have their texts, and the name of the events of one."""
+_TEXTS: Final = {
+    "refusal": "response.refusal",
+    "reasoning_text": "response.reasoning_text",
+    "summary_text": "response.reasoning_summary_text",
+}
+
+
+def _part_events(key: str, where: Tree, part: Tree) -> Iterator[Tree]:
+    name = _TEXTS.get(type_of(part), "response.output_text")
+    text_key = "refusal" if type_of(part) == "refusal" else "text"
+    text, logprobs = part.get(text_key, ""), as_tree({} if type_of(part) in _TEXTS else {"logprobs": []})
+    yield {"type": f"{_PARTS[key]}.added", **where, "part": {**part, text_key: ""}}
+    yield {"type": f"{name}.delta", **where, "delta": text, **logprobs}
+    yield {"type": f"{name}.done", **where, text_key: text, **logprobs}
+    yield {"type": f"{_PARTS[key]}.done", **where, "part": part}
 
 
 def ended(body: Tree) -> Iterator[Tree]:
@@ -219,18 +185,7 @@ def ended(body: Tree) -> Iterator[Tree]:
     yield {"type": f"response.{body['status']}", "response": body}
 
 
-_NAMES: Final = {"text": "response.output_text", "thinking": "response.reasoning_text"}
-
-
-def _event_place(place: int, block: Tree) -> Tree:
-    return {"item_id": block["id"], "output_index": place, "content_index": 0}
-
-
 def _content_part(kind: str, text: str) -> Tree:
     if kind == "text":
         return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"type": "reasoning_text", "text": text}
-
-
-def _logprobs(kind: str) -> Tree:
-    return {"logprobs": []} if kind == "text" else {}

@@ -93,6 +93,11 @@ class Profile:
         """How messages are written."""
         return Form(self.provider, self.config.message_transforms)
 
+    def dialects(self, request: ClientRequest) -> tuple[str, ...]:
+        """The dialects in which calls are read in the text of a reply to this request."""
+        offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
+        return self.config.dialects(offered=offered)
+
 
 _REPAIRED: Final = "history"
 """Name of the repair of a history that no setting asks for: an id, a name or a result in it was not valid."""
