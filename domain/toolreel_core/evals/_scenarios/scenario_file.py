@@ -21,7 +21,7 @@ from returns.pipeline import is_successful
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical, chain, digest, pointed, read
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, chain, digest, pointed, read
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
@@ -30,12 +30,10 @@ from toolreel_core.evals._scenarios.scripted_model import (
     Line,
     ScenarioScripts,
     Script,
-    ScriptedCall,
-    WholeReply,
+    calls_in,
 )
 from toolreel_core.evals._scenarios.world import (
     Mishap,
-    Row,
     TableWorld,
     Workspace,
     World,
@@ -346,16 +344,16 @@ _OF_ANSWER: Final = ("when", "then", "json", "read", "set", "error", "done", "ti
 _EXCLUSIVE: Final = ("then", "json", "read", "error")
 
 
-def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[Row, ...]:
-    """The rows under ``answers``, in their order.
+def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonText], ...]:
+    """The answers of a tool, in their order, each as a world of tables takes it.
 
     :raises PlaceError: at the first error
     """
     tables = _read_tables(tool, "answers", 'a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]')
-    return tuple(_read_row(table, name, effect=effect) for table in tables)
+    return tuple((name, _read_answer(table, effect=effect)) for table in tables)
 
 
-def _read_row(table: Table, name: str, *, effect: bool) -> Row:
+def _read_answer(table: Table, *, effect: bool) -> JsonText:
     values = table.only(*_OF_ANSWER).checked(canonical).values
     given = [key for key in _EXCLUSIVE if key in values]
     if len(given) > 1:
@@ -366,29 +364,24 @@ def _read_row(table: Table, name: str, *, effect: bool) -> Row:
         raise table.complaint(
             "sets the world; write effect = true at the tool, since it does something", "set"
         )
-    error, sets = table.table("error").only("code", "message"), table.table("set").values
-    if "error" in values and not error.text("code"):
-        raise error.complaint("write a code, such as 'TIMEOUT'", "code")
-    then = canonical(values["then"]) if "then" in values else None
+    answer: dict[str, Json] = {key: values[key] for key in ("then", "read") if key in values}
+    answer |= {key: table.table(key).values for key in ("when", "set") if key in values}
+    if "error" in values:
+        error = table.table("error").only("code", "message")
+        if not error.text("code"):
+            raise error.complaint("write a code, such as 'TIMEOUT'", "code")
+        answer["error"] = {"code": error.text("code"), "message": error.text("message")}
     if "json" in values:  # TOML has no null
         found = read(table.text("json"))
         if not is_successful(found):
             raise table.complaint(f"not JSON: {found.failure()}", "json")
-        then = canonical(found.unwrap())
-    for key, pointer in (("read", table.text("read", "/")), *(("set", each) for each in sets)):
+        answer["then"] = found.unwrap()
+    pointers = (("read", table.text("read", "/")), *(("set", each) for each in table.table("set").values))
+    for key, pointer in pointers:
         if not pointer.startswith("/"):
             raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {pointer!r}", key)
-    return Row(
-        name,
-        table.table("when").json(),
-        then,
-        table.text("read"),
-        tuple((pointer, canonical(value)) for pointer, value in sets.items()),
-        error.text("code"),
-        error.text("message"),
-        table.whole("times"),
-        table.switch("done", "error" not in values),
-    )
+    done, times = table.switch("done", "error" not in values), table.whole("times")
+    return canonical({**answer, "done": done, "times": times})
 
 
 _SCENARIO_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -524,10 +517,9 @@ def _read_scripts(table: Table, tools: Sequence[ToolDefinition], since: str) -> 
             )
     read = {kind: Script(_read_lines(table, kind), since) for kind in table.values}
     names = [tool.name for tool in tools]
-    for line in read["good"].lines if names else ():
-        for call in line.calls if isinstance(line, WholeReply) else line:
-            if isinstance(call, ScriptedCall) and call.name not in names:
-                raise table.complaint(unknown_name("tool", call.name, names), "good")
+    for call in (call for line in read["good"].lines for call in calls_in(line)):
+        if names and call["call"] not in names:
+            raise table.complaint(unknown_name("tool", str(call["call"]), names), "good")
     return ScenarioScripts(**read)
 
 
@@ -601,10 +593,12 @@ def _read_line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a 
         if not fine or set(call) - {"call", "with"}:
             what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
             raise table.complaint(f"{what}, got {call!r}", kind)
-    calls = tuple(ScriptedCall(call["call"], canonical(call.get("with", {}))) for call in items)
     if not whole:
-        return calls
+        return cast("list[Tree]", items)
     inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
-    return WholeReply(
-        calls, inner.text("text"), inner.table("fields").json(), inner.table("call_fields").json()
-    )
+    return {
+        "calls": items,
+        "text": inner.text("text") or None,
+        "fields": inner.table("fields").values,
+        "call_fields": inner.table("call_fields").values,
+    }

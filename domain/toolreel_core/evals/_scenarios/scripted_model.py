@@ -7,13 +7,13 @@ continuation after a crash, and a thousand concurrent runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse, pointed, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, pointed, read
 from toolreel_core.evals._scenarios.world import with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
@@ -25,28 +25,17 @@ _RESULT: Final = re.compile(r"\$(\d+)(/.*)")
 """A value from an earlier result: the number of the call, and a JSON pointer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedCall:
-    """A call that a script makes."""
-
-    name: str
-    arguments: JsonText
-    """A JSON object; a text in it such as ``$0/data/id`` is a place in the result of the first call."""
+Line: TypeAlias = "str | Sequence[Tree] | Tree"
+"""A text; or calls, each ``{"call": NAME, "with": ARGUMENTS}``, where a text such as ``$0/data/id`` is a
+place in the result of the first call; or an object of ``calls``, a ``text`` beside them, and a provider's own
+``fields`` of the message and ``call_fields`` of its first call."""
 
 
-@dataclass(frozen=True, slots=True)
-class WholeReply:
-    """A reply with more than calls."""
-
-    calls: tuple[ScriptedCall, ...]
-    text: str = ""
-    fields: JsonText = NOTHING
-    """Fields of a provider's own in the message, such as ``reasoning_details``; a JSON object."""
-    of_calls: JsonText = NOTHING
-    """The same in the entry of the first call, such as a thought signature."""
-
-
-Line: TypeAlias = str | tuple[ScriptedCall, ...] | WholeReply
+def calls_in(line: Line) -> Sequence[Tree]:
+    """The calls of a line."""
+    if isinstance(line, Mapping):
+        return cast("Sequence[Tree]", line["calls"])
+    return () if isinstance(line, str) else line
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +76,9 @@ def kind_of(model: str) -> Kind | None:
     return word
 
 
-def call(name: str, /, **arguments: Json) -> tuple[ScriptedCall, ...]:
+def call(name: str, /, **arguments: Json) -> tuple[Tree, ...]:
     """A line that makes one call; two lines can be joined with ``+``."""
-    return (ScriptedCall(name, canonical(arguments)),)
+    return ({"call": name, "with": arguments},)
 
 
 def script(*lines: Line) -> Script:
@@ -108,18 +97,16 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     """
     place = sum(message.get("role") == "assistant" for message in messages[_script_start(said, messages) :])
     line = said.lines[min(place, len(said.lines) - 1)]
-    message: dict[str, Json] = {"role": "assistant"}
-    match line:
-        case str():
-            message |= {"content": line}
-        case tuple():
-            message |= {"content": None, "tool_calls": _call_entries(line, place, messages)}
-        case WholeReply():
-            first, *others = _call_entries(line.calls, place, messages)
-            calls = [{**first, **as_tree(parse(line.of_calls))}, *others]
-            message |= {"content": line.text or None, **as_tree(parse(line.fields)), "tool_calls": calls}
-        case _:
-            assert_never(line)
+    message: Tree = {"role": "assistant", "content": line}
+    if not isinstance(line, str):
+        more = line if isinstance(line, Mapping) else {}
+        first, *others = _call_entries(calls_in(line), place, messages)
+        message = {
+            "role": "assistant",
+            "content": more.get("text"),
+            **as_tree(more.get("fields")),
+            "tool_calls": [{**first, **as_tree(more.get("call_fields"))}, *others],
+        }
     choice: Tree = {
         "index": 0,
         "message": message,
@@ -178,11 +165,11 @@ def _usage_tree(asked: str, answered: str) -> Tree:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _call_entries(calls: Sequence[ScriptedCall], place: int, messages: Sequence[Tree]) -> list[Tree]:
+def _call_entries(calls: Sequence[Tree], place: int, messages: Sequence[Tree]) -> list[Tree]:
     entries = list[Tree]()
     for index, call in enumerate(calls):
-        arguments = canonical(_with_results(parse(call.arguments), messages))
-        function: Tree = {"name": call.name, "arguments": arguments}
+        arguments = canonical(_with_results(call.get("with", {}), messages))
+        function: Tree = {"name": call["call"], "arguments": arguments}
         entries.append({"id": f"call_{place}_{index}", "type": "function", "function": function})
     return entries
 

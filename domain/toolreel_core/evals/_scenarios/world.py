@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, cast
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -89,31 +89,11 @@ _ARGUMENT: Final = "$arguments/"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One answer of a tool: for which arguments, and what comes of the call."""
-
-    tool: str
-    when: JsonText
-    """Arguments that a call must have, letter case and outer blanks of texts aside."""
-    then: JsonText | None = None
-    """The result; in it, ``$arguments/name`` stands for an argument of the call."""
-    read: str = ""
-    """A pointer: the result is what stands there in the state."""
-    sets: tuple[tuple[str, JsonText], ...] = ()
-    code: str = ""
-    """Of the error that the call is answered with; empty if it works."""
-    message: str = ""
-    times: int = 0
-    """How many calls it answers before it is skipped; 0: all."""
-    done: bool = True
-    """Whether the call does something; a call that fails may have done it all the same."""
-
-
-@dataclass(frozen=True, slots=True)
 class TableWorld:
     """Rows of answers, tried in their order."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[tuple[str, JsonText], ...] = ()
+    """A tool, and one of its ``answers`` as in a scenario file, without the key ``json``."""
     effects: tuple[str, ...] = ()
     """Tools that do something; without a fitting row, a call of them works."""
     state: JsonText = NOTHING
@@ -125,13 +105,16 @@ class TableWorld:
     def call(self, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
         """Answer with the first row that fits."""
         used = self.used or (0,) * len(self.rows)
-        for place, row in enumerate(self.rows):
-            left = not row.times or used[place] < row.times
-            if left and name == row.tool and has_arguments(arguments, parse(row.when)):
+        for place, (tool, text) in enumerate(self.rows):
+            if tool != name:
+                continue
+            answer = as_tree(parse(text))
+            limit = cast("int", answer.get("times", 0))
+            if (not limit or used[place] < limit) and has_arguments(arguments, answer.get("when", {})):
                 counted = (*used[:place], used[place] + 1, *used[place + 1 :])
-                return replace(self, used=counted)._answer_row(row, name, arguments)
+                return replace(self, used=counted)._give_answer(answer, name, arguments)
         if name in self.effects:
-            return self._answer_row(Row(name, NOTHING), name, arguments)
+            return self._give_answer({}, name, arguments)
         return self, _not_found_answer(name)
 
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
@@ -140,24 +123,21 @@ class TableWorld:
         failed = as_tree(read(output).value_or({})).get("ok") is False
         return self if failed else self._note_call(name, arguments)
 
-    def _answer_row(self, row: Row, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
-        after = self
-        if row.done:
+    def _give_answer(self, answer: Tree, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
+        after, error = self, as_tree(answer.get("error"))
+        if answer.get("done", not error):
             state = parse(self.state)
-            for pointer, value in row.sets:
-                state = with_value(
-                    state, _fill_pointer(pointer, arguments), _fill_arguments(value, arguments)
-                )
+            for pointer, value in as_tree(answer.get("set")).items():
+                place = _fill_pointer(pointer, arguments)
+                state = with_value(state, place, _fill_arguments(value, arguments))
             after = replace(self._note_call(name, arguments), state=canonical(state))
-        if row.code:
-            return after, failure(name, row.code, row.message)
-        if row.read:
-            found = pointed(parse(after.state), _fill_pointer(row.read, arguments))
-            if found is None:
-                return self, _not_found_answer(name)
-            return after, canonical(found)
-        if row.then is not None:
-            return after, canonical(_fill_arguments(row.then, arguments))
+        if error:
+            return after, failure(name, str(error["code"]), str(error.get("message", "")))
+        if "read" in answer:
+            found = pointed(parse(after.state), _fill_pointer(str(answer["read"]), arguments))
+            return (self, _not_found_answer(name)) if found is None else (after, canonical(found))
+        if "then" in answer:
+            return after, canonical(_fill_arguments(answer["then"], arguments))
         return after, success(name, {"noted": len(after.done)})
 
     def _note_call(self, name: str, arguments: Tree) -> TableWorld:
@@ -229,12 +209,11 @@ def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
     return value
 
 
-def _fill_arguments(value: JsonText, arguments: Tree) -> Json:
-
+def _fill_arguments(value: Json, arguments: Tree) -> Json:
     def put(text: str) -> Json:
         return pointed(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
 
-    return with_texts(parse(value), put)
+    return with_texts(value, put)
 
 
 def _fill_pointer(pointer: str, arguments: Tree) -> str:

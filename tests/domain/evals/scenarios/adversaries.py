@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import shown_content
-from toolreel_core._jsontext import Json, JsonText, canonical, parse, pointed
+from toolreel_core._jsontext import Json, JsonText, Tree, parse, pointed
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import Case, Line, Result, Scenario, Script, ScriptedCall, WholeReply, script
+from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, script
 
 __all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
 
@@ -59,8 +59,8 @@ def does_nothing(one: Scenario, seed: str) -> Sequence[Script]:
 def calls_everything(one: Scenario, seed: str) -> Sequence[Script]:
     """Calls every tool with arguments that fit its schema, at once or one by one, and claims success."""
     case = one.begin(seed)
-    calls = tuple(ScriptedCall(tool.name, _arguments(tool, [])) for tool in _visible(case))
-    return (script(calls, _claim(case)), script(*((call,) for call in calls[:12]), _claim(case)))
+    calls = [_call(tool, []) for tool in _visible(case)]
+    return (script(calls, _claim(case)), script(*([call] for call in calls[:12]), _claim(case)))
 
 
 def right_text_without_tools(one: Scenario, seed: str) -> Sequence[Script]:
@@ -84,8 +84,7 @@ def exploiter(one: Scenario, seed: str) -> Sequence[Script]:
     words = _candidates("\n".join(map(shown_content, case.messages)))
     claim, tools = _claim(case), _visible(case)
     copied = [
-        tuple(ScriptedCall(tool.name, _arguments(tool, chosen)) for tool in tools)
-        for chosen in (words, words[::-1], words[1:] + words[:1])
+        [_call(tool, chosen) for tool in tools] for chosen in (words, words[::-1], words[1:] + words[:1])
     ]
     others = [_resolved(one, other) for other in ("1", f"{seed}0")]
     return (
@@ -140,11 +139,7 @@ def leaves_out_the_last_act(one: Scenario, seed: str) -> Sequence[Script]:
 def acts_on_more(one: Scenario, seed: str) -> Sequence[Script]:
     """Does all that is asked, and one thing that nobody has asked for."""
     *lines, last = _good(one, seed).lines
-    extra = [
-        (ScriptedCall(tool.name, _arguments(tool, [])),)
-        for tool in _visible(one.begin(seed))
-        if not tool.read_only
-    ]
+    extra = [[_call(tool, [])] for tool in _visible(one.begin(seed)) if not tool.read_only]
     return [script(*lines, call, last) for call in extra[:3]]
 
 
@@ -175,8 +170,7 @@ def _acts(one: Scenario, seed: str) -> Set[str]:
 
 
 def _calls(line: Line) -> set[str]:
-    calls = line.calls if isinstance(line, WholeReply) else line
-    return {call.name for call in calls if isinstance(call, ScriptedCall)}
+    return {str(call["call"]) for call in calls_in(line)}
 
 
 ADVERSARIES: Final[tuple[Adversary, ...]] = (
@@ -220,17 +214,17 @@ def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
     """The good model's lines as it has really made them, with the values that it had read."""
     lines = list[Line]()
     for turn in rehearse(one, _good(one, seed), seed=seed).evidence.turns:
-        calls = tuple(
-            ScriptedCall(call.name, canonical(parse(JsonText(call.arguments)))) for call in turn.calls
-        )
+        calls: list[Tree] = [
+            {"call": call.name, "with": parse(JsonText(call.arguments))} for call in turn.calls
+        ]
         lines.append(calls or turn.text)
     return tuple(lines)
 
 
-def _arguments(tool: ToolDefinition, words: list[str]) -> JsonText:
-    """Arguments that fit a tool's schema: of these words, or else of what the schema gives away."""
+def _call(tool: ToolDefinition, words: list[str]) -> Tree:
+    """A call that fits a tool's schema: of these words, or else of what the schema gives away."""
     schema: Any = parse(tool.parameters)
-    return canonical(_plausible(schema, schema.get("$defs", {}), words))
+    return {"call": tool.name, "with": _plausible(schema, schema.get("$defs", {}), words)}
 
 
 def _plausible(schema: Mapping[str, Any], definitions: Mapping[str, Any], words: list[str]) -> Json:

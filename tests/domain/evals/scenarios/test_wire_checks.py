@@ -10,14 +10,13 @@ import pytest
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
 from toolreel.evals import built_in
 from toolreel_core._conversation import AssistantMessage, Message, Transcript
-from toolreel_core._jsontext import NOTHING, Tree, canonical
+from toolreel_core._jsontext import NOTHING, Tree
 from toolreel_core._replies import as_chat
 from toolreel_core._settings import Provider
 from toolreel_core.evals import (
     Evidence,
     Line,
     Sent,
-    WholeReply,
     call,
     came_back,
     script,
@@ -57,9 +56,9 @@ def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
     one = built_in("signed_reasoning")
     lines = one.scripts("1").good.lines
     plain = [
-        replace(line, fields=canonical({"reasoning_content": f"Thought {place}."}), of_calls=NOTHING)
+        {**line, "fields": {"reasoning_content": f"Thought {place}."}, "call_fields": {}}
         for place, line in enumerate(lines)
-        if isinstance(line, WholeReply)
+        if isinstance(line, dict)
     ]
     found = rehearse(one, script(*plain, lines[-1]))
     assert found.verdict.result == "pass"
@@ -108,7 +107,12 @@ def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
     [
         "Two words.",
         call("note", text="é" * 20) + call("note", text="b"),
-        WholeReply(call("note"), "beside", canonical({"reasoning": "why"}), canonical({"signature": "s"})),
+        {
+            "calls": call("note"),
+            "text": "beside",
+            "fields": {"reasoning": "why"},
+            "call_fields": {"signature": "s"},
+        },
     ],
 )
 def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
