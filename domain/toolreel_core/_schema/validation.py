@@ -7,8 +7,7 @@ imported for the first schema or arguments that are not seen to be fine without 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from operator import ge, gt, le, lt
@@ -37,16 +36,13 @@ if TYPE_CHECKING:
 # Common schemas, whose keywords are few: they are seen to be sound, and arguments to fit them, without
 # jsonschema. Only acceptance is decided here: jsonschema decides every rejection, and words it.
 #
-# Not common are choices that are arrays or objects, which jsonschema compares in its own way, references that
-# lead back to themselves, and keywords that are rare or need a check that rejects reliably, as ``not`` does.
+# Not common are references, choices that are arrays or objects, which jsonschema compares in its own way, and
+# keywords that are rare or need a check that rejects reliably, as ``not`` does.
 
 
 MAX_LEVELS: Final = 64
 """Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-_DEFS: Final = "#/$defs/"
-_PART: Final = lazy_pattern(r"#/\$defs/[\w.-]+", re.ASCII)
-"""A reference without ``~`` or ``%``, so that there is nothing to decode in it."""
 _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
     "boolean": (bool,),
@@ -57,190 +53,156 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
 }
 _SCALARS: Final = frozenset({bool, float, int, str, type(None)})
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "minimum": ge,
+    "maximum": le,
+    "exclusiveMinimum": gt,
+    "exclusiveMaximum": lt,
+    "minLength": ge,
+    "maxLength": le,
+    "minItems": ge,
+    "maxItems": le,
+}
+
+_Check: TypeAlias = Callable[[Any], bool]
+"""Whether a value fits."""
 
 
-_Tree: TypeAlias = Any
-"""JSON whose kind the caller knows."""
-_Holds: TypeAlias = Callable[[Any, Any], bool]
-"""A comparison."""
+@lru_cache(maxsize=1024)
+def common_check(schema: JsonText) -> _Check | None:
+    """The check of values by a schema that is sound and only has common keywords; else jsonschema decides.
+
+    >>> fits = common_check(canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+    >>> fits({"n": 1}), fits({"n": "1"}), fits({})
+    (True, False, False)
+    """
+    tree = None if deeper(schema, MAX_LEVELS) else parse(schema)
+    return _schema_check(tree) if isinstance(tree, dict) else None
 
 
-def _is(kind: type) -> Callable[[_Tree], bool]:
-    return lambda rule: isinstance(rule, kind)
+def _schema_check(schema: Json) -> _Check | None:
+    if isinstance(schema, bool):
+        return lambda _: schema
+    if not isinstance(schema, dict):
+        return None
+    checks: list[_Check] = []
+    for keyword, rule in schema.items():
+        check = _rule_check(keyword, rule) or _check_of_parts(keyword, rule, schema)
+        if check is None:
+            return None
+        checks += [] if check is _fits_always else [check]
+
+    def fits(value: Json) -> bool:
+        for check in checks:  # noqa: SIM110 - a generator would cost as many calls again
+            if not check(value):
+                return False
+        return True
+
+    return fits
 
 
-def _accepts(_rule: Json, _value: Json) -> bool:
+def _fits_always(_value: Json) -> bool:
     return True
 
 
-def _are_names(names: _Tree) -> bool:
+def _rule_check(keyword: str, rule: Any) -> _Check | None:  # noqa: ANN401 - JSON of any kind
+    """The check of a keyword that holds no schema."""
+    sound = False
+    check: _Check = _fits_always
+    match keyword:
+        case "$comment" | "description" | "format" | "title":
+            sound = isinstance(rule, str)
+        case "default":
+            sound = True
+        case "$schema":
+            sound = rule == _DRAFT
+        case "type":
+            kinds = [rule] if isinstance(rule, str) else rule
+            sound = _are_names(kinds) and bool(kinds) and _CLASSES.keys() >= {*kinds}
+            check = partial(_has_type, kinds)
+        case "enum":
+            sound = isinstance(rule, list) and _SCALARS.issuperset(map(type, rule))
+            check = partial(_is_among, rule)
+        case "const":
+            sound, check = type(rule) in _SCALARS, partial(_is_among, [rule])
+        case "pattern":
+            sound = isinstance(rule, str) and _is_pattern(rule)
+            check = lambda value: not isinstance(value, str) or bool(python_pattern(rule).search(value))  # noqa: E731
+        case "required":
+            sound = _are_names(rule)
+            check = lambda value: not isinstance(value, dict) or value.keys() >= {*rule}  # noqa: E731
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
+            sound, holds = _is_number(rule), _COMPARISONS[keyword]
+            check = lambda value: not _is_number(value) or holds(value, rule)  # noqa: E731
+        case "minLength" | "maxLength" | "minItems" | "maxItems":
+            sound, holds = type(rule) is int and rule >= 0, _COMPARISONS[keyword]
+            kind = str if keyword.endswith("Length") else list
+            check = lambda value: not isinstance(value, kind) or holds(len(value), rule)  # noqa: E731
+        case _:
+            pass
+    return check if sound else None
+
+
+def _check_of_parts(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401
+    """The check of a keyword that holds schemas."""
+    match keyword:
+        case "items" | "additionalProperties":
+            parts: list[Json] = [rule]
+        case "properties" if isinstance(rule, dict):
+            parts = [*rule.values()]
+        case "allOf" | "anyOf" if isinstance(rule, list) and rule:
+            parts = rule
+        case _:
+            return None
+    checks = [check for part in parts if (check := _schema_check(part))]
+    if len(checks) < len(parts):
+        return None
+    named = as_tree(schema.get("properties"))
+    by_name = dict(zip(named, checks, strict=False))
+    match keyword:
+        case "items":
+            return lambda value: not isinstance(value, list) or all(map(checks[0], value))
+        case "properties":
+            return lambda value: (
+                not isinstance(value, dict)
+                or all(by_name[name](each) for name, each in value.items() if name in by_name)
+            )
+        case "additionalProperties":
+            return lambda value: (
+                not isinstance(value, dict)
+                or all(checks[0](each) for name, each in value.items() if name not in named)
+            )
+        case "allOf":
+            return lambda value: all(check(value) for check in checks)
+        case _:
+            return lambda value: any(check(value) for check in checks)
+
+
+def _are_names(names: Any) -> bool:  # noqa: ANN401
     named = isinstance(names, list) and all(type(name) is str for name in names)
     return named and len({*names}) == len(names)
 
 
-def _are_types(kinds: _Tree) -> bool:
-    names = [kinds] if isinstance(kinds, str) else kinds
-    return _are_names(names) and bool(names) and _CLASSES.keys() >= {*names}
+def _has_type(kinds: Sequence[str], value: Json) -> bool:
+    # 3.0 is an integer to JSON Schema; True, an int to Python, is none.
+    whole = "integer" in kinds and type(value) is float and value.is_integer()
+    return whole or any(type(value) in _CLASSES[kind] for kind in kinds)
 
 
-def _has_type(kinds: _Tree, value: Json) -> bool:
-    for kind in (kinds,) if isinstance(kinds, str) else kinds:
-        # 3.0 is an integer to JSON Schema; True, an int to Python, is none.
-        whole = kind == "integer" and type(value) is float and value.is_integer()
-        if type(value) in _CLASSES[kind] or whole:
-            return True
-    return False
-
-
-def _is_among(choices: _Tree, value: Json) -> bool:
+def _is_among(choices: Sequence[Json], value: Json) -> bool:
     boolean = type(value) is bool  # to Python, True is 1
     return any(choice == value and (type(choice) is bool) is boolean for choice in choices)
 
 
-def _is_pattern(pattern: _Tree) -> bool:
+def _is_pattern(pattern: str) -> bool:
     try:
-        return isinstance(pattern, str) and bool(python_pattern(pattern))
+        return bool(python_pattern(pattern))
     except ConfigError:
         return False
 
 
-def _is_number(value: _Tree) -> bool:
+def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _has_size(kind: type[Sized], holds: _Holds, bound: _Tree, value: _Tree) -> bool:
-    return not isinstance(value, kind) or holds(len(value), bound)
-
-
-def _is_within(holds: _Holds, bound: _Tree, value: _Tree) -> bool:
-    return not _is_number(value) or holds(value, bound)
-
-
-_KEYWORDS: Final[Mapping[str, tuple[Callable[[_Tree], bool], Callable[[_Tree, _Tree], bool]]]] = {
-    **dict.fromkeys(
-        ("$comment", "contentEncoding", "contentMediaType", "description", "format", "title"),
-        (_is(str), _accepts),
-    ),
-    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), (_is(bool), _accepts)),
-    "default": (_is(object), _accepts),
-    "$defs": (lambda _: False, _accepts),  # at the root alone, where it is looked at apart
-    "examples": (_is(list), _accepts),
-    "$schema": (lambda draft: draft == _DRAFT, _accepts),
-    "type": (_are_types, _has_type),
-    "enum": (
-        lambda choices: isinstance(choices, list) and _SCALARS.issuperset(map(type, choices)),
-        _is_among,
-    ),
-    "const": (lambda only: type(only) in _SCALARS, lambda only, value: _is_among((only,), value)),
-    "pattern": (
-        _is_pattern,
-        lambda rule, value: not isinstance(value, str) or bool(python_pattern(rule).search(value)),
-    ),
-    "required": (_are_names, lambda names, value: not isinstance(value, dict) or value.keys() >= {*names}),
-    **{
-        f"{bound}{what}": (lambda rule: type(rule) is int and rule >= 0, partial(_has_size, kind, holds))
-        for what, kind in (("Length", str), ("Items", list), ("Properties", dict))
-        for bound, holds in (("min", ge), ("max", le))
-    },
-    "minimum": (_is_number, partial(_is_within, ge)),
-    "maximum": (_is_number, partial(_is_within, le)),
-    "exclusiveMinimum": (_is_number, partial(_is_within, gt)),
-    "exclusiveMaximum": (_is_number, partial(_is_within, lt)),
-}
-"""Keywords that hold no schema: whether their value is sound, and whether arguments fit it."""
-
-
-@lru_cache(maxsize=1024)
-def common_schema(schema: JsonText) -> Tree | None:
-    """The schema, parsed, if it is sound and only has common keywords; else jsonschema must decide."""
-    tree = None if deeper(schema, MAX_LEVELS) else parse(schema)
-    if not isinstance(tree, dict) or not isinstance(parts := tree.get("$defs", {}), dict):
-        return None
-    root = {keyword: tree[keyword] for keyword in tree if keyword != "$defs"}
-    known = dict[str, bool]()
-    # Also parts that nothing refers to, since they have to be sound.
-    common = _is_common(root, parts, known, 0) and all(
-        _is_common(part, parts, known, 1) for part in parts.values()
-    )
-    return tree if common else None
-
-
-def _is_common(schema: Json, parts: Tree, known: dict[str, bool], level: int) -> bool:
-    """Whether a schema at a level, references counted as if their target stood there, is common.
-
-    :param known: the parts that have been looked at; one that is being looked at is not common, since it
-        refers to itself
-    """
-    if isinstance(schema, bool):
-        return True
-    if not isinstance(schema, dict) or level > MAX_LEVELS:
-        return False
-    for keyword, rule in schema.items():
-        match keyword:
-            case "$ref":
-                name = rule.removeprefix(_DEFS) if isinstance(rule, str) and _PART.fullmatch(rule) else None
-                if name is None or name not in parts:
-                    return False
-                if name not in known:
-                    known[name] = False
-                    known[name] = _is_common(parts[name], parts, known, level + 1)
-                sound, inner = known[name], list[Json]()
-            case "items" | "additionalProperties":
-                sound, inner = True, [rule]
-            case "properties":
-                sound, inner = isinstance(rule, dict), [*as_tree(rule).values()]
-            case "allOf" | "anyOf":
-                sound, inner = isinstance(rule, list) and bool(rule), [*items_of(schema, keyword)]
-            case _:
-                sound, inner = keyword in _KEYWORDS and _KEYWORDS[keyword][0](rule), []
-        if not sound or not all(_is_common(part, parts, known, level + 1) for part in inner):
-            return False
-    return True
-
-
-def fits_common(schema: JsonText, value: Json) -> bool:
-    """Whether a schema is common, and a value fits it; if not, jsonschema decides.
-
-    >>> schema = canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]})
-    >>> fits_common(schema, {"n": 1}), fits_common(schema, {"n": "1"}), fits_common(schema, {})
-    (True, False, False)
-    """
-    tree = common_schema(schema)
-    try:
-        return tree is not None and _fits(tree, value, as_tree(tree.get("$defs")))
-    except RecursionError:
-        return False
-
-
-def _fits(schema: _Tree, value: _Tree, parts: Tree) -> bool:
-    if schema is True or schema is False:
-        return schema
-    for keyword, rule in schema.items():
-        inner: list[tuple[_Tree, _Tree]] = []
-        fits = True
-        match keyword:
-            case "$ref":
-                inner = [(parts[rule.removeprefix(_DEFS)], value)]
-            case "items":
-                inner = [(rule, item) for item in value] if isinstance(value, list) else []
-            case "properties":
-                members = value if isinstance(value, dict) else {}
-                inner = [(rule[name], each) for name, each in members.items() if name in rule]
-            case "additionalProperties":
-                named, members = schema.get("properties", {}), value if isinstance(value, dict) else {}
-                inner = [(rule, each) for name, each in members.items() if name not in named]
-            case "allOf":
-                inner = [(part, value) for part in rule]
-            case "anyOf":
-                fits = any(_fits(part, value, parts) for part in rule)
-            case _:
-                fits = _KEYWORDS[keyword][1](rule, value)
-        if not fits:
-            return False
-        for part, each in inner:
-            if not _fits(part, each, parts):
-                return False
-    return True
 
 
 AT_MOST: Final = 3
@@ -267,7 +229,7 @@ def check_schema(schema: JsonText) -> None:
     :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, or refers to another
         document, to a place that does not exist, or to itself without end
     """
-    if common_schema(schema) is None:
+    if common_check(schema) is None:
         _validator(schema)
 
 
@@ -351,7 +313,8 @@ def _declared_parameters(schema: JsonText) -> frozenset[str]:
 
 def _errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
     """What jsonschema finds wrong with a value; ``None`` if it can't tell."""
-    if fits_common(schema, value):
+    fits = common_check(schema)
+    if fits and fits(value):
         return []
     try:
         return list(_validator(schema).iter_errors(value))
@@ -369,7 +332,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
     tree = cast("Tree", with_python_patterns(tree))
-    if common_schema(schema) is None:
+    if common_check(schema) is None:
         try:
             Draft202012Validator.check_schema(tree)
         except SchemaError as error:
