@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, get_args
 
@@ -97,22 +98,25 @@ def _first_line(kind: type) -> str:
 def _faults() -> Iterator[tuple[str, str]]:
     """Each code of the loop, with the docstrings of the functions that make a fault of it."""
     meanings: dict[str, list[str]] = {code: [] for code in get_args(faults.FaultCode)}
-    for function in ast.parse(inspect.getsource(faults)).body:
-        match function:
-            case ast.FunctionDef():
-                docstring = (ast.get_docstring(function) or "").partition("\n")[0]
-                codes = {
-                    node.args[0].value
-                    for node in ast.walk(function)
-                    if isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Name)
-                    and node.func.id == "Fault"
-                    and isinstance(node.args[0], ast.Constant)
-                }
-                for code in codes:
-                    meanings[str(code)].append(docstring)
-            case _:
+    body = ast.parse(inspect.getsource(faults)).body
+    for statement, following in pairwise(body):
+        match statement, following:
+            case ast.FunctionDef(), _:
+                docstring = (ast.get_docstring(statement) or "").partition("\n")[0]
+            case ast.AnnAssign(), ast.Expr(value=ast.Constant(value=str(docstring))):
                 pass
+            case _:
+                continue
+        codes = {
+            node.args[0].value
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in {"Fault", "_fault"}
+            and isinstance(node.args[0], ast.Constant)
+        }
+        for code in codes:
+            meanings[str(code)].append(docstring)
     return ((code, " Or: ".join(lines)) for code, lines in meanings.items())
 
 

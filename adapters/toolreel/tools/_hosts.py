@@ -107,7 +107,7 @@ class Router(_Routes[ToolHost]):
     """A tool host that passes each call to the host with the longest matching prefix.
 
     ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; combine the surfaces of
-    the hosts with :func:`toolreel_core._tools.surface.compose`.
+    the hosts with :func:`toolreel_core._tools.tool_surface.compose`.
 
     :raises ConfigError: if a prefix contains ``*``
     """

@@ -32,21 +32,18 @@ from toolreel_core._tools.results import (
     tool_not_found,
     tool_not_implemented,
 )
-from toolreel_core._tools.surface import (
+from toolreel_core._tools.tool_surface import (
+    SchemaLike,
     SourceShare,
+    ToolDefinition,
+    ToolFlags,
     ToolSource,
     ToolSurface,
+    check_name,
     check_surface,
     compose,
     largest,
     masked,
-    shares,
-)
-from toolreel_core._tools.tool_definition import (
-    SchemaLike,
-    ToolDefinition,
-    ToolFlags,
-    check_name,
     matches,
     opened,
     outward_name,
@@ -54,6 +51,7 @@ from toolreel_core._tools.tool_definition import (
     schema_text,
     schema_tree,
     sendable,
+    shares,
     shown,
     with_digest,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._schema import Violation
-from toolreel_core._tools.tool_definition import shown
+from toolreel_core._tools.tool_surface import shown
 
 # Faults: what can be wrong with a tool call or its result, as errors for the model to read.
 #
@@ -79,49 +79,6 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
     return Fault("TOOL_NOT_ALLOWED", f"{shown(name)} was not run: it is not allowed here. {rest}")
 
 
-def tool_changed(name: str) -> Fault:
-    """The tool's definition at its source differs from the one that was accepted."""
-    return Fault(
-        "TOOL_NOT_ALLOWED",
-        f"{name} was not run: its definition is no longer the one that was accepted. "
-        "Do not call it again: use another tool, or answer in text.",
-    )
-
-
-def tool_not_allowed_as_text(name: str) -> Fault:
-    """The call was read from text, and such calls may only run what changes nothing."""
-    return Fault(
-        "TOOL_NOT_ALLOWED",
-        f"{name} was not run: the call was written as text, and a call in text may only use read-only tools. "
-        "If you mean it, make a tool call of it; otherwise go on without it.",
-    )
-
-
-def tool_not_implemented(name: str) -> Fault:
-    """The tool may be called, but no host implements it."""
-    return Fault(
-        "TOOL_NOT_IMPLEMENTED",
-        f"{name} was not run: nothing here can run it. "
-        "Do not call it again: use another tool, or answer in text.",
-    )
-
-
-def arguments_not_json(name: str, why: str) -> Fault:
-    """The arguments cannot be parsed."""
-    return Fault(
-        "ARGUMENTS_JSON_PARSE_ERROR",
-        f"The arguments of {name} are not valid JSON: {why}. Call {name} again with one JSON object.",
-    )
-
-
-def arguments_not_object(name: str, why: str) -> Fault:
-    """The arguments are JSON, but a list or a scalar."""
-    return Fault(
-        "ARGUMENTS_NOT_OBJECT",
-        f"The arguments of {name} must be a JSON object, got {why}. Call {name} again with an object.",
-    )
-
-
 def arguments_truncated(name: str, cap: int | None = None) -> Fault:
     """The reply was cut at the token limit, so nothing in it can be trusted to be whole."""
     limit = "the output token limit" if cap is None else f"the limit of {cap} output tokens"
@@ -132,73 +89,12 @@ def arguments_truncated(name: str, cap: int | None = None) -> Fault:
     )
 
 
-def arguments_too_large(name: str, size: int, limit: int) -> Fault:
-    """The arguments are over the byte limit."""
-    return Fault(
-        "ARGUMENTS_TOO_LARGE",
-        f"The arguments of {name} have {size} bytes; the limit is {limit}. "
-        f"Call {name} again with at most {limit} bytes.",
-        canonical({"bytes": size, "limit": limit}),
-    )
-
-
-def arguments_too_deep(name: str, limit: int) -> Fault:
-    """The arguments nest too deeply."""
-    return Fault(
-        "ARGUMENTS_TOO_DEEP",
-        f"The arguments of {name} nest deeper than {limit} levels. Call {name} again with flatter arguments.",
-        canonical({"limit": limit}),
-    )
-
-
 def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Fault:
     """The arguments do not fit the tool's schema; the message names each expected and actual value."""
     return Fault(
         "ARGUMENTS_SCHEMA_ERROR",
-        f"{'; '.join(str(violation) for violation in violations)}. "
-        f"Call {name} again with the corrected arguments.",
+        f"{'; '.join(map(str, violations))}. Call {name} again with the corrected arguments.",
     )
-
-
-def arguments_in_envelope(name: str, found: str) -> Fault:
-    """The arguments look like a whole call, and the schema allows both readings."""
-    return Fault(
-        "ARGUMENTS_SCHEMA_ERROR",
-        f"The arguments of {name} are {found}. It is not certain what was meant, so {name} was not run. "
-        f"Call {name} again with the parameters themselves, in nothing else.",
-    )
-
-
-def output_too_large(name: str, size: int, limit: int) -> Fault:
-    """The tool returned more than the model may see."""
-    return Fault(
-        "TOOL_OUTPUT_TOO_LARGE",
-        f"The output of {name} has {size} bytes; the limit is {limit}. Ask {name} for less.",
-        canonical({"bytes": size, "limit": limit}),
-    )
-
-
-def parts_too_large(name: str, size: int, limit: int) -> Fault:
-    """The tool returned more images, audio or files than the model may get."""
-    return Fault(
-        "TOOL_OUTPUT_TOO_LARGE",
-        f"{name} ran, but the images, audio and files in its result have {size} bytes; the limit is {limit}. "
-        f"Ask {name} for smaller ones or fewer.",
-        canonical({"bytes": size, "limit": limit}),
-    )
-
-
-def output_not_json(name: str, why: str) -> Fault:
-    """The tool's host returned something that is not JSON."""
-    return Fault(
-        "TOOL_OUTPUT_NOT_JSON",
-        f"{name} ran, but its output cannot be shown: {why}. Go on without it.",
-    )
-
-
-def result_unknown(name: str) -> Fault:
-    """The history has a call without a result."""
-    return Fault("TOOL_CANCELLED", f"What came of this call of {name} is not known. It may have had effects.")
 
 
 def call_denied(name: str, reason: str) -> Fault:
@@ -207,28 +103,102 @@ def call_denied(name: str, reason: str) -> Fault:
     return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
 
 
-def call_abandoned(name: str) -> Fault:
-    """The run ended before the call's turn came."""
-    return Fault("TOOL_CANCELLED", f"The run ended before {shown(name)} was started. Nothing was done.")
+def _fault(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Fault]:
+    """A fault that is made of the tool's name, ``{0}``, and of what else its sentences have.
+
+    :param figures: the keys under which its data has the further values
+    """
+
+    def of(name: str, *values: str | int) -> Fault:
+        data = canonical(dict(zip(figures, values, strict=True))) if figures else _NOTHING
+        return Fault(code, sentences.format(shown(name), *values), data)
+
+    return of
 
 
-def call_cancelled(name: str) -> Fault:
-    """The run was cancelled while the call was under way."""
-    return Fault("TOOL_CANCELLED", f"The run was cancelled before {name} returned. It may have had effects.")
-
-
-def output_not_alone(name: str) -> Fault:
-    """The final answer came in one reply with calls of tools, so the model had not seen their results."""
-    return Fault(
-        "OUTPUT_TOO_EARLY",
-        f"{name} was not taken: it came with calls of other tools, whose results you had not seen. "
-        f"Call {name} alone once you have them.",
-    )
-
-
-def output_too_early(name: str, why: str) -> Fault:
-    """The final answer came before a tool was called that the run requires."""
-    return Fault("OUTPUT_TOO_EARLY", f"{why} Then call {name}.")
+tool_changed: Final = _fault(
+    "TOOL_NOT_ALLOWED",
+    "{0} was not run: its definition is no longer the one that was accepted. "
+    "Do not call it again: use another tool, or answer in text.",
+)
+"""The tool's definition at its source differs from the one that was accepted."""
+tool_not_allowed_as_text: Final = _fault(
+    "TOOL_NOT_ALLOWED",
+    "{0} was not run: the call was written as text, and a call in text may only use read-only tools. "
+    "If you mean it, make a tool call of it; otherwise go on without it.",
+)
+"""The call was read from text, and such calls may only run what changes nothing."""
+tool_not_implemented: Final = _fault(
+    "TOOL_NOT_IMPLEMENTED",
+    "{0} was not run: nothing here can run it. Do not call it again: use another tool, or answer in text.",
+)
+"""The tool may be called, but no host implements it."""
+arguments_not_json: Final = _fault(
+    "ARGUMENTS_JSON_PARSE_ERROR",
+    "The arguments of {0} are not valid JSON: {1}. Call {0} again with one JSON object.",
+)
+"""The arguments cannot be parsed."""
+arguments_not_object: Final = _fault(
+    "ARGUMENTS_NOT_OBJECT",
+    "The arguments of {0} must be a JSON object, got {1}. Call {0} again with an object.",
+)
+"""The arguments are JSON, but a list or a scalar."""
+arguments_too_large: Final = _fault(
+    "ARGUMENTS_TOO_LARGE",
+    "The arguments of {0} have {1} bytes; the limit is {2}. Call {0} again with at most {2} bytes.",
+    "bytes",
+    "limit",
+)
+"""The arguments are over the byte limit."""
+arguments_too_deep: Final = _fault(
+    "ARGUMENTS_TOO_DEEP",
+    "The arguments of {0} nest deeper than {1} levels. Call {0} again with flatter arguments.",
+    "limit",
+)
+"""The arguments nest too deeply."""
+arguments_in_envelope: Final = _fault(
+    "ARGUMENTS_SCHEMA_ERROR",
+    "The arguments of {0} are {1}. It is not certain what was meant, so {0} was not run. "
+    "Call {0} again with the parameters themselves, in nothing else.",
+)
+"""The arguments look like a whole call, and the schema allows both readings."""
+output_too_large: Final = _fault(
+    "TOOL_OUTPUT_TOO_LARGE",
+    "The output of {0} has {1} bytes; the limit is {2}. Ask {0} for less.",
+    "bytes",
+    "limit",
+)
+"""The tool returned more than the model may see."""
+parts_too_large: Final = _fault(
+    "TOOL_OUTPUT_TOO_LARGE",
+    "{0} ran, but the images, audio and files in its result have {1} bytes; the limit is {2}. "
+    "Ask {0} for smaller ones or fewer.",
+    "bytes",
+    "limit",
+)
+"""The tool returned more images, audio or files than the model may get."""
+output_not_json: Final = _fault(
+    "TOOL_OUTPUT_NOT_JSON", "{0} ran, but its output cannot be shown: {1}. Go on without it."
+)
+"""The tool's host returned something that is not JSON."""
+result_unknown: Final = _fault(
+    "TOOL_CANCELLED", "What came of this call of {0} is not known. It may have had effects."
+)
+"""The history has a call without a result."""
+call_abandoned: Final = _fault("TOOL_CANCELLED", "The run ended before {0} was started. Nothing was done.")
+"""The run ended before the call's turn came."""
+call_cancelled: Final = _fault(
+    "TOOL_CANCELLED", "The run was cancelled before {0} returned. It may have had effects."
+)
+"""The run was cancelled while the call was under way."""
+output_not_alone: Final = _fault(
+    "OUTPUT_TOO_EARLY",
+    "{0} was not taken: it came with calls of other tools, whose results you had not seen. "
+    "Call {0} alone once you have them.",
+)
+"""The final answer came in one reply with calls of tools, so the model had not seen their results."""
+output_too_early: Final = _fault("OUTPUT_TOO_EARLY", "{1} Then call {0}.")
+"""The final answer came before a tool was called that the run requires."""
 
 
 # The envelope: the format in which tool results are returned to the model, unless plain ones are wanted.
