@@ -1,7 +1,7 @@
 """The conversation: stored messages, and their projection for a provider.
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
-``valid_history`` repairs, ``history_policies`` shorten, ``provider_quirks`` gives each message the form that
+``valid_history`` repairs, ``history_policies`` shorten, ``provider_forms`` gives each message the form that
 its provider takes. ``transcript`` holds the encoded messages too, so that each is encoded once.
 """
 
@@ -79,8 +79,16 @@ if TYPE_CHECKING:
         messages_to,
         user_message,
     )
-    from toolreel_core._conversation.other_forms import MESSAGES_ITEMS, Items, messages_text, responses_texts
-    from toolreel_core._conversation.provider_quirks import REASONING, Form, Written, written
+    from toolreel_core._conversation.provider_forms import (
+        MESSAGES_ITEMS,
+        REASONING,
+        Form,
+        Items,
+        Written,
+        messages_text,
+        responses_texts,
+        written,
+    )
     from toolreel_core._conversation.transcript import (
         BLOCK,
         HANDFUL,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from toolreel_core._config_checks import unknown_name
@@ -127,19 +126,15 @@ def passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
         if role == "tool":
             name = names.get(_content_text(tree.get("tool_call_id")), "a call")
             found.append(Passage(f"Result of {name}:", text))
+        elif text.startswith(_HEAD):
+            found.append(Passage("Earlier summary:", text.removeprefix(_HEAD)))
         elif text:
-            found.append(_passage_of(role, text))
+            found.append(Passage("Assistant:" if role == "assistant" else "User:", text))
         for call in map(as_tree, items_of(tree, "tool_calls")):
             function = tree_at(call, "function")
             names[_content_text(call.get("id"))] = name = _content_text(function.get("name"))
             found.append(Passage(f"Assistant calls {name}:", _content_text(function.get("arguments"))))
     return tuple(found)
-
-
-def _passage_of(role: Json, text: str) -> Passage:
-    if text.startswith(_HEAD):
-        return Passage("Earlier summary:", text.removeprefix(_HEAD))
-    return Passage("Assistant:" if role == "assistant" else "User:", text)
 
 
 def _content_text(content: Json) -> str:
@@ -217,23 +212,21 @@ def reduced(
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The history after these policies, one after the other, until the excess is gone.
 
-    No message is measured twice, whatever the number of policies.
-
     :param excess: the tokens that are too many
     :return: the messages that go out, and the names of the policies that changed something
     :raises ConfigError: if there is no policy of one of the names
     """
     policies = [(name, history_policy(name)) for name in names]
-    measured, kept, applied = cache(cost), turns(messages), list[str]()
-    allowed = _total_cost(kept, measured) - excess
+    kept, applied = turns(messages), list[str]()
+    allowed = _total_cost(kept, cost) - excess
     for name, policy in policies:
-        remaining = _total_cost(kept, measured) - allowed
+        remaining = _total_cost(kept, cost) - allowed
         if remaining <= 0:
             break
-        before, kept = kept, policy(kept, remaining, measured)
+        before, kept = kept, policy(kept, remaining, cost)
         if kept != before:
             applied.append(name)
-    return tuple(message for turn in kept for message in turn.messages), tuple(applied)
+    return _messages_of(kept), tuple(applied)
 
 
 def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
@@ -298,26 +291,22 @@ def history_policy(name: str) -> HistoryPolicy:
     return HISTORY_POLICIES[name]
 
 
-class Parted(NamedTuple):
-    """A history, parted into what a summary may stand for and what stays as it is."""
+def parted(
+    messages: Iterable[Message], excess: int, cost: Cost
+) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
+    """The history, parted into what a summary may stand for and what stays before and behind it.
 
-    before: tuple[Turn, ...]
-    """What stays, up to the first of the old turns."""
-    old: tuple[Turn, ...]
-    """The old turns, with the earlier summary, if there is one."""
-    after: tuple[Turn, ...]
-    """The rest of what stays."""
-
-
-def parted(history: tuple[Turn, ...], excess: int, cost: Cost) -> Parted:
-    """The history, parted at what :func:`keep_newest_turns` would drop, and the earlier summary."""
-    loose = tuple(turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in history)
-    dropped = _oldest_turns(loose, excess, cost)
+    The summary stands for what :func:`keep_newest_turns` would drop, and for the earlier summary.
+    """
+    history = tuple(
+        turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in turns(messages)
+    )
+    dropped = _oldest_turns(history, excess, cost)
     first = min(dropped, default=len(history))
-    return Parted(
-        history[:first],
-        tuple(turn for at, turn in enumerate(history) if at in dropped),
-        tuple(turn for at, turn in enumerate(history) if at > first and at not in dropped),
+    return (
+        _messages_of(history[:first]),
+        _messages_of(turn for at, turn in enumerate(history) if at in dropped),
+        _messages_of(turn for at, turn in enumerate(history) if at > first and at not in dropped),
     )
 
 
@@ -345,8 +334,12 @@ def _newest_turn(history: tuple[Turn, ...]) -> int:
     return max(len(history) - 1, 0)
 
 
+def _messages_of(history: Iterable[Turn]) -> tuple[Message, ...]:
+    return tuple(message for turn in history for message in turn.messages)
+
+
 def _total_cost(history: tuple[Turn, ...], cost: Cost) -> int:
-    return sum(cost(message) for turn in history for message in turn.messages)
+    return sum(map(cost, _messages_of(history)))
 
 
 def _has_calls(turn: Turn) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.content_parts import Part, Text, media_among, part_in, text_of
+from toolreel_core._conversation.content_parts import Part, Text, media_among, part_in, text_of, wire_part
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -193,10 +193,6 @@ def _provider_fields(further: Mapping[str, Any], place: str) -> JsonText:
 # Conversations as lists of dicts in OpenAI's form, both ways, so that nothing is lost without a word.
 
 
-_PARTS: Final = {"text": "text", "image_url": "image_url", "input_audio": "input_audio", "file": "file"}
-"""The key of a part that has its content, by its type."""
-
-
 def messages_to(messages: Iterable[Message]) -> list[dict[str, Json]]:
     """Messages as dicts in OpenAI's form, as requests send them.
 
@@ -224,43 +220,31 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     """
     if isinstance(dicts, Mapping) or not isinstance(dicts, Iterable):
         raise ConfigError(f"messages: expected a list of dicts, got {type(dicts).__name__}")
-    return tuple([_check_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
+    return tuple([_read_whole_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
 
 
-def _check_message(tree: object, place: str) -> Message:
+def _read_whole_message(tree: object, place: str) -> Message:
     if not isinstance(tree, Mapping):
         expected = 'a dict such as {"role": "user", "content": "Hello."}'
         raise ConfigError(f"{place}: expected {expected}, got {type(tree).__name__}")
     message = message_in(tree, place)
-    # message_in has checked all that it reads; here is what it would leave out.
-    for number, part in _numbered(tree.get("content")):
-        _check_part(part, f"{place}.content[{number}]")
-    for number, call in _numbered(tree.get("tool_calls")):
-        _check_call(call, f"{place}.tool_calls[{number}]")
+    sent, content = {**wire_tree(message)}, tree.get("content")
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        # One by one, since several texts are sent as one.
+        sent["content"] = [*map(wire_part, _read_parts(content, place))]
+    _check_sent(tree, sent, place)
     return message
 
 
-def _numbered(given: Any) -> Iterable[tuple[int, Any]]:  # noqa: ANN401 - JSON of any kind
-    return enumerate(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
-
-
-def _check_part(part: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind
-    if not isinstance(part, Mapping):
-        return
-    kind = str(part.get("type") or "text")
-    held = _PARTS.get(kind, kind)
-    _check_keys(part, {"type", held}, place)
-    if held == "input_audio":
-        _check_keys(part[held], {"data", "format"}, f"{place}.{held}")
-
-
-def _check_call(call: Mapping[str, Any], place: str) -> None:
-    if call.get("type") not in {None, "function"}:
-        raise ConfigError(f"{place}.type: expected 'function', got {call['type']!r}; leave the call out")
-    _check_keys(call["function"], {"name", "arguments"}, f"{place}.function")
-
-
-def _check_keys(tree: Mapping[str, Any], known: set[str], place: str) -> None:
-    for key, value in tree.items():
-        if key not in known and value not in (None, [], {}, ""):
-            raise ConfigError(f"{place}.{key}: it would be lost, since no request sends it; leave it out")
+def _check_sent(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind
+    """Refuse what a dict has and no request would send."""
+    if isinstance(given, Mapping) and isinstance(sent, Mapping):
+        for key, value in given.items():
+            if value in (None, [], {}, ""):
+                continue
+            if key not in sent or (key == "type" and value != sent[key]):
+                raise ConfigError(f"{place}.{key}: it would be lost, since no request sends it; leave it out")
+            _check_sent(value, sent[key], f"{place}.{key}")
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        for number, (item, one) in enumerate(zip(given, sent, strict=True)):
+            _check_sent(item, one, f"{place}[{number}]")

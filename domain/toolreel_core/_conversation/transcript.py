@@ -26,7 +26,7 @@ from toolreel_core._conversation.message import (
     parts_of,
     wire,
 )
-from toolreel_core._conversation.provider_quirks import Form, written
+from toolreel_core._conversation.provider_forms import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, is_late, turn_begins
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
 from toolreel_core._settings import Estimator, estimator
@@ -184,7 +184,7 @@ class StoredMessages(Sequence[Message]):
 
 
 @dataclass(frozen=True, slots=True)
-class Quotable(Sequence[str]):
+class Quotable:
     """The texts of a history that a model may quote: those of users and tools."""
 
     history: StoredMessages
@@ -193,21 +193,11 @@ class Quotable(Sequence[str]):
 
     def among(self, *words: str) -> Iterator[str]:
         """A subset of the texts, including all that contain one of the words."""
-        sent = self.sent.mentioning(*words) if self.sent is not None else ()
+        sent = () if self.sent is None else self.sent.mentioning(*words)
         return _quotable_texts(chain(self.history.mentioning(*words), sent))
 
     def __iter__(self) -> Iterator[str]:
         return _quotable_texts(chain(self.history, self.sent or ()))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        return tuple(iter(self))[index]
 
 
 def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:

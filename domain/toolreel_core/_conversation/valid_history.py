@@ -19,12 +19,13 @@ from typing import Final, NamedTuple, assert_never, cast
 from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation.content_parts import (
+    FROM_TOOLS,
     Image,
     Part,
+    Text,
     fitted,
     from_result,
     is_taken,
-    moved,
     text_of,
 )
 from toolreel_core._conversation.message import (
@@ -167,7 +168,7 @@ class Projection:
         """The message of the user with what results may not have; none if there is nothing."""
         if not self.moved:
             return ()
-        parts, settings = fitted(moved(self.moved), self.provider)
+        parts, settings = fitted((Text(FROM_TOOLS), *self.moved), self.provider)
         message = Outgoing(UserMessage(text_of(parts), parts), ("images_in_tool_results", *settings))
         return (*self._bridge(after_result=True), message)
 

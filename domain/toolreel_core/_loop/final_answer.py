@@ -10,9 +10,8 @@ from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessa
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop.finish import exhausted_limit, noting, outcome_of, settle, with_answer
-from toolreel_core._loop.next_request import end_exchange, send_next_request, tools_sent
-from toolreel_core._loop.tool_calls import unread_arguments_fault
-from toolreel_core._loop.weak_models import restatement
+from toolreel_core._loop.next_request import end_exchange, restatement, send_next_request, tools_sent
+from toolreel_core._loop.tool_calls import coerced_arguments, unread_arguments_fault
 from toolreel_core._plan import AskedBy, OutputSpec, Plan, request_for
 from toolreel_core._protocol import (
     Completed,
@@ -32,7 +31,6 @@ from toolreel_core._replies import (
     Reading,
     Reply,
     ToolCall,
-    coerced,
 )
 from toolreel_core._schema import Violation, violations
 from toolreel_core._settings import DEFAULT_FINAL_TEXT, LoopConfig
@@ -145,14 +143,7 @@ def _fit_text(spec: OutputSpec, config: LoopConfig, text: JsonText) -> _Fit:
         return Accepted(spec.value_of(text))
     if not text.startswith("{"):
         return found
-    intended = coerced(
-        spec.sent,
-        text,
-        names=(spec.name,),
-        repair=config.argument_repairs != "strict",
-        drop_nulls=config.null_for_optional_is_absent,
-        max_depth=config.max_argument_depth,
-    )
+    intended = coerced_arguments(spec.sent, (spec.name,), text, config)
     if intended.doubt:
         return found
     broken = violations(spec.sent, intended.arguments)

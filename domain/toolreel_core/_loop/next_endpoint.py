@@ -16,6 +16,7 @@ from toolreel_core._protocol import (
     EmptyFinal,
     EndpointChanged,
     EndpointPinned,
+    FailureKind,
     InvalidReply,
     Outcome,
     State,
@@ -98,7 +99,7 @@ _BY_STATUS: Final[dict[int, FallbackReason]] = {
 }
 NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
 """Problems of a body with status 200 that has nothing of a model."""
-_FORMS: Final = ("response_format", "json_schema", "structured_output")
+_FORMATS: Final = ("response_format", "json_schema", "structured_output", "grammar")
 """Words in the messages with which servers reject the form of an answer, in lower case."""
 
 
@@ -131,14 +132,21 @@ def _reason_of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | 
         case "too_large":
             return None
         case "status":
-            status, message = failed.status or 0, failed.message.lower()
-            # A form that the plan asks for may be refused with several statuses.
-            asks = plan.asked_by == "native" and status in {400, 422, 501}
-            if asks and any(word in message for word in _FORMS):
+            if plan.asked_by == "native" and refuses_format(failed.failure, failed.status, failed.message):
                 return "capability"
+            status = failed.status or 0
             return "server_error" if status >= 500 else _BY_STATUS.get(status)
         case _:
             assert_never(failed.failure)
+
+
+def refuses_format(failure: FailureKind, status: int | None, message: str) -> bool:
+    """Whether the server rejected the request because of the form that it asks for, or of its constraint.
+
+    Searched in the message only: the body of a validation error repeats the whole request.
+    """
+    rejected = failure == "status" and status in {400, 422, 501}
+    return rejected and any(word in message.lower() for word in _FORMATS)
 
 
 def or_next_endpoint(before: State, ended: Step) -> Step:

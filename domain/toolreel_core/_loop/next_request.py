@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple, cast
 
 from toolreel_core._conversation import (
     SUMMARIZE,
     Cost,
     Message,
-    Passage,
     Transcript,
-    Turn,
     UserMessage,
     as_task,
     is_question,
@@ -25,19 +24,19 @@ from toolreel_core._conversation import (
     shown_content,
     summary_message,
     tokens_of,
-    turns,
     written,
 )
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, parse, sorted_text
 from toolreel_core._loop.finish import exhausted_limit, noting, settle, spent_budget
-from toolreel_core._loop.weak_models import reminder_of, with_task, withheld_tools
-from toolreel_core._plan import Plan, Request, RequestOptions, pinned
+from toolreel_core._plan import Plan, Request, RequestOptions, pinned, request_for
 from toolreel_core._protocol import (
     AwaitingReply,
     Completed,
     ContextOverflow,
+    DoneCall,
     ExchangeBegan,
     HistoryShortened,
+    Memory,
     Note,
     OptionIgnored,
     Outcome,
@@ -58,7 +57,118 @@ from toolreel_core._protocol import (
     Wait,
     Waiting,
 )
+from toolreel_core._replies import ToolCall
 from toolreel_core._settings import estimator
+
+# What a weak model is told again: the task, the calls that have succeeded, and what to do next.
+#
+# It is put into a message of the user, never in a result, so that no tool can pretend to say it; and it has
+# nothing in it but what the user asked for and what the model has called.
+
+
+_LONGEST_TASK: Final = 1_000
+_LONGEST_CALL: Final = 200
+_MOST_CALLS: Final = 12
+"""How many calls the model is reminded of: the latest."""
+
+
+def reminder_of(state: State) -> str:
+    """What the next request reminds the model of, behind results; empty if they are not the latest."""
+    plan = state.present
+    if not plan.config.restate_task or not state.messages.complete().projection.after_result:
+        return ""
+    if plan.output is not None:
+        request = request_for(plan.output, plan.asked_by or "text")
+        answer = f"{request[0].lower()}{request[1:]}"
+    elif plan.answer_tool is not None:
+        answer = f"call {plan.answer_tool.name} with your answer to the user."
+    else:
+        answer = "answer the user."
+    # Measured on a model of 1.5B: without the question, it repeats a call that reads, or stops after one.
+    missing = "Is a part of the task still to be done? If so, make the call for that part now."
+    return f"{restatement(state)}\n{missing} If no part is left, {answer}"
+
+
+def restatement(state: State) -> str:
+    """The task, and the calls that have succeeded."""
+    task = _task_of(state)
+    known = [f"The task is: {task}"] if task else []
+    done = [f"- {call.shown}" for call in state.memory.done[-_MOST_CALLS:]]
+    heading = "These calls have succeeded, so do not make them again:"
+    calls = [heading, *done] if done else ["No call has succeeded so far."]
+    return "\n".join([*known, *calls])
+
+
+def _task_of(state: State) -> str:
+    """What the user asks for in the present exchange, shortened."""
+    if state.memory.task:
+        return state.memory.task
+    asked = [message for message in state.present.messages if isinstance(message, UserMessage)]
+    return _shortened(asked[-1].content, _LONGEST_TASK) if asked else ""
+
+
+def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
+    """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
+    if not state.present.config.remembers_calls:
+        return state.memory
+    begins_exchange = state.tally.turns == state.exchange_began.turns > 0
+    earlier = () if begins_exchange else (_task_of(state),)
+    words = "\n".join([text for text in (*earlier, *(message.content for message in said)) if text])
+    return replace(state.memory, task=_shortened(words, _LONGEST_TASK))
+
+
+def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
+    """The memory with a call that has succeeded."""
+    tool = state.present.tools.by_name[call.name]
+    key = _call_digest(tool.name, cast("JsonText", call.arguments))  # it succeeded, so they could be read
+    if any(done.key == key for done in memory.done):
+        return memory
+    shown = _shortened(f"{tool.outward} {call.arguments}", _LONGEST_CALL)
+    return replace(memory, done=(*memory.done, DoneCall(key, tool.name, shown)))
+
+
+def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
+    """Whether a call repeats an effect of the present exchange, which ``repeated_effects`` may refuse."""
+    tool = state.present.tools.by_name[call.name]
+    if tool.read_only or tool.polling:
+        return False
+    key = _call_digest(tool.name, arguments)
+    return any(done.key == key for done in state.memory.done)
+
+
+def _call_digest(name: str, arguments: JsonText) -> str:
+    """The digest of a call, whatever the order of the keys in its arguments."""
+    return chain("", name, sorted_text(parse(arguments)))
+
+
+def _shortened(text: str, most: int) -> str:
+    """A text of at most this many characters: its head and its end, if it is longer."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    end = (most - 3) // 4
+    return f"{text[: most - 3 - end]} … {text[-end:]}"
+
+
+def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
+    """The memory after a call: its tool joins those that the next reply may not call, or all are back.
+
+    Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
+    tool is withheld, not the arguments, because the grammars of servers know no ``not``.
+
+    :param again: how many times in a row it was made again for nothing
+    """
+    tool, most = state.present.tools.by_name.get(call.name), state.present.config.withhold_repeated
+    if tool is None or tool.polling or again < most:
+        return replace(memory, withheld=()) if memory.withheld else memory
+    return replace(memory, withheld=tuple(dict.fromkeys((*memory.withheld, tool.name))))
+
+
+def withheld_tools(state: State) -> tuple[str, ...]:
+    """Inner names of the tools that the next reply may not call."""
+    withheld = state.memory.withheld
+    return withheld if withheld and state.present.constrains_calls else ()
+
 
 # The context window: whether a request fits into it, and shortening the history until it does.
 #
@@ -79,6 +189,12 @@ def _window(state: State) -> int:
     """The maximum tokens of a request, where there is a ``context_window_tokens``."""
     config = state.present.config
     return (config.context_window_tokens or 0) - config.reserved_response_tokens
+
+
+def _message_cost(state: State) -> Cost:
+    """Measures each message of this conversation once, as it is sent."""
+    form, tokens = state.messages.form, estimator(state.present.config.estimator)
+    return cache(lambda message: tokens_of(message, written(message, form).text, tokens))
 
 
 def _overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
@@ -104,16 +220,12 @@ later turn, and each time the provider's prompt cache would be lost."""
 def _fit_history(state: State, options: RequestOptions, policies: tuple[str, ...]) -> State:
     """The state whose outgoing history fits the window, as far as these policies can make it."""
     limit, before, applied = _window(state), state.messages, dict[str, None]()
-    form, tokens = state.messages.form, estimator(state.present.config.estimator)
-
-    def cost(message: Message) -> int:
-        return tokens_of(message, written(message, form).text, tokens)
-
+    cost = _message_cost(state)
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while (estimate := _estimated_tokens(state, options)) > limit:
         excess = estimate - limit * _TARGET_PERCENT // 100
-        kept, effective = reduced(tuple(state.messages.outgoing), policies, excess, cost)
+        kept, effective = reduced(state.messages.outgoing, policies, excess, cost)
         shorter = state.messages.shortened(kept) if effective else state.messages
         if shorter.tokens >= state.messages.tokens:
             break
@@ -166,20 +278,10 @@ class Draft(NamedTuple):
 
 def draft_of(state: State, *, tools: bool) -> Draft:
     """The history of a state whose next turn does not fit, parted for a summary."""
-    form, tokens = state.messages.form, estimator(state.present.config.estimator)
-
-    def measure(message: Message) -> int:
-        return tokens(written(message, form).text)
-
-    cost: Callable[[Message], int] = cache(measure)
+    cost = _message_cost(state)
     estimate = _estimated_tokens(state, turn_options(state, tools=tools))
     excess = estimate - _window(state) * _KEPT_PERCENT // 100
-    before, old, after = map(_messages_of, parted(turns(state.messages.outgoing), excess, cost))
-    return Draft(before, old, after, cost)
-
-
-def _messages_of(some: Iterable[Turn]) -> tuple[Message, ...]:
-    return tuple(message for turn in some for message in turn.messages)
+    return Draft(*parted(state.messages.outgoing, excess, cost), cost)
 
 
 def _summary_helps(state: State, draft: Draft, request: Request, estimate: int) -> bool:
@@ -203,9 +305,9 @@ def summary_request(state: State, draft: Draft) -> Request:
     """The request for a summary; it fits the window unless the window is too small for any."""
     options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
-    first = next(filter(is_question, state.messages.outgoing), None)
-    task = as_task(passages(_as_sent_to_chat(state, (first,)))) if first is not None else ()
-    old: Sequence[Passage] = passages(_as_sent_to_chat(state, draft.old))
+    first = islice(filter(is_question, state.messages.outgoing), 1)
+    task = as_task(passages(_as_sent_to_chat(state, first)))
+    old = passages(_as_sent_to_chat(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
     words = min(_LONGEST, max(1, _window(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
@@ -220,7 +322,7 @@ def summary_request(state: State, draft: Draft) -> Request:
             old = (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
-def _as_sent_to_chat(state: State, messages: Sequence[Message]) -> Iterator[Tree]:
+def _as_sent_to_chat(state: State, messages: Iterable[Message]) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
     form = state.messages.form
     chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))

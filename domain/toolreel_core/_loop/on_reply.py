@@ -35,7 +35,7 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._loop.final_answer import answer_by_call, final_reply, is_asked_for, is_empty
 from toolreel_core._loop.finish import counted_reply, noting, settle
-from toolreel_core._loop.next_endpoint import goes_on
+from toolreel_core._loop.next_endpoint import goes_on, refuses_format
 from toolreel_core._loop.next_request import (
     draft_of,
     request_effect,
@@ -239,18 +239,19 @@ def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     tree = either(read(body).alt(lambda _: None)) if isinstance(body, str) else body
     if not isinstance(tree, Mapping):
         return body, ()
-    response = apply_all("response", config.response_transforms, tree)
-    choices = items_of(response.tree, "choices")
+    response, quirks = apply_all("response", config.response_transforms, tree)
+    choices = items_of(response, "choices")
     first = as_tree(choices[0]) if choices else {}
-    message, calls, quirks = tree_at(first, "message"), list[Json](), dict.fromkeys(response.changed)
+    message, calls, changed = tree_at(first, "message"), list[Json](), dict[str, None]()
     for call in items_of(message, "tool_calls"):
-        applied = apply_all("tool_call", config.tool_call_transforms, as_tree(call))
-        calls.append(applied.tree if isinstance(call, Mapping) else call)
-        quirks |= dict.fromkeys(applied.changed if isinstance(call, Mapping) else ())
-    if len(quirks) == len(response.changed):
-        return response.tree, response.changed
+        transforms = config.tool_call_transforms if isinstance(call, Mapping) else ()
+        applied = apply_all("tool_call", transforms, as_tree(call))
+        calls.append(applied.tree if transforms else call)
+        changed |= dict.fromkeys(applied.changed)
+    if not changed:
+        return response, quirks
     whole = [{**first, "message": {**message, "tool_calls": calls}}, *choices[1:]]
-    return {**response.tree, "choices": whole}, tuple(quirks)
+    return {**response, "choices": whole}, tuple(dict.fromkeys((*quirks, *changed)))
 
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
@@ -307,19 +308,6 @@ def refuses_tools(failure: RequestFailed) -> bool:
     if failure.status in {400, 404, 422}:
         return _REFUSED_OPTION in message or any(refusal in text for refusal in _REFUSALS)
     return failure.status == 500 and any(refusal in text for refusal in _REFUSALS_AS_FAILURE)
-
-
-_CONSTRAINTS: Final = ("response_format", "json_schema", "structured_output", "grammar")
-"""Words in the messages with which servers reject a constraint of decoding, in lower case."""
-
-
-def _refuses_constraint(failure: RequestFailed) -> bool:
-    """Whether the server rejected the request because of what constrains its decoding.
-
-    Searched in the message only: the body of a validation error repeats the whole request.
-    """
-    rejected = failure.failure == "status" and failure.status in {400, 422, 501}
-    return rejected and any(word in failure.message.lower() for word in _CONSTRAINTS)
 
 
 def backoff_ms(config: LoopConfig, seed: int, ref: int, attempt: int) -> int:
@@ -384,7 +372,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     if is_turn and (reply := salvaged(event.body, state)):
         return _continue_with(_counting(state, phase, reply), reply)
     constrained = is_turn and phase.tools_sent and state.present.constrains_calls and wants_call(state)
-    if constrained and _refuses_constraint(event):
+    if constrained and refuses_format(event.failure, event.status, event.message):
         hint = "the server does not take constrained_calls='response_format'; write constrained_calls='off'"
         return settle(state, CapabilityRefused(f"{event.message} ({hint})"))
     if is_turn and phase.tools_sent and refuses_tools(event):

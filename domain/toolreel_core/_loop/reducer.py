@@ -49,6 +49,7 @@ from toolreel_core._protocol import (
     Idle,
     LateAnswer,
     Outcome,
+    Phase,
     ReplyReceived,
     RequestAbandoned,
     RequestFailed,
@@ -66,6 +67,7 @@ from toolreel_core._protocol import (
     WaitElapsed,
     Waiting,
 )
+from toolreel_core._replies import ToolCall
 
 Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 _Phase = TypeVar("_Phase", AwaitingReply, AwaitingTools, AwaitingApproval, Waiting)
@@ -175,17 +177,23 @@ def _unexpected_event(state: State, event: Event) -> ProtocolError:
 def _cancel(state: State, event: CancelRequested) -> Step:
     """Every phase leads to ``Settled`` with ``cancelled``."""
     outcome, phase = Cancelled(event.reason), state.phase
+    if isinstance(phase, AwaitingTools):
+        return cancel_running(state, phase, outcome)
+    if isinstance(phase, AwaitingReply | Waiting):
+        request = phase.failed if isinstance(phase, Waiting) else phase
+        state = noting(state, RequestAbandoned(turn_of(state.tally, request)))
+    return finish_mid_turn(state, _open_calls(phase), outcome)
+
+
+def _open_calls(phase: Phase) -> tuple[ToolCall, ...]:
+    """The calls of a turn that have no result in the history yet."""
     match phase:
-        case AwaitingReply():
-            return settle(noting(state, RequestAbandoned(turn_of(state.tally, phase))), outcome)
-        case Waiting():
-            return settle(noting(state, RequestAbandoned(turn_of(state.tally, phase.failed))), outcome)
         case AwaitingTools():
-            return cancel_running(state, phase, outcome)
+            return (*(flight.call for flight in phase.running), *phase.waiting)
         case AwaitingApproval():
-            return finish_mid_turn(state, (phase.call, *phase.waiting), outcome)
-        case Idle() | Settled():
-            return settle(state, outcome)
+            return (phase.call, *phase.waiting)
+        case Idle() | AwaitingReply() | Waiting() | Settled():
+            return ()
         case _:
             assert_never(phase)
 
@@ -209,17 +217,8 @@ def _give_up(state: State, outcome: Outcome) -> Step:
     The results of running calls are in the journal; in the history, their calls count as abandoned, since
     writing them may need the transform that failed.
     """
-    match state.phase:
-        case AwaitingTools() as phase:
-            calls = (*(flight.call for flight in phase.running), *phase.waiting)
-        case AwaitingApproval() as phase:
-            calls = (phase.call, *phase.waiting)
-        case Idle() | AwaitingReply() | Waiting() | Settled():
-            calls = ()
-        case _:
-            assert_never(state.phase)
     try:
-        return finish_mid_turn(state, calls, outcome)
+        return finish_mid_turn(state, _open_calls(state.phase), outcome)
     except TransformError:
         # A transform of messages that fails on results, too: the history ends with the calls.
         return settle(state, outcome)
@@ -241,20 +240,21 @@ def pending(state: State) -> tuple[Unanswered, ...]:
     >>> pending(at.state) == at.effects
     True
     """
-    match state.phase:
-        case AwaitingReply() as phase:
+    phase = state.phase
+    match phase:
+        case AwaitingReply():
             return (request_effect(state, phase),)
-        case Waiting() as phase:
+        case Waiting():
             return (Wait(phase.ref, phase.ms),)
-        case AwaitingTools() as phase:
+        case AwaitingTools():
             open_calls = [flight for flight in phase.running if flight.result is None]
             return tuple(run_tool(state, flight.ref, flight.call) for flight in open_calls)
-        case AwaitingApproval() as phase:
+        case AwaitingApproval():
             return (ask_approval(state, phase.ref, phase.call),)
         case Idle() | Settled():
             return ()
         case _:
-            assert_never(state.phase)
+            assert_never(phase)
 
 
 def uncertain(state: State) -> tuple[RunTool, ...]:

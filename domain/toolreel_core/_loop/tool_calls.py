@@ -9,8 +9,7 @@ from typing import assert_never, cast
 from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_taken, left_out
 from toolreel_core._jsontext import JsonText, canonical, chain, deeper
 from toolreel_core._loop.finish import counted_spending, noting, settle
-from toolreel_core._loop.next_request import send_next_request
-from toolreel_core._loop.weak_models import is_done, with_done, with_withheld
+from toolreel_core._loop.next_request import is_done, send_next_request, with_done, with_withheld
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalAsked,
@@ -45,7 +44,6 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     Envelope,
     Fault,
-    ToolDefinition,
     already_done,
     arguments_in_envelope,
     arguments_not_json,
@@ -78,8 +76,8 @@ from toolreel_core._transforms import apply_all
 # arguments run byte for byte, under the tool's inner name, with an idempotency key.
 
 
-def admit(call: ToolCall, plan: Plan) -> JsonText | Fault:
-    """Check one call: the arguments to run its tool with, or the fault that is returned to the model."""
+def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
+    """Check one call: what to run its tool with, or the fault that is returned to the model."""
     tool, config = plan.tools.by_name.get(call.name), plan.config
     if is_final(call, plan):
         return output_not_alone(call.name)
@@ -98,12 +96,12 @@ def admit(call: ToolCall, plan: Plan) -> JsonText | Fault:
     if isinstance(call.arguments, ArgumentError):
         return unread_arguments_fault(call.name, call.arguments, plan)
     # Coerce first, so that the schema judges what would run.
-    intended = coerced_arguments(tool, call.arguments, config)
+    intended = coerced_arguments(tool.parameters, (tool.name, tool.outward), call.arguments, config)
     if intended.doubt:
         return arguments_in_envelope(tool.name, intended.doubt)
     schema, arguments = tool.parameters, intended.arguments
     found = violations(schema, arguments) or unknown_keys(schema, arguments)
-    return arguments_violate_schema(tool.name, found) if found else arguments
+    return arguments_violate_schema(tool.name, found) if found else intended
 
 
 def is_final(call: ToolCall, plan: Plan) -> bool:
@@ -124,15 +122,19 @@ def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault
             assert_never(error.code)
 
 
-def coerced_arguments(tool: ToolDefinition, arguments: JsonText, config: LoopConfig) -> Intended:
-    """The arguments coerced to the tool's schema, as far as ``argument_repairs`` allows.
+def coerced_arguments(
+    schema: JsonText, names: tuple[str, ...], arguments: JsonText, config: LoopConfig
+) -> Intended:
+    """The arguments coerced to a schema, as far as ``argument_repairs`` allows.
 
     An envelope is opened, nested JSON text is decoded, and nulls that mean "absent" are dropped.
+
+    :param names: the names of the tool, which may be in an envelope
     """
     return coerced(
-        tool.parameters,
+        schema,
         arguments,
-        names=(tool.name, tool.outward),
+        names=names,
         repair=config.argument_repairs != "strict",
         drop_nulls=config.null_for_optional_is_absent,
         max_depth=config.max_argument_depth,
@@ -178,7 +180,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...]) -> Step:
         if isinstance(admission, Fault):
             state = noting(state, _call_rejected(state, call, admission))
             result = failed(call.name, admission)
-        elif refused := refuses and is_done(state, call, admission):
+        elif refused := refuses and is_done(state, call, admission.arguments):
             result = already_done(call.name)
             state = noting(state, CallSkipped(state.tally.turns, call.id, shown(call.name)))
         else:
@@ -189,7 +191,7 @@ def run_calls(state: State, calls: tuple[ToolCall, ...]) -> Step:
     return send_next_request(state)
 
 
-def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText) -> Step:
+def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> Step:
     """Start the first call, or ask for its approval; see :func:`run_calls`.
 
     With ``parallel_tools``, the read-only calls right after it start at the same time.
@@ -205,14 +207,10 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText) -> 
     call, tool, ref = calls[0], plan.tools.by_name[calls[0].name], state.next_ref
     doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
     if tool.needs_approval or doubtful:
-        asked = replace(call, arguments=first)
-        noted = (
-            *state.noted,
-            *_repair_notes(plan, turn, call, first),
-            ApprovalAsked(turn, call.id, call.name),
-        )
-        waiting = AwaitingApproval(ref, asked, first, calls[1:])
-        asking = replace(state, phase=waiting, next_ref=ref + 1, noted=noted)
+        asked = replace(call, arguments=first.arguments)
+        state = noting(state, *_repair_notes(turn, first), ApprovalAsked(turn, call.id, call.name))
+        waiting = AwaitingApproval(ref, asked, first.arguments, calls[1:])
+        asking = replace(state, phase=waiting, next_ref=ref + 1)
         return Step(asking, (ask_approval(state, ref, asked),))
     count = 1
     if plan.config.parallel_tools and tool.read_only:
@@ -227,11 +225,12 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: JsonText) -> 
             notes.append(_call_rejected(state, call, admission))
             flights.append(InFlight(0, call, failed(call.name, admission)))
         else:
-            admitted = call
-            if call.arguments != admission:
-                notes += _repair_notes(plan, turn, call, admission)
-                admitted = replace(call, arguments=admission)
-            notes.append(_call_started(state, call))
+            admitted = (
+                call
+                if call.arguments == admission.arguments
+                else replace(call, arguments=admission.arguments)
+            )
+            notes += [*_repair_notes(turn, admission), _call_started(state, call)]
             effects.append(run_tool(state, ref + len(effects), admitted))
             flights.append(InFlight(effects[-1].ref, admitted, since_ms=state.tally.at_ms))
     phase = AwaitingTools(tuple(flights), calls[count:])
@@ -435,12 +434,9 @@ def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
 
 
-def _repair_notes(plan: Plan, turn: int, call: ToolCall, arguments: JsonText) -> tuple[Note, ...]:
+def _repair_notes(turn: int, intended: Intended) -> list[Note]:
     """A note for each repair of an admitted call's arguments."""
-    if arguments == call.arguments or not isinstance(call.arguments, JsonText):
-        return ()
-    codes = coerced_arguments(plan.tools.by_name[call.name], call.arguments, plan.config).codes
-    return tuple(RepairApplied(turn, code) for code in codes)
+    return [RepairApplied(turn, code) for code in intended.codes]
 
 
 def _call_started(state: State, call: ToolCall) -> CallStarted:

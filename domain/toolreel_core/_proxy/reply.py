@@ -228,7 +228,9 @@ def _calls_that_fit(
         tool = request.tools.by_name.get(call.name)
         known = replace(call, id=fresh, name=request.tools.inner(call.name))
         if tool is not None and isinstance(call.arguments, JsonText):
-            meant = coerced_arguments(tool, call.arguments, profile.config)
+            meant = coerced_arguments(
+                tool.parameters, (tool.name, tool.outward), call.arguments, profile.config
+            )
             codes += meant.codes
             known = replace(known, arguments=meant.arguments)
         fitted.append(known)

@@ -8,7 +8,7 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -64,7 +64,7 @@ def normalize_reply(
     tools: ToolSurface,
     config: LoopConfig,
     turn: int = 1,
-    earlier: Sequence[str] = (),
+    earlier: Iterable[str] = (),
     made: Made | None = None,
 ) -> Reply:
     """Read a response body of any shape into a :class:`Reply`.
@@ -107,7 +107,7 @@ class _Reading(NamedTuple):
     tools: ToolSurface
     config: LoopConfig
     turn: int
-    earlier: Sequence[str]
+    earlier: Iterable[str]
     made: Made | None
 
 

@@ -12,7 +12,7 @@ the content is returned unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
@@ -83,7 +83,7 @@ class Scan:
 
     source: Source
     quotations: Quotations
-    earlier: Sequence[str]
+    earlier: Iterable[str]
     """Earlier texts: a call that one of them contains verbatim is a quotation."""
     nested: bool = False
     """Whether the text is a quotation that is searched for a call to report."""
@@ -249,7 +249,7 @@ class Scan:
             self._edges.append(end)
 
 
-def scan(source: Source, earlier: Sequence[str] = (), *, nested: bool = False) -> Scan:
+def scan(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     """Scan a text for the calls of all marked dialects."""
     found = Scan(source, Quotations.of(source), earlier, nested)
     quoted = _BLOCKQUOTE.match(source.text)
@@ -340,7 +340,7 @@ def text_calls(
     dialects: Collection[str],
     finish: str,
     schemas: Mapping[str, Json] | None = None,
-    earlier: Sequence[str] = (),
+    earlier: Iterable[str] = (),
     made: Made | None = None,
 ) -> TextCalls:
     """Parse the calls in a text.
@@ -396,7 +396,7 @@ def _without_reported_calls(found: TextCalls, content: str, made: Made) -> TextC
     return TextCalls((), content[thought.end :], thought.text, rejected, found.unread, found.spans)
 
 
-def _calls_in_source(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
+def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     content, cut = whole_text.text, whole_text.cut
     thought = thoughts(content, cut=cut)
     source = replace(whole_text, text=content[thought.end :])
@@ -427,7 +427,7 @@ def _calls_in_source(whole_text: Source, earlier: Sequence[str]) -> TextCalls:
     )
 
 
-def _whole_message(source: Source, text: str, earlier: Sequence[str]) -> TextCalls | None:
+def _whole_message(source: Source, text: str, earlier: Iterable[str]) -> TextCalls | None:
     """The reading of the first bare dialect that accepts the whole message.
 
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose

@@ -336,7 +336,7 @@ class Searchable(Protocol):
         ...
 
 
-def was_said(text: str, earlier: Sequence[str]) -> bool:
+def was_said(text: str, earlier: Iterable[str]) -> bool:
     r"""Whether earlier text contains this text verbatim, also as part of a JSON string."""
     inside_json = quote(text)[1:-1]
     candidates = earlier.among(text, inside_json) if isinstance(earlier, Searchable) else earlier

@@ -35,7 +35,7 @@ from toolreel_core._protocol import (
     dump,
     load_state,
 )
-from toolreel_core._replies import Arguments, ToolCall, read_arguments
+from toolreel_core._replies import Arguments, Intended, ToolCall, read_arguments
 from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
@@ -74,7 +74,7 @@ def plan(
 def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
     tools = ToolSurface((ToolDefinition.of("add", parameters={}, max_args_bytes=own),))
     found = admit(call(arguments='{"a":1}'), plan(LoopConfig(max_tool_args_bytes=of_run), tools))
-    assert found == ('{"a":1}' if fits else arguments_too_large("add", 7, own))
+    assert found == (Intended(canonical({"a": 1})) if fits else arguments_too_large("add", 7, own))
 
 
 NESTED = ToolDefinition.of(
