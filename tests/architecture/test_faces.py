@@ -29,12 +29,8 @@ PATCHED = {
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
     "tests/adapters/test_sync_async_twins.py": {
-        "toolreel._driver.aio",
-        "toolreel._driver.performer",
         "toolreel._driver.ports",
-        "toolreel._driver.sync",
         "toolreel._replay.journal_performer",
-        "toolreel.http._httpx_endpoint",
         "toolreel.tools._hosts",
     },
     "tests/docs/codes_page.py": {"toolreel_core._tools.results"},

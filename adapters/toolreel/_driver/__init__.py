@@ -1,7 +1,7 @@
 """The drivers: they perform effects and feed the events back, sync and async.
 
-``sync`` and ``aio`` perform effects; what they do besides that, without I/O, is in ``progress``. ``ports``
-defines the protocols that a driver needs; ``performer`` combines them into one ``perform(effect) -> event``.
+``drivers`` perform effects; what they do besides that, without I/O, is in ``progress``. ``ports`` defines the
+protocols that a driver needs, and ``Ports``, which combine them into one ``perform(effect) -> event``.
 """
 
 # mypy: implicit-reexport
@@ -9,52 +9,58 @@ defines the protocols that a driver needs; ``performer`` combines them into one 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._driver.aio import ago_on, arun, aspeak, astream, astream_on
+    from toolreel._driver.drivers import (
+        ago_on,
+        arun,
+        aspeak,
+        astream,
+        astream_on,
+        go_on,
+        run,
+        speak,
+        stream,
+        stream_on,
+    )
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
+    from toolreel._driver.immediate import immediately, iterated, pulled, resolved
     from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
-    from toolreel._driver.performer import (
-        Always,
-        AsyncLater,
-        AsyncPorts,
-        AsyncSystemClock,
-        ImmediateClock,
-        ImmediateEndpoint,
-        InstantClock,
-        Later,
-        Never,
-        Ports,
-        SystemClock,
-        ending_at,
-        time_left,
-    )
     from toolreel._driver.ports import (
+        Always,
         Approver,
         AsyncApprover,
         AsyncClock,
         AsyncEndpoint,
+        AsyncLater,
         AsyncPerformer,
-        AsyncStreamingPerformer,
+        AsyncPorts,
+        AsyncSystemClock,
         AsyncToolHost,
         Clock,
         Endpoint,
+        ImmediateClock,
+        ImmediateEndpoint,
+        InstantClock,
         Journal,
+        Later,
         Listener,
+        Never,
         Observer,
         Performer,
+        Ports,
         ReplyPiece,
-        StreamingPerformer,
+        SystemClock,
         ToolHost,
         Wanted,
-        apulled,
         async_pieces_of,
         check_given,
+        ending_at,
         pieces_of,
-        pulled,
         secrets_of,
         tell,
+        time_left,
         withhold,
     )
     from toolreel._driver.progress import (
@@ -88,7 +94,6 @@ if TYPE_CHECKING:
         ToolResult,
         ToolStarted,
     )
-    from toolreel._driver.sync import go_on, run, speak, stream, stream_on
     from toolreel._driver.timing import (
         NOT_MEASURED,
         EffectTime,

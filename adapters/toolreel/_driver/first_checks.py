@@ -10,8 +10,16 @@ from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from toolreel._driver.endpoints import check_endpoints
-from toolreel._driver.performer import AsyncNoTools, AsyncPorts, NoTools, Ports
-from toolreel._driver.ports import AsyncEndpoint, AsyncPerformer, Endpoint, Performer, Wanted
+from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncPerformer,
+    AsyncPorts,
+    Endpoint,
+    NoTools,
+    Performer,
+    Ports,
+    Wanted,
+)
 from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Effect, Event, Finish
@@ -67,7 +75,7 @@ def checked_performer(given: object, call: str) -> Any:  # noqa: ANN401 - sync o
     for name, method in methods.items() if isinstance(performer, Ports | AsyncPorts) else ():
         port = getattr(performer, name)
         what = f"{name}: {type(port).__name__}"
-        if is_async and _blocks(getattr(port, method)):
+        if is_async and _blocks(getattr(port, method)) and not isinstance(port, NoTools):
             instead = f"take its async version, or Ports and {twin.partition('(')[0]}()"
             raise ConfigError(f"{what} is not async; {instead}")
         if not is_async and iscoroutinefunction(getattr(port, method)):
@@ -86,7 +94,7 @@ def _check_tools(plan: Plan, ports: Ports | AsyncPorts) -> None:
         return
     kind, host = type(ports).__name__, type(ports.tools).__name__
     planned = [tool.name for tool in plan.tools.definitions if tool.exposed]
-    if isinstance(ports.tools, NoTools | AsyncNoTools):
+    if isinstance(ports.tools, NoTools):
         if planned:
             has_none = f"and {kind} has none to run them; write {kind}(endpoint, tools)"
             raise ConfigError(f"the plan has tools ({_join_names(planned)}), {has_none}")
@@ -120,7 +128,7 @@ def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     Failures of the model's server and of tools are events, too.
 
     :param effect: one of ``pending(state)``
-    :param ports: as for :func:`~toolreel._driver.sync.run`
+    :param ports: as for :func:`~toolreel._driver.drivers.run`
     :returns: the event; ``None`` if the approver has not decided yet
     :raises ConfigError: if the ports cannot perform anything; says what to write
     :raises ProtocolError: if the effect is ``Finish``

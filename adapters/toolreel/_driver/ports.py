@@ -1,4 +1,4 @@
-"""Ports: the protocols that a driver calls, one method each; and how callbacks are called.
+"""Ports: the protocols that a driver calls, one method each, and ``Ports``, which combine them.
 
 An endpoint or a tool host reports failures of the provider or the tool as events. It raises only
 :class:`~toolreel_core.ReplayMismatch` (a recording that does not match the run) and bugs.
@@ -6,11 +6,17 @@ An endpoint or a tool host reports failures of the provider or the tool as event
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, aclosing, closing
-from typing import Final, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from contextlib import aclosing, closing, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
+from toolreel._driver.immediate import resolved
+from toolreel._internal import MissingExtra
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
     ApprovalGiven,
@@ -26,6 +32,7 @@ from toolreel_core._protocol import (
     WaitElapsed,
 )
 from toolreel_core._replies import Delta
+from toolreel_core._tools import failed, tool_not_implemented
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
@@ -73,24 +80,6 @@ async def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> Async
     async with aclosing(stream(effect)) as pieces:
         async for piece in pieces:
             yield piece
-
-
-@runtime_checkable
-class StreamingPerformer(Protocol):
-    """What a :class:`Performer` may offer besides ``perform``."""
-
-    def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
-        """Each piece of the reply as it arrives, and last what ``perform`` would return."""
-        ...
-
-
-@runtime_checkable
-class AsyncStreamingPerformer(Protocol):
-    """The async version of :class:`StreamingPerformer`."""
-
-    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
-        """Each piece of the reply as it arrives, and last what ``perform`` would return."""
-        ...
 
 
 class ToolHost(Protocol):
@@ -246,47 +235,222 @@ def check_given(**given: object) -> None:
             raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
 
 
-# A generator that yields inside a cancel scope or with a context variable set leaks it to its reader. So
-# a scope holds while the next piece is awaited, and never while it is used.
+_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
 
 
-_Scope = Callable[[], AbstractContextManager[object]]
+def time_left() -> float:
+    """Seconds until the run is over, at least 0; infinite if its time is not limited."""
+    return max(0.0, _ENDS_AT.get() - time.monotonic())
 
 
-def pulled(items: Generator[_Item, None, None], scope: _Scope) -> Generator[_Item, None, None]:
-    """The items, each awaited inside a scope of its own; closing it closes them.
+@contextmanager
+def ending_at(moment: float) -> Generator[None]:
+    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
 
-    It ends where a scope ends what happens inside, such as a cancel scope whose time is over.
+    :param moment: on the clock of ``time.monotonic``
     """
+    before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
     try:
-        while True:
-            found = list[_Item]()
-            with scope():
-                try:
-                    found.append(next(items))
-                except StopIteration:
-                    return
-            if not found:
-                return
-            yield found[0]
+        yield
     finally:
-        with scope():
-            items.close()
+        _ENDS_AT.reset(before)
 
 
-async def apulled(items: AsyncGenerator[_Item, None], scope: _Scope) -> AsyncGenerator[_Item, None]:
-    """The async version of :func:`pulled`."""
-    try:
-        while True:
-            found = list[_Item]()
-            with scope():
-                try:
-                    found.append(await anext(items))
-                except StopAsyncIteration:
-                    return
-            if not found:
-                return
-            yield found[0]
-    finally:
-        with scope():
-            await items.aclose()
+class SystemClock:
+    """Sleeps, blocking the calling thread.
+
+    A wait is over when the run's time is: its event then has the time at which the core ends the run.
+    """
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""
+        time.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class AsyncSystemClock:
+    """The async version of :class:`SystemClock`, for asyncio and trio."""
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``.
+
+        :raises MissingExtra: if anyio is not installed
+        """
+        try:
+            import anyio
+        except ImportError:
+            raise MissingExtra.of("http", "anyio") from None
+        await anyio.sleep(min(effect.ms / 1000, time_left()))
+        return WaitElapsed(effect.ref)
+
+
+class InstantClock:
+    """Returns at once and lists the requested waits, in milliseconds, in ``waited``."""
+
+    def __init__(self) -> None:
+        self.waited: list[int] = []
+
+    def wait(self, effect: Wait) -> WaitElapsed:
+        """Return at once."""
+        self.waited.append(effect.ms)
+        return WaitElapsed(effect.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Approves every call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Approve."""
+        return ApprovalGiven(effect.ref, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Denies every call."""
+
+    reason: str = ""
+    """Why; the model sees it in the result of the call."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Deny, with the reason."""
+        return ApprovalGiven(effect.ref, False, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
+
+    def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncLater:
+    """The async version of :class:`Later`."""
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NoTools:
+    """The tool host of ports that were given none."""
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        """Fail as not implemented."""
+        return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
+
+
+class _AnyPorts:
+    """What both kinds of ports do besides performing effects."""
+
+    __slots__ = ()
+    endpoint: Any
+    tools: Any
+    approver: Any
+    clock: Any
+
+    def __post_init__(self) -> None:
+        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that endpoint and tools send, by name; journals do not write them."""
+        return secrets_of(self.endpoint, self.tools)
+
+    def _answer(self, effect: Wanted) -> Any:  # noqa: ANN401 - of async ports, something to await
+        match effect:
+            case SendRequest():
+                return self.endpoint.send(effect)
+            case RunTool():
+                return self.tools.run(effect)
+            case AskApproval():
+                return self.approver.decide(effect)
+            case Wait():
+                return self.clock.wait(effect)
+            case _:
+                assert_never(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports(_AnyPorts):
+    """A performer for :func:`~toolreel._driver.drivers.run`: an endpoint, tools, an approver and a clock.
+
+    :param endpoint: sends requests to a model, for example ``toolreel.http.HttpEndpoint``
+    :param tools: runs tool calls, for example ``toolreel.PythonTools`` or ``toolreel.Router``; none for a
+        plan without tools
+    :param approver: decides about tools that need approval; by default the run pauses at the first one
+    :param clock: waits between retries; by default it sleeps. If it has ``now()``, it also tells the time
+    """
+
+    endpoint: Endpoint
+    tools: ToolHost = field(default_factory=NoTools)
+    approver: Approver = field(default_factory=Later)
+    clock: Clock = field(default_factory=SystemClock)
+
+    def perform(self, effect: Wanted) -> Event | None:
+        """The event that answers the effect; ``None`` if the approver has not decided yet."""
+        answer: Event | None = self._answer(effect)
+        return answer
+
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
+        """Each piece of the reply as it arrives, and last the event that answers the effect."""
+        return pieces_of(self.endpoint, effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPorts(_AnyPorts):
+    """The async version of :class:`Ports`, for :func:`~toolreel._driver.drivers.arun`."""
+
+    endpoint: AsyncEndpoint
+    tools: AsyncToolHost | NoTools = field(default_factory=NoTools)
+    approver: AsyncApprover = field(default_factory=AsyncLater)
+    clock: AsyncClock = field(default_factory=AsyncSystemClock)
+
+    async def perform(self, effect: Wanted) -> Event | None:
+        """The event that answers the effect; ``None`` if the approver has not decided yet."""
+        answer: Event | None = await resolved(self._answer(effect))
+        return answer
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply as it arrives, and last the event that answers the effect."""
+        return async_pieces_of(self.endpoint, effect)
+
+
+# Only for sync ports that never block (scripts, recordings): a blocking one would block the event loop.
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateEndpoint:
+    """Offers a sync endpoint that never blocks as an async one."""
+
+    endpoint: Endpoint
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The credentials that the endpoint sends."""
+        return secrets_of(self.endpoint)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Call the sync port."""
+        return self.endpoint.send(effect)
+
+    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply, and last the event, from the sync port."""
+        with closing(pieces_of(self.endpoint, effect)) as pieces:
+            for piece in pieces:
+                yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateClock:
+    """Offers a sync clock that never sleeps as an async one."""
+
+    clock: Clock
+
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Call the sync port."""
+        return self.clock.wait(effect)

@@ -18,8 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.performer import ending_at
-from toolreel._driver.ports import Journal, Observer, Wanted, secrets_of, tell, withhold
+from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import Begun, Watch, Watcher

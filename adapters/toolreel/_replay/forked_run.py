@@ -279,7 +279,7 @@ def fork(
     :param source: a record, or the path of its journal or cassette
     :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
     :param performer: performs the effects after the kept events, such as
-        :class:`~toolreel._driver.performer.Ports`
+        :class:`~toolreel._driver.ports.Ports`
     :param answers: another record, whose events after the kept ones answer as far as they fit; by default and
         without a performer, those of ``source``
     :param journal: makes a journal for the fork's plan; it then gets all events, the kept ones first

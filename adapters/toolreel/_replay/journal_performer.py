@@ -14,13 +14,12 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 
 from toolreel._driver import (
     NOT_MEASURED,
     AsyncEndpoint,
     AsyncPerformer,
-    AsyncStreamingPerformer,
     AsyncToolHost,
     Endpoint,
     Journal,
@@ -28,7 +27,6 @@ from toolreel._driver import (
     Observer,
     Performer,
     Run,
-    StreamingPerformer,
     ToolHost,
     Wanted,
     arun,
@@ -266,8 +264,8 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
 
         What follows the journal comes piece by piece, if ``live`` offers that.
         """
-        live: object = self._live_now()
-        if isinstance(live, StreamingPerformer):
+        live: Any = self._live_now()
+        if hasattr(live, "stream"):
             with closing(live.stream(effect)) as pieces:
                 yield from pieces
             return
@@ -307,8 +305,8 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """The async version of :meth:`Rehearsal.stream`."""
-        live: object = self._live_now()
-        if isinstance(live, AsyncStreamingPerformer):
+        live: Any = self._live_now()
+        if hasattr(live, "stream"):
             async with aclosing(live.stream(effect)) as pieces:
                 async for piece in pieces:
                     yield piece

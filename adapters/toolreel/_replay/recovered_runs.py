@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # An endpoint that answers from a cassette.
 #
 # For replaying runs, and for your own drivers. For an async driver, wrap it in
-# :class:`~toolreel._driver.performer.ImmediateEndpoint`, since it never blocks.
+# :class:`~toolreel._driver.ports.ImmediateEndpoint`, since it never blocks.
 
 
 class TapedEndpoint(HttpEndpoint):

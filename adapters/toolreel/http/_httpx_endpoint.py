@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
 from dataclasses import replace
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, ReplyPiece, apulled, pulled
+from toolreel._driver import Listener, ReplyPiece, immediately, iterated, pulled, resolved
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
 from toolreel.http._request import (
@@ -59,6 +67,53 @@ TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
+@contextmanager
+def within(exchange: Exchange) -> Generator[None, None, None]:
+    """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
+    with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
+        yield
+
+
+def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    if response.is_stream_consumed:  # a hook or a mock has read it
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
+async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
+    await response.aclose()
+    with suppress(httpx.HTTPError, httpx.StreamError):
+        [_ async for _ in chunks]
+
+
+@asynccontextmanager
+async def async_reading(
+    response: httpx.Response,
+) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
+    """The response and its chunks; it is closed at the end of the block."""
+    chunks = async_chunks_of(response)
+    try:
+        yield response, chunks
+    finally:
+        await hang_up(response, chunks)
+
+
+@asynccontextmanager
+async def reading(response: httpx.Response) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
+    """The same for a sync response."""
+
+    async def chunks() -> AsyncGenerator[bytes, None]:
+        whole = response.is_stream_consumed
+        for chunk in response.iter_bytes() if whole else cast("httpx.SyncByteStream", response.stream):
+            yield chunk
+
+    async with aclosing(chunks()) as each:
+        with closing(response):
+            yield response, each
+
+
 class _HttpxEndpoint(Generic[_Client, _Transport]):
     """The settings of both endpoints, and the requests that they send."""
 
@@ -67,6 +122,10 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     """Makes the default transport."""
     _trace: Callable[..., object]
     """What httpcore calls with the steps of a request."""
+    _scope: Callable[[Exchange], AbstractContextManager[object]]
+    """Limits what happens inside to the time of an exchange."""
+    _reading: Callable[[Any], AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]]
+    """The response and its chunks; it is closed at the end of the block."""
 
     def __init__(  # noqa: PLR0913 - settings are keyword arguments
         self,
@@ -157,6 +216,53 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         built.stream = _Body(body)
         return built
 
+    async def _reply(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """The event for a request: ``send`` of both endpoints."""
+        exchange = self._intake.begin()
+        # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
+        # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
+        event: ReplyPiece = RequestFailed(effect.ref, "timeout", exchange.message)
+        with type(self)._scope(exchange):
+            *_, event = [piece async for piece in self._pieces(effect, exchange)]
+        return cast("ReplyReceived | RequestFailed", event)
+
+    async def _shown_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of a reply, and last the event: ``stream`` of both endpoints."""
+        exchange = self._intake.begin()
+        answered = False
+        pulling = pulled(self._pieces(effect, exchange), lambda: type(self)._scope(exchange))
+        async with aclosing(pulling) as pieces:
+            async for piece in pieces:
+                answered = not isinstance(piece, Delta)
+                since = self._intake.now()
+                yield piece
+                exchange.rested += self._intake.now() - since
+        if not answered:
+            yield RequestFailed(effect.ref, "timeout", exchange.message)
+
+    async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[ReplyPiece, None]:
+        status, rest = None, tuple[Delta, ...]()
+        event: ReplyReceived | RequestFailed
+        try:
+            request = self._request(effect.request, exchange)
+            sent: Any = self._client.send(request, stream=True)
+            async with type(self)._reading(await resolved(sent)) as (response, chunks):
+                status = response.status_code
+                incoming = self._incoming(exchange, effect, response)
+                async for chunk in chunks:
+                    for delta in incoming.take(chunk):
+                        yield delta
+                    if incoming.over:  # some servers keep the connection open after [DONE]
+                        break
+                rest, event = incoming.answered()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            event = self._failed(effect.ref, error)
+        except BodyError as error:  # without a status, from a recording transport, which reads the body
+            event = error.event(effect.ref, status)
+        for delta in rest:
+            yield delta
+        yield event
+
 
 class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     """An endpoint for any server with an OpenAI-compatible chat completions API, over httpx.
@@ -197,45 +303,19 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     _client_type = httpx.Client
     _own_transport = staticmethod(sync_transport)
     _trace = staticmethod(trace)
+    _scope = staticmethod(limited)
+    _reading = staticmethod(reading)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        exchange = self._intake.begin()
-        with limited(exchange):
-            *_, event = self._pieces(effect, exchange)
-        return cast("ReplyReceived | RequestFailed", event)
+        return immediately(self._reply(effect))
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
         """
-        exchange = self._intake.begin()
-        with closing(pulled(self._pieces(effect, exchange), lambda: limited(exchange))) as pieces:
-            for piece in pieces:
-                since = self._intake.now()
-                yield piece
-                exchange.rested += self._intake.now() - since
-
-    def _pieces(self, effect: SendRequest, exchange: Exchange) -> Generator[ReplyPiece, None, None]:
-        status, rest = None, tuple[Delta, ...]()
-        event: ReplyReceived | RequestFailed
-        try:
-            request = self._request(effect.request, exchange)
-            with reading(self._client.send(request, stream=True)) as (response, chunks):
-                status = response.status_code
-                incoming = self._incoming(exchange, effect, response)
-                for chunk in chunks:
-                    yield from incoming.take(chunk)
-                    if incoming.over:  # some servers keep the connection open after [DONE]
-                        break
-                rest, event = incoming.answered()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            event = self._failed(effect.ref, error)
-        except BodyError as error:  # without a status, from a recording transport, which reads the body
-            event = error.event(effect.ref, status)
-        yield from rest
-        yield event
+        return iterated(self._shown_reply(effect))
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -258,54 +338,19 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     _client_type = httpx.AsyncClient
     _own_transport = staticmethod(async_transport)
     _trace = staticmethod(async_trace)
+    _scope = staticmethod(within)
+    _reading = staticmethod(async_reading)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        exchange = self._intake.begin()
-        # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
-        # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
-        with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
-            *_, event = [piece async for piece in self._pieces(effect, exchange)]
-            return cast("ReplyReceived | RequestFailed", event)
-        return RequestFailed(effect.ref, "timeout", exchange.message)
+        return await self._reply(effect)
 
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
         """
-        exchange = self._intake.begin()
-        answered = False
-        async with aclosing(apulled(self._pieces(effect, exchange), lambda: within(exchange))) as pieces:
-            async for piece in pieces:
-                answered = not isinstance(piece, Delta)
-                since = self._intake.now()
-                yield piece
-                exchange.rested += self._intake.now() - since
-        if not answered:
-            yield RequestFailed(effect.ref, "timeout", exchange.message)
-
-    async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[ReplyPiece, None]:
-        status, rest = None, tuple[Delta, ...]()
-        event: ReplyReceived | RequestFailed
-        try:
-            request = self._request(effect.request, exchange)
-            async with async_reading(await self._client.send(request, stream=True)) as (response, chunks):
-                status = response.status_code
-                incoming = self._incoming(exchange, effect, response)
-                async for chunk in chunks:
-                    for delta in incoming.take(chunk):
-                        yield delta
-                    if incoming.over:  # some servers keep the connection open after [DONE]
-                        break
-                rest, event = incoming.answered()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            event = self._failed(effect.ref, error)
-        except BodyError as error:  # without a status, from a recording transport, which reads the body
-            event = error.event(effect.ref, status)
-        for delta in rest:
-            yield delta
-        yield event
+        return self._shown_reply(effect)
 
     async def aclose(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -317,13 +362,6 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-@contextmanager
-def within(exchange: Exchange) -> Generator[None, None, None]:
-    """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
-    with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
-        yield
 
 
 class _ShownUrls(logging.Filter):
@@ -380,48 +418,8 @@ def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
         raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
 
 
-def chunks_of(response: httpx.Response) -> Iterator[bytes]:
-    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
-    if response.is_stream_consumed:  # a hook or a mock has read it
-        return response.iter_bytes()
-    return iter(cast("httpx.SyncByteStream", response.stream))
-
-
-def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The same as :func:`chunks_of`, for an async response."""
-    if response.is_stream_consumed:
-        return response.aiter_bytes()
-    return aiter(cast("httpx.AsyncByteStream", response.stream))
-
-
-@contextmanager
-def reading(response: httpx.Response) -> Generator[tuple[httpx.Response, Iterator[bytes]]]:
-    """The response and its chunks; it is closed at the end of the block."""
-    with closing(response):
-        yield response, chunks_of(response)
-
-
-@asynccontextmanager
-async def async_reading(
-    response: httpx.Response,
-) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
-    """The async version of :func:`reading`."""
-    chunks = async_chunks_of(response)
-    try:
-        yield response, chunks
-    finally:
-        await hang_up(response, chunks)
-
-
 def headers_of(response: httpx.Response) -> httpx.Headers:
     """The headers that fit the chunks: those of a body that was read before are decoded already."""
     if not response.is_stream_consumed:
         return response.headers
     return httpx.Headers([(k, v) for k, v in response.headers.multi_items() if k != "content-encoding"])
-
-
-async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
-    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
-    await response.aclose()
-    with suppress(httpx.HTTPError, httpx.StreamError):
-        [_ async for _ in chunks]

@@ -9,13 +9,14 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from threading import Lock, Semaphore
-from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar, cast
+from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from toolreel._driver import immediately, resolved
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http._request import host_fault
 from toolreel.http._response_reader import Exchange, current
@@ -46,127 +47,23 @@ _HUNG_UP: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 _Transport = TypeVar("_Transport")
 
 
-class Pool(httpx.BaseTransport):
-    """A transport that sends each request over a transport of its pool, which have one connection each.
-
-    The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a
-    thousand concurrent requests, that takes most of the CPU. A transport with one connection has nothing to
-    scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
-
-    Servers close connections that rest, and one may do so just as a request is on its way. So a request that
-    meets a closed connection is sent again, on a new one: only if the connection had been used before,
-    and not a byte of a response has come (see :attr:`Exchange.unheard`).
-
-    :param make: makes a transport for one connection; it connects at its first request
-    :param connections: maximum number of concurrent requests; further requests wait
-    """
-
-    def __init__(self, make: Callable[[], httpx.BaseTransport], connections: int) -> None:
-        self._make = make
-        self._slots = Semaphore(connections)
-        self._idle = _Idle[httpx.BaseTransport]()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; its transport is in use until the response is closed."""
-        exchange = current()
-        if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
-            raise httpx.PoolTimeout(_NONE_FREE)
-        transport = self._idle.take() or self._make()
-        try:
-            try:
-                response = transport.handle_request(request)
-            except _HUNG_UP:
-                if exchange is None or not exchange.unheard:
-                    raise
-                transport.close()
-                transport = self._make()  # not another idle one, which may be closed as well
-                response = transport.handle_request(request)
-        except BaseException:  # the connection may be half-used, so it is not kept
-            self._slots.release()
-            transport.close()
-            raise
-
-        def give_back() -> None:
-            spent = self._idle.keep(transport)
-            self._slots.release()
-            for each in spent:
-                each.close()
-
-        stream = _PooledStream(cast("httpx.SyncByteStream", response.stream), give_back)
-        if response.is_closed:  # from a mock that has read the body; it is not closed again
-            stream.give_back()
-        response.stream = stream
-        return response
-
-    def close(self) -> None:
-        """Close idle connections now, and those in use when their responses are closed."""
-        for each in self._idle.close():
-            each.close()
+_AnyTransport: TypeAlias = "httpx.BaseTransport | httpx.AsyncBaseTransport"
 
 
-class AsyncPool(httpx.AsyncBaseTransport):
-    """The async version of :class:`Pool`."""
-
-    def __init__(self, make: Callable[[], httpx.AsyncBaseTransport], connections: int) -> None:
-        self._make = make
-        self._slots = anyio.Semaphore(connections)
-        self._idle = _Idle[httpx.AsyncBaseTransport]()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; its transport is in use until the response is closed."""
-        exchange = current()
-        with anyio.move_on_after(math.inf if exchange is None else exchange.left) as waiting:
-            await self._slots.acquire()
-        if waiting.cancelled_caught:
-            raise httpx.PoolTimeout(_NONE_FREE)
-        transport = self._idle.take() or self._make()
-        try:
-            try:
-                response = await transport.handle_async_request(request)
-            except _HUNG_UP:
-                if exchange is None or not exchange.unheard:
-                    raise
-                await transport.aclose()
-                transport = self._make()
-                response = await transport.handle_async_request(request)
-        except BaseException:
-            self._slots.release()
-            with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
-                await transport.aclose()
-            raise
-
-        async def give_back() -> None:
-            spent = self._idle.keep(transport)
-            self._slots.release()
-            for each in spent:
-                await each.aclose()
-
-        stream = _AsyncPooledStream(cast("httpx.AsyncByteStream", response.stream), give_back)
-        if response.is_closed:
-            await stream.give_back()
-        response.stream = stream
-        return response
-
-    async def aclose(self) -> None:
-        """Close idle connections now, and those in use when their responses are closed."""
-        for each in self._idle.close():
-            await each.aclose()
-
-
-class _Idle(Generic[_Transport]):
+class _Idle:
     """Idle transports. The one used last is taken first, so that the others can expire."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._since: deque[tuple[float, _Transport]] = deque()
+        self._since: deque[tuple[float, _AnyTransport]] = deque()
         self._closed = False
 
-    def take(self) -> _Transport | None:
+    def take(self) -> _AnyTransport | None:
         """The transport used last, if any is idle."""
         with self._lock:
             return self._since.pop()[1] if self._since else None
 
-    def keep(self, transport: _Transport) -> list[_Transport]:
+    def keep(self, transport: _AnyTransport) -> list[_AnyTransport]:
         """Keep a transport; returns those to close: expired, or more than ``KEPT``."""
         now = time.monotonic()
         with self._lock:
@@ -177,7 +74,7 @@ class _Idle(Generic[_Transport]):
                 spent.append(self._since.popleft()[1])
         return spent
 
-    def close(self) -> list[_Transport]:
+    def close(self) -> list[_AnyTransport]:
         """Keep none from now on; returns those to close."""
         with self._lock:
             self._closed = True
@@ -186,37 +83,24 @@ class _Idle(Generic[_Transport]):
         return spent
 
 
-class _PooledStream(httpx.SyncByteStream):
-    """The body of a response; closing it returns its transport to the pool."""
+class _PooledStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a response, sync or async; closing it returns its transport to the pool."""
 
-    def __init__(self, inner: httpx.SyncByteStream, back: Callable[[], None]) -> None:
+    def __init__(self, inner: Any, back: Callable[[], Awaitable[None]]) -> None:  # noqa: ANN401 - either
         self._inner = inner
-        self._back: Callable[[], None] | None = back
+        self._back: Callable[[], Awaitable[None]] | None = back
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._inner)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._inner)
 
     def close(self) -> None:
         try:
             self._inner.close()
         finally:
-            self.give_back()
-
-    def give_back(self) -> None:
-        back, self._back = self._back, None  # only once, even if the response is closed twice
-        if back is not None:
-            back()
-
-
-class _AsyncPooledStream(httpx.AsyncByteStream):
-    """The same as :class:`_PooledStream`, awaited."""
-
-    def __init__(self, inner: httpx.AsyncByteStream, back: Callable[[], Awaitable[None]]) -> None:
-        self._inner = inner
-        self._back: Callable[[], Awaitable[None]] | None = back
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._inner)
+            immediately(self.give_back())
 
     async def aclose(self) -> None:
         try:
@@ -225,9 +109,101 @@ class _AsyncPooledStream(httpx.AsyncByteStream):
             await self.give_back()
 
     async def give_back(self) -> None:
-        back, self._back = self._back, None
+        back, self._back = self._back, None  # only once, even if the response is closed twice
         if back is not None:
             await back()
+
+
+class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """A transport that sends each request over a transport of its pool, which have one connection each.
+
+    The pool inside httpx's transport (of httpcore) scans all of its connections for every request: at a
+    thousand concurrent requests, that takes most of the CPU. A transport with one connection has nothing to
+    scan. Tools that instrument or mock ``httpx.HTTPTransport`` or httpcore still see each request.
+
+    Servers close connections that rest, and one may do so just as a request is on its way. So a request that
+    meets a closed connection is sent again, on a new one: only if the connection had been used before,
+    and not a byte of a response has come (see :attr:`Exchange.unheard`).
+
+    :param make: makes a transport for one connection, sync or async; it connects at its first request
+    :param connections: maximum number of concurrent requests; further requests wait
+    """
+
+    def __init__(self, make: Callable[[], _AnyTransport], connections: int) -> None:
+        self._make = make
+        self._connections = connections
+        self._idle = _Idle()
+
+    @cached_property
+    def _slots(self) -> Semaphore:
+        return Semaphore(self._connections)
+
+    @cached_property
+    def _async_slots(self) -> anyio.Semaphore:
+        return anyio.Semaphore(self._connections)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request; its transport is in use until the response is closed."""
+        exchange = current()
+        if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
+            raise httpx.PoolTimeout(_NONE_FREE)
+        return immediately(self._respond(request, "handle_request", self._slots))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request; its transport is in use until the response is closed."""
+        exchange = current()
+        with anyio.move_on_after(math.inf if exchange is None else exchange.left) as waiting:
+            await self._async_slots.acquire()
+        if waiting.cancelled_caught:
+            raise httpx.PoolTimeout(_NONE_FREE)
+        return await self._respond(request, "handle_async_request", self._async_slots)
+
+    async def _respond(
+        self, request: httpx.Request, handle: str, slots: Semaphore | anyio.Semaphore
+    ) -> httpx.Response:
+        exchange, transport = current(), self._idle.take() or self._make()
+        try:
+            try:
+                response: httpx.Response = await resolved(getattr(transport, handle)(request))
+            except _HUNG_UP:
+                if exchange is None or not exchange.unheard:
+                    raise
+                await _shut(transport)
+                transport = self._make()  # not another idle one, which may be closed as well
+                response = await resolved(getattr(transport, handle)(request))
+        except BaseException:  # the connection may be half-used, so it is not kept
+            slots.release()
+            await _shut(transport)
+            raise
+
+        async def give_back() -> None:
+            spent = self._idle.keep(transport)
+            slots.release()
+            for each in spent:
+                await _shut(each)
+
+        stream = _PooledStream(response.stream, give_back)
+        if response.is_closed:  # from a mock that has read the body; it is not closed again
+            await stream.give_back()
+        response.stream = stream
+        return response
+
+    def close(self) -> None:
+        """Close idle connections now, and those in use when their responses are closed."""
+        immediately(self.aclose())
+
+    async def aclose(self) -> None:
+        """The async version of :meth:`close`."""
+        for each in self._idle.close():
+            await _shut(each)
+
+
+async def _shut(transport: _AnyTransport) -> None:
+    if isinstance(transport, httpx.BaseTransport):
+        transport.close()
+        return
+    with anyio.CancelScope(shield=True):  # a cancelled request must not leave a connection behind
+        await transport.aclose()
 
 
 CONNECTIONS: Final = 1_000
@@ -265,7 +241,7 @@ def async_transport(
     settings = _settings(url, proxy, connections, http2=http2)
     if http2:
         return httpx.AsyncHTTPTransport(**settings)
-    return AsyncPool(lambda: httpx.AsyncHTTPTransport(**settings), connections)
+    return Pool(lambda: httpx.AsyncHTTPTransport(**settings), connections)
 
 
 def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool) -> _Settings:
@@ -408,7 +384,7 @@ _WRITTEN: Final = 65_536
 def trace(event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for a sync request."""
     if event in _OPENED:
-        _bind(details["return_value"])
+        _bind(details["return_value"], sync=True)
     elif event in _FOLLOWED:
         _follow(event)
 
@@ -419,7 +395,7 @@ async def async_trace(event: str, details: dict[str, Any]) -> None:
         stream = details["return_value"]
         # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
         if not _is_http2(stream):
-            _async_bind(stream)
+            _bind(stream, sync=False)
     elif event in _FOLLOWED:
         _follow(event)
 
@@ -453,50 +429,34 @@ def _in_time(exchange: Exchange, timeout: type[httpcore.TimeoutException]) -> Ge
     raise timeout(exchange.message) from None
 
 
-def _counted(exchange: Exchange, data: bytes) -> bytes:
-    if why := exchange.excess(len(data)):
-        raise httpcore.RemoteProtocolError(why)
-    return data
-
-
-def _bind(stream: httpcore.NetworkStream) -> None:
+def _bind(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
     read, write = stream.read, stream.write
     counts = not _is_http2(stream)
 
-    def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
-        if (exchange := current()) is None:
-            return read(max_bytes, timeout)
-        with _in_time(exchange, httpcore.ReadTimeout):
-            data = read(max_bytes, exchange.within(timeout))
-        return _counted(exchange, data) if counts else data
-
-    def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
-        if (exchange := current()) is None:
-            write(buffer, timeout)
-            return
-        for start in range(0, len(buffer), _WRITTEN):
-            with _in_time(exchange, httpcore.WriteTimeout):
-                write(buffer[start : start + _WRITTEN], exchange.within(timeout))
-
-    # On this one stream: httpx has no setting for the network backend, which could wrap it.
-    vars(stream).update(read=bounded_read, write=bounded_write)
-
-
-def _async_bind(stream: httpcore.AsyncNetworkStream) -> None:
-    read, write = stream.read, stream.write
-
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
         if (exchange := current()) is None:
-            return await read(max_bytes, timeout)
+            return bytes(await resolved(read(max_bytes, timeout)))
         with _in_time(exchange, httpcore.ReadTimeout):
-            data = await read(max_bytes, exchange.within(timeout))
-        return _counted(exchange, data)
+            data: bytes = await resolved(read(max_bytes, exchange.within(timeout)))
+        if counts and (why := exchange.excess(len(data))):
+            raise httpcore.RemoteProtocolError(why)
+        return data
 
     async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
         if (exchange := current()) is None:
-            await write(buffer, timeout)
+            await resolved(write(buffer, timeout))
             return
-        with _in_time(exchange, httpcore.WriteTimeout):  # this timeout is for all of the buffer
-            await write(buffer, exchange.within(timeout))
+        # An async timeout is for all of the buffer.
+        for start in range(0, len(buffer), _WRITTEN if sync else max(1, len(buffer))):
+            with _in_time(exchange, httpcore.WriteTimeout):
+                piece = buffer[start : start + _WRITTEN] if sync else buffer
+                await resolved(write(piece, exchange.within(timeout)))
 
-    vars(stream).update(read=bounded_read, write=bounded_write)
+    # On this one stream: httpx has no setting for the network backend, which could wrap it.
+    if sync:
+        vars(stream).update(
+            read=lambda *given, **named: immediately(bounded_read(*given, **named)),
+            write=lambda *given, **named: immediately(bounded_write(*given, **named)),
+        )
+    else:
+        vars(stream).update(read=bounded_read, write=bounded_write)

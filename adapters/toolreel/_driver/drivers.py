@@ -1,28 +1,34 @@
-"""The sync driver: the loop that calls :func:`toolreel.step`. Change :mod:`toolreel._driver.aio` likewise."""
+"""The drivers: the loop that calls :func:`toolreel.step`, for blocking programs and for asyncio and trio.
+
+The loop is written once, as coroutines; those of a sync run never suspend (see ``immediate``).
+It imports no async runtime (anyio only for parallel effects): an async run runs wherever its performer runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 from toolreel._driver.first_checks import performer_of
+from toolreel._driver.immediate import immediately, iterated, pulled, resolved
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
+    AsyncEndpoint,
+    AsyncPerformer,
     Endpoint,
     Journal,
     Observer,
     Performer,
-    StreamingPerformer,
     Wanted,
     check_given,
     is_shown,
-    pulled,
     secrets_of,
     withhold,
 )
 from toolreel._driver.progress import Answer, Progress, check_state, step_with_message, watched
 from toolreel._driver.run_result import Run
+from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start
 from toolreel_core._plan import Plan
@@ -47,7 +53,7 @@ def run(
     ``outcome`` says how the run ended.
 
     :param plan: model, messages, tools, options and limits of the run
-    :param performer: performs each effect, for example :class:`~toolreel._driver.performer.Ports`; an
+    :param performer: performs each effect, for example :class:`~toolreel._driver.ports.Ports`; an
         endpoint alone will do for a plan without tools
     :param journal: records each event before the run continues
     :param observe: called with each note (a decision of the run) as soon as it is made; if it raises, you get
@@ -60,7 +66,24 @@ def run(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_of(plan, performer, "run")
-    return _run(start(plan), able, journal, observe, inbox)
+    return immediately(_run(start(plan), able, journal, observe, inbox))
+
+
+async def arun(
+    plan: Plan,
+    performer: AsyncPerformer | AsyncEndpoint,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
+) -> Run:
+    """Run a plan until it ends, or until it pauses for an approval.
+
+    The async version of :func:`run`, with the same parameters; ``ago_on`` continues a
+    run that has paused.
+    """
+    able = performer_of(plan, performer, "arun")
+    return await _run(start(plan), able, journal, observe, inbox, in_tasks=True)
 
 
 def go_on(
@@ -80,7 +103,23 @@ def go_on(
     :returns: the final state and the new notes, as :func:`run` returns them
     """
     check_state(state)
-    return _run(Step(state, pending(state), ()), performer, journal, observe, inbox)
+    return immediately(_run(Step(state, pending(state), ()), performer, journal, observe, inbox))
+
+
+async def ago_on(
+    state: State,
+    performer: AsyncPerformer,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
+) -> Run:
+    """Continue a run that paused or was stored; effects that are still pending are performed (again).
+
+    The async version of :func:`go_on`, with the same parameters.
+    """
+    check_state(state)
+    return await _run(Step(state, pending(state), ()), performer, journal, observe, inbox, in_tasks=True)
 
 
 def speak(
@@ -105,7 +144,26 @@ def speak(
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
     withhold(journal, secrets_of(performer))
-    return _run(step_with_message(run, content, journal), performer, journal, observe, inbox)
+    return immediately(_run(step_with_message(run, content, journal), performer, journal, observe, inbox))
+
+
+async def aspeak(
+    run: Run | State,
+    content: Said | UserSpoke,
+    performer: AsyncPerformer,
+    *,
+    journal: Journal | None = None,
+    observe: Observer | None = None,
+    inbox: Incoming | None = None,
+) -> Run:
+    """Say something to a run: after its end, this begins the next exchange of the same conversation.
+
+    The async version of :func:`speak`, with the same parameters and errors.
+    """
+    withhold(journal, secrets_of(performer))
+    return await _run(
+        step_with_message(run, content, journal), performer, journal, observe, inbox, in_tasks=True
+    )
 
 
 def stream(
@@ -129,7 +187,24 @@ def stream(
     """
     able = performer_of(plan, performer, "run")
     check_given(journal=journal, inbox=inbox)
-    return _stream(start(plan), able, journal, inbox)
+    return iterated(_stream(start(plan), able, journal, inbox))
+
+
+def astream(
+    plan: Plan,
+    performer: AsyncPerformer | AsyncEndpoint,
+    *,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
+) -> AsyncGenerator[StreamEvent, None]:
+    """Run a plan like :func:`arun`, and yield what there is to show, as it happens.
+
+    The async version of :func:`stream`, with the same parameters. If you may stop
+    before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
+    """
+    able = performer_of(plan, performer, "arun")
+    check_given(journal=journal, inbox=inbox)
+    return _stream(start(plan), able, journal, inbox, in_tasks=True)
 
 
 def stream_on(
@@ -148,27 +223,52 @@ def stream_on(
     withhold(journal, secrets_of(performer))
     begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
     check_given(journal=journal, inbox=inbox)
-    return _stream(begun, performer, journal, inbox)
+    return iterated(_stream(begun, performer, journal, inbox))
 
 
-def _run(
+def astream_on(
+    state: State,
+    performer: AsyncPerformer,
+    *,
+    say: Said | UserSpoke | None = None,
+    journal: Journal | None = None,
+    inbox: Incoming | None = None,
+) -> AsyncGenerator[StreamEvent, None]:
+    """Continue a run like :func:`ago_on`, or with ``say`` like :func:`aspeak`, and yield what happens.
+
+    The async version of :func:`stream_on`, with the same parameters.
+    """
+    withhold(journal, secrets_of(performer))
+    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
+    check_given(journal=journal, inbox=inbox)
+    return _stream(begun, performer, journal, inbox, in_tasks=True)
+
+
+async def _run(
     at: Step,
-    performer: Performer,
+    performer: Any,  # noqa: ANN401 - sync or async
     journal: Journal | None,
     observe: Observer | None,
     inbox: Incoming | None,
+    *,
+    in_tasks: bool = False,
 ) -> Run:
     check_given(journal=journal, observe=observe, inbox=inbox)
     with watched(at, performer) as watches:
         progress = Progress(at, performer, watches, journal, inbox, observe)
-        for _ in _events(progress, performer, streams=False):
+        async for _ in _events(progress, performer, streams=False, in_tasks=in_tasks):
             pass
     return progress.run
 
 
-def _stream(
-    at: Step, performer: Performer, journal: Journal | None, inbox: Incoming | None
-) -> Generator[StreamEvent, None, None]:
+async def _stream(
+    at: Step,
+    performer: Any,  # noqa: ANN401 - sync or async
+    journal: Journal | None,
+    inbox: Incoming | None,
+    *,
+    in_tasks: bool = False,
+) -> AsyncGenerator[StreamEvent, None]:
     from toolreel._driver.shown_run import STOPPED, ShownRun  # most runs are not shown
     from toolreel._driver.stream_events import RunEnded
 
@@ -178,8 +278,8 @@ def _stream(
         try:
             for event in shown.begin():
                 yield event
-            with closing(_events(progress, performer, streams=True)) as events:
-                for effect, answer in events:
+            async with aclosing(_events(progress, performer, streams=True, in_tasks=in_tasks)) as events:
+                async for effect, answer in events:
                     for event in shown.show(effect, answer):
                         yield event
         except BaseException as stopped:
@@ -188,45 +288,72 @@ def _stream(
     yield RunEnded(progress.run)
 
 
-def _events(
-    progress: Progress, performer: Performer, *, streams: bool
-) -> Generator[tuple[Wanted | None, Event | Delta], None, None]:
+async def _events(
+    progress: Progress,
+    performer: Any,  # noqa: ANN401 - sync or async
+    *,
+    streams: bool,
+    in_tasks: bool,
+) -> AsyncGenerator[tuple[Wanted | None, Event | Delta], None]:
     """The loop: each event that the run takes, with the effect that it answers.
 
     :param streams: whether the pieces of a reply are wanted before its event
+    :param in_tasks: whether several effects run concurrently in tasks; else in threads
     """
+
+    async def perform(effect: Wanted) -> Answer:
+        with progress.begin(effect)():
+            answer: Event | None = await resolved(performer.perform(effect))
+        return effect, progress.end(effect, answer)
+
     while wanted := progress.wanted():
         asked = wanted[0]
         answers: Iterable[Answer] = ()
-        if streams and is_shown(asked) and isinstance(performer, StreamingPerformer):
-            with closing(pulled(performer.stream(asked), progress.begin(asked))) as pieces:
-                for piece in pieces:
+        if streams and is_shown(asked) and hasattr(performer, "stream"):
+            async with aclosing(pulled(performer.stream(asked), progress.begin(asked))) as pieces:
+                async for piece in pieces:
                     if isinstance(piece, Delta):
                         progress.began_to_arrive(asked)
                         yield asked, piece
                     else:
                         answers = [(asked, progress.end(asked, piece))]
+        elif len(wanted) == 1:  # in the calling thread: a pool would cost more than most effects
+            answers = [await perform(asked)]
         else:
-            answers = _answers(progress, performer, wanted)
-        yield from progress.take(answers)
+            answers = await _in_tasks(perform, wanted) if in_tasks else _in_threads(perform, wanted)
+        for taken in progress.take(answers):
+            yield taken
 
 
-def _answers(progress: Progress, performer: Performer, effects: Sequence[Wanted]) -> Iterator[Answer]:
-    """Each effect with the event that answers it; several effects run concurrently, in threads.
+# Several effects at once. The answers come in the order of the effects, not in that in which they finish, so
+# that a journal does not depend on timing.
 
-    The results come in the order of the effects, not in the order in which they finish, so that a journal is
-    reproducible.
-    """
 
-    def perform(effect: Wanted) -> Event | None:
-        with progress.begin(effect)():
-            answer = performer.perform(effect)
-        return progress.end(effect, answer)
-
-    if len(effects) == 1:  # in the calling thread: a pool would cost more than most effects
-        yield effects[0], perform(effects[0])
-        return
+def _in_threads(
+    perform: Callable[[Wanted], Awaitable[Answer]], effects: Sequence[Wanted]
+) -> Iterator[Answer]:
     from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
 
     with ThreadPoolExecutor(len(effects), thread_name_prefix="toolreel") as pool:
-        yield from zip(effects, pool.map(perform, effects), strict=True)
+        yield from pool.map(lambda effect: immediately(perform(effect)), effects)
+
+
+async def _in_tasks(
+    perform: Callable[[Wanted], Awaitable[Answer]], effects: Sequence[Wanted]
+) -> list[Answer]:
+    try:
+        import anyio
+    except ImportError:
+        raise MissingExtra.of("http", "anyio") from None
+    answers: dict[int, Answer] = {}
+
+    async def store(effect: Wanted) -> None:
+        answers[effect.ref] = await perform(effect)
+
+    async with anyio.create_task_group() as group:
+        for effect in effects:
+            group.start_soon(store, effect)
+    for effect in effects:
+        if effect.ref not in answers:  # a task group takes a child that was cancelled from within for done
+            raise RuntimeError(f"{effect!r}: its performer let out the cancellation of a task of its own")
+    return [answers[effect.ref] for effect in effects]
