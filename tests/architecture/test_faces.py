@@ -29,7 +29,6 @@ PATCHED = {
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
     "tests/adapters/test_sync_async_twins.py": {
-        "toolreel._driver.ports",
         "toolreel._replay.journal_performer",
         "toolreel.tools._hosts",
     },
