@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import product
 from typing import Any, cast
@@ -55,6 +56,7 @@ def _is_bound(module: Module, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
+@cache
 def searched() -> frozenset[str]:
     """Names of patterns that search a text, instead of matching at a place."""
     names: set[str] = set()
@@ -72,7 +74,6 @@ def searched() -> frozenset[str]:
     return frozenset(names)
 
 
-SEARCHED = searched()
 READING = [
     module
     for module in (*modules(DOMAIN), *modules(ADAPTERS))
@@ -85,7 +86,7 @@ def test_a_pattern_is_linear_in_a_run_behind_what_it_begins_with(module: Module)
     found = []
     for name, pattern in patterns(module):
         for head, run in product(beginnings(pattern), " \n"):
-            if growth := _growth(pattern, head, run, "x\0", searches=f"{module.name}.{name}" in SEARCHED):
+            if growth := _growth(pattern, head, run, "x\0", searches=f"{module.name}.{name}" in searched()):
                 found.append(f"{name} on {head!r} + {run!r}...: {growth}")
     assert found == []
 
@@ -106,7 +107,7 @@ def grown(module: Module, runs: Iterable[str], around: Sequence[tuple[str, str]]
     for name, pattern in patterns(module):
         whole = f"{module.name}.{name}"
         for run, (head, tail) in product(runs, around) if whole not in OWN_TEXT else ():
-            if growth := _growth(pattern, head, run, tail, searches=whole in SEARCHED):
+            if growth := _growth(pattern, head, run, tail, searches=whole in searched()):
                 yield f"{name} on {head!r} + {run!r}...: {growth}"
                 break
 
